@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { worded } from "#core/schema/json/patterns.ts";
 import {
   FilesConfig,
   filesNeeds,
@@ -119,7 +120,7 @@ export const ApiserverConfig = Group(
       Text({
         env: "HERALD_PROMETHEUS_URL",
         secret: true,
-        pattern: "^https?://[^\\s]+$",
+        pattern: worded("^https?://[^\\s]+$", "must be an http or https address"),
         maxLength: 2000,
         description:
           "address of the Prometheus that scrapes this installation, for /status.json; may hold a user and a password; " +
@@ -129,7 +130,10 @@ export const ApiserverConfig = Group(
     prometheusSelector: Text({
       env: "HERALD_PROMETHEUS_SELECTOR",
       default: "",
-      pattern: '^([A-Za-z_][A-Za-z0-9_]*=~?"[^"{}\\\\]*"(,[A-Za-z_][A-Za-z0-9_]*=~?"[^"{}\\\\]*")*)?$',
+      pattern: worded(
+        '^([A-Za-z_][A-Za-z0-9_]*=~?"[^"{}\\\\]*"(,[A-Za-z_][A-Za-z0-9_]*=~?"[^"{}\\\\]*")*)?$',
+        'must be label matchers of Prometheus without braces, such as cluster="a",namespace=~"herald|demo"',
+      ),
       maxLength: 1000,
       description: 'labels by which Prometheus knows this installation from others, as namespace="herald"',
     }),

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { worded } from "#core/schema/json/patterns.ts";
 import {
   exportHours,
   FilesConfig,
@@ -129,7 +130,7 @@ export const DispatcherConfig = Group(
       Text({
         env: "HERALD_MAIL_URL",
         secret: true,
-        pattern: "^smtps?://[^/?#]+",
+        pattern: worded("^smtps?://[^/?#]+", "must begin with smtps:// or smtp:// and a host"),
         maxLength: 2000,
         description:
           "mail server that tells owners of failing webhooks: smtps://user:password@mail.example.com:465, or smtp:// with " +

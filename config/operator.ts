@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { worded } from "#core/schema/json/patterns.ts";
 import { OutgoingConfig, poolSize, publicUrl, SharedConfig, StreamsConfig } from "./shared.ts";
 
 const { Array: List, Integer, Optional, String: Text } = Type;
@@ -17,14 +18,20 @@ export const OperatorConfig = Type.Object(
     leaseNamespace: Text({
       env: "HERALD_OPERATOR_NAMESPACE",
       default: "default",
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+      pattern: worded(
+        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        "must be small letters, digits and -, with a letter or digit at both ends",
+      ),
       maxLength: 63,
       description: "namespace of the Lease by which one of several operators leads",
     }),
     leaseName: Text({
       env: "HERALD_OPERATOR_LEASE",
       default: "herald-operator",
-      pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+      pattern: worded(
+        "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+        "must be small letters, digits, - and ., with a letter or digit at both ends",
+      ),
       maxLength: 253,
       description: "name of that Lease",
     }),
@@ -38,17 +45,29 @@ export const OperatorConfig = Type.Object(
           "several installations can share a cluster; unset = all",
       }),
     ),
-    watchNamespaces: List(Text({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", maxLength: 63 }), {
-      env: "HERALD_OPERATOR_WATCH_NAMESPACES",
-      default: [],
-      maxItems: watchLimits.namespaces,
-      uniqueItems: true,
-      description:
-        "namespaces whose resources and Secrets are looked at, each by watches of its own; none = all. Kinds without a " +
-        "namespace are looked at in any case",
-    }),
+    watchNamespaces: List(
+      Text({
+        pattern: worded(
+          "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+          "must be small letters, digits and -, with a letter or digit at both ends",
+        ),
+        maxLength: 63,
+      }),
+      {
+        env: "HERALD_OPERATOR_WATCH_NAMESPACES",
+        default: [],
+        maxItems: watchLimits.namespaces,
+        uniqueItems: true,
+        description:
+          "namespaces whose resources and Secrets are looked at, each by watches of its own; none = all. Kinds without a " +
+          "namespace are looked at in any case",
+      },
+    ),
     watchSecrets: List(
-      Text({ pattern: `^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`, maxLength: 317 }),
+      Text({
+        pattern: worded(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`, "must be namespace/name"),
+        maxLength: 317,
+      }),
       {
         env: "HERALD_OPERATOR_WATCH_SECRETS",
         default: [],

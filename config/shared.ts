@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { worded } from "#core/schema/json/patterns.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
@@ -6,19 +7,19 @@ const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 export const SharedConfig = {
   mongodbUrl: Text({
     env: "HERALD_MONGODB_URL",
-    pattern: "^mongodb(\\+srv)?://.+",
+    pattern: worded("^mongodb(\\+srv)?://.+", "must begin with mongodb:// or mongodb+srv://"),
     maxLength: 2000,
     description: "address of MongoDB (7 or later) or FerretDB (2.7 or later); may hold credentials",
   }),
   mongodbDatabase: Text({
     env: "HERALD_MONGODB_DATABASE",
     default: "herald",
-    pattern: "^[A-Za-z0-9_-]{1,63}$",
+    pattern: worded("^[A-Za-z0-9_-]{1,63}$", "must be 1 to 63 letters, digits, - and _"),
     description: "database that this installation owns",
   }),
   natsUrl: Text({
     env: "HERALD_NATS_URL",
-    pattern: "^(nats|tls)://.+",
+    pattern: worded("^(nats|tls)://.+", "must begin with nats:// or tls://"),
     maxLength: 2000,
     description: "address of NATS (2.12 or later) with JetStream; several separated by commas; may hold a login",
   }),
@@ -34,7 +35,7 @@ export const SharedConfig = {
   natsPrefix: Text({
     env: "HERALD_NATS_PREFIX",
     default: "herald",
-    pattern: "^[A-Za-z0-9_-]{1,32}$",
+    pattern: worded("^[A-Za-z0-9_-]{1,32}$", "must be 1 to 32 letters, digits, - and _"),
     description: "first part of every subject and stream name, so that installations can share one NATS",
   }),
   keyRing: Text({
@@ -90,7 +91,7 @@ export const StreamsConfig = {
 export const RedisConfig = {
   redisUrl: Text({
     env: "HERALD_REDIS_URL",
-    pattern: "^rediss?://.+",
+    pattern: worded("^rediss?://.+", "must begin with redis:// or rediss://"),
     maxLength: 2000,
     description: "address of Redis (7 or later) or Valkey; may hold credentials",
   }),
@@ -101,7 +102,10 @@ export const TracingConfig = {
   otlpEndpoint: Optional(
     Text({
       env: "HERALD_OTLP_ENDPOINT",
-      pattern: "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",
+      pattern: worded(
+        "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",
+        "must be an http or https address without a user and a query",
+      ),
       maxLength: 500,
       description:
         "OTLP/HTTP receiver of traces, as http://collector:4318; spans are posted as protobuf to its /v1/traces. What " +
@@ -112,7 +116,10 @@ export const TracingConfig = {
     Text({
       env: "HERALD_OTLP_HEADERS",
       secret: true,
-      pattern: "^[A-Za-z0-9._-]+=[\\x21-\\x2b\\x2d-\\x7e]*(, *[A-Za-z0-9._-]+=[\\x21-\\x2b\\x2d-\\x7e]*){0,15}$",
+      pattern: worded(
+        "^[A-Za-z0-9._-]+=[\\x21-\\x2b\\x2d-\\x7e]*(, *[A-Za-z0-9._-]+=[\\x21-\\x2b\\x2d-\\x7e]*){0,15}$",
+        "must be 1 to 16 of name=value with commas between them",
+      ),
       maxLength: 8_000,
       description:
         "headers of each request to the receiver, as name=value,name=value, values percent-encoded: " +
@@ -146,7 +153,7 @@ export const FilesConfig = {
   filesDir: Optional(
     Text({
       env: "HERALD_FILES_DIR",
-      pattern: "^/.+",
+      pattern: worded("^/.+", "must be a path that begins with /"),
       maxLength: 500,
       description:
         "folder for files when no bucket is named: one that the apiserver and every dispatcher share; without either " +
@@ -156,26 +163,32 @@ export const FilesConfig = {
   s3Bucket: Optional(
     Text({
       env: "HERALD_S3_BUCKET",
-      pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+      pattern: worded(
+        "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+        "must be a bucket's name: 3 to 63 small letters, digits, - and ., with a letter or digit at both ends",
+      ),
       description: "bucket of S3, or of a server that speaks its protocol, for files; it has to exist",
     }),
   ),
   s3Prefix: Text({
     env: "HERALD_S3_PREFIX",
     default: "herald/",
-    pattern: "^([A-Za-z0-9_-]{1,64}/){1,4}$",
+    pattern: worded(
+      "^([A-Za-z0-9_-]{1,64}/){1,4}$",
+      "must be 1 to 4 names of letters, digits, - and _, each with a / behind it",
+    ),
     description: "first part of every key, so that a bucket can be shared",
   }),
   s3Region: Text({
     env: "HERALD_S3_REGION",
     default: "us-east-1",
-    pattern: "^[a-z0-9-]{1,64}$",
+    pattern: worded("^[a-z0-9-]{1,64}$", "must be 1 to 64 small letters, digits and -"),
     description: "region of the bucket",
   }),
   s3Endpoint: Optional(
     Text({
       env: "HERALD_S3_ENDPOINT",
-      pattern: "^https?://[^\\s/]+/?$",
+      pattern: worded("^https?://[^\\s/]+/?$", "must be an http or https address without a path"),
       maxLength: 500,
       description: "address of a server of your own, as the programs reach it; without it AWS is asked",
     }),
@@ -183,7 +196,7 @@ export const FilesConfig = {
   s3PublicEndpoint: Optional(
     Text({
       env: "HERALD_S3_PUBLIC_ENDPOINT",
-      pattern: "^https?://[^\\s/]+/?$",
+      pattern: worded("^https?://[^\\s/]+/?$", "must be an http or https address without a path"),
       maxLength: 500,
       description: "the same server as those reach it who download; without it HERALD_S3_ENDPOINT stands in addresses",
     }),
@@ -249,7 +262,7 @@ export const OutgoingConfig = {
 export const publicUrl = Text({
   env: "HERALD_PUBLIC_URL",
   default: "http://127.0.0.1:8080",
-  pattern: "^https?://[^\\s/]+(/\\S*)?$",
+  pattern: worded("^https?://[^\\s/]+(/\\S*)?$", "must be an http or https address with a host"),
   maxLength: 2000,
   description:
     "address of the apiserver as apps and providers reach it; written into every connection Secret as base_url, and into " +

@@ -25,7 +25,7 @@ export type OutsideReply = { status: number; headers: Record<string, string>; bo
 export type Outside<Platform> = {
   /** The beginning of its paths, with a slash at both ends. */
   prefix: string;
-  /** Its paths, as metrics and logs name them: `/ingress/{provider}/{appId}`. */
+  /** Its paths, as metrics and logs name them: `/ingress/{provider}/{appId}`; the prefix itself where pages are. */
   path: string;
   bind: (platform: Platform) => (request: OutsideRequest) => Promise<OutsideReply>;
 };
@@ -41,15 +41,25 @@ export type OutsideDeps = {
   readBytes: (ctx: Context, maxBytes: number) => Promise<Buffer>;
 };
 
-/** Answers requests to such an address; any other goes on. */
+/** Answers requests to such an address; any other goes on. A page that is asked for without its last slash is named. */
 export const outside =
   ({ all, inTime, readBytes }: OutsideDeps): Middleware =>
   async (ctx, next) => {
     const found = all.find(({ prefix }) => ctx.path.startsWith(prefix));
-    if (found === undefined) return next();
+    if (found === undefined) return leadToPage(all, ctx) ? undefined : next();
     ctx.state.matched = { method: ctx.method, path: found.path };
     await inTime(ctx, () => answer(found, ctx, readBytes));
   };
+
+/** Relative: a proxy in front may have taken the beginning of the path away. */
+const leadToPage = (all: OutsideDeps["all"], ctx: Context): boolean => {
+  const page = all.find(({ prefix, path }) => path === prefix && `${ctx.path}/` === prefix);
+  if (page === undefined || (ctx.method !== "GET" && ctx.method !== "HEAD")) return false;
+  ctx.state.matched = { method: ctx.method, path: page.path };
+  ctx.state.headers["Location"] = `${page.prefix.slice(1)}${ctx.search}`;
+  ctx.state.reply = { status: 308, text: "" };
+  return true;
+};
 
 const answer = async (found: BoundOutside, ctx: Context, readBytes: OutsideDeps["readBytes"]): Promise<void> => {
   const { status, headers, body, long } = await found.answer({

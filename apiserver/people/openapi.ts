@@ -56,7 +56,7 @@ export const docs: Docs = {
     User: [userExample],
   },
   pathParameters: {
-    label: pathPart("`external_id`, `user_id` or an alias label", "external_id", { pattern: "^[a-z0-9_]{1,64}$" }),
+    label: pathPart("`external_id`, `user_id` or an alias label", "external_id", { pattern: patterns.aliasLabel }),
     id: pathPart("the user's id of that label", refs.external_id, { maxLength: 255 }),
     subscriptionId: pathPart("id of a subscription", refs.subscription_id),
   },

@@ -1,5 +1,6 @@
 import { filterLimits, orderedTexts } from "#core/domain/webhooks/filter.ts";
 import { conditional } from "#core/schema/json/common.ts";
+import { patterns, worded } from "#core/schema/json/patterns.ts";
 import { reservedHeaders } from "#core/schema/vocabulary/reserved-headers.ts";
 import type { FilterCondition } from "#core/schema/webhooks/filters.ts";
 import type { Json } from "../http/feature.ts";
@@ -20,15 +21,24 @@ export const fittingValues = (filters: Json): Json =>
     conditions: ({ items, ...list }) => ({
       ...list,
       // sound: the schema of a list of objects
-      items: { ...changed(items as Json, { field: (field) => ({ ...field, pattern: dotPath }) }), allOf: rules },
+      items: {
+        ...changed(items as Json, { field: (field) => ({ ...field, pattern: patterns.dotPath }) }),
+        allOf: rules,
+      },
     }),
   });
 
-const dotPath = "^[^.]+(\\.[^.]+)*$";
-
 const text = { type: "string", maxLength: filterLimits.characters };
 const scalar = { anyOf: [text, { type: ["number", "boolean"] }] };
-const ordered = { anyOf: [{ type: "number" }, ...orderedTexts().map(({ source }) => ({ ...text, pattern: source }))] };
+const ordered = {
+  anyOf: [
+    { type: "number" },
+    ...orderedTexts().map(({ source }) => ({
+      ...text,
+      pattern: worded(source, "must be an ISO 8601 date or a version such as 1.10.2"),
+    })),
+  ],
+};
 const listOf = (items: object) => ({ type: "array", items, minItems: 1, maxItems: filterLimits.items });
 
 const withValue = (value: object) => ({ ...having("value"), properties: { value } });

@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { accountResults } from "../schema/apps/account.ts";
 import { Closed } from "../schema/json/common.ts";
+import { worded } from "../schema/json/patterns.ts";
 import {
   commonStatus,
   conditions,
@@ -33,7 +34,10 @@ export const AppSpec = resourceSpec(externalId("app"), {
     default: "UTC",
     minLength: 1,
     maxLength: 64,
-    pattern: "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
+    pattern: worded(
+      "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
+      "must be a name of the IANA time zone database, such as Europe/Berlin",
+    ),
     description: "IANA name of the app's time zone, e.g. Europe/Berlin",
   }),
   idempotencyMismatch: Enum(["replay", "reject"], {

@@ -1,3 +1,4 @@
+import { worded } from "../../schema/json/patterns.ts";
 import { defineAccount, fromSecret, secret } from "../kit/account.ts";
 import { bad, defineChannel, good } from "../kit/channel.ts";
 import { maskToken, pushContent } from "../kit/push.ts";
@@ -31,7 +32,7 @@ export const androidPush = defineChannel({
   providers: ["fcm"],
   account,
   address: {
-    schema: { pattern: token.source },
+    schema: { pattern: worded(token.source, "must be a registration token of FCM") },
     check: (given) => (token.test(given) ? good(given) : bad("must be a registration token of FCM")),
     mask: maskToken,
   },

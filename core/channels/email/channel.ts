@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { Closed, Nullable } from "../../schema/json/common.ts";
+import { worded } from "../../schema/json/patterns.ts";
 import { defineAccount, secret, secretWith } from "../kit/account.ts";
 import { bad, defineChannel, good } from "../kit/channel.ts";
 import { BadSecret, privateKeyOf } from "../kit/secret-text.ts";
@@ -8,7 +9,12 @@ import { normalised } from "./address.ts";
 const { Array: List, Enum, Integer, String: Text } = Type;
 
 const hostName = (description: string) =>
-  Text({ minLength: 1, maxLength: 253, pattern: "^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$", description });
+  Text({
+    minLength: 1,
+    maxLength: 253,
+    pattern: worded("^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$", "must be a host name such as mail.example.com"),
+    description,
+  });
 
 /** Mails are signed with RSA (RFC 6376); few receivers know the keys of RFC 8463, which asks for one of RSA beside them. */
 const dkimKey = (pem: string): string => {
@@ -44,7 +50,10 @@ const callbacks = {
     Closed(
       {
         topic_arn: Text({
-          pattern: "^arn:aws[a-z-]*:sns:[a-z0-9-]+:\\d{12}:[A-Za-z0-9_.-]{1,256}$",
+          pattern: worded(
+            "^arn:aws[a-z-]*:sns:[a-z0-9-]+:\\d{12}:[A-Za-z0-9_.-]{1,256}$",
+            "must be the ARN of an SNS topic, such as arn:aws:sns:eu-west-1:123456789012:mails",
+          ),
           maxLength: 512,
           description: "the SNS topic that Amazon SES publishes its events to",
         }),
@@ -56,7 +65,7 @@ const callbacks = {
     Closed(
       {
         public_key: Text({
-          pattern: "^[A-Za-z0-9+/]{100,400}={0,2}$",
+          pattern: worded("^[A-Za-z0-9+/]{100,400}={0,2}$", "must be 100 to 400 characters of base64"),
           maxLength: 400,
           description: "the verification key of the Signed Event Webhook, as SendGrid shows it",
         }),
@@ -74,7 +83,7 @@ const callbacks = {
     Closed(
       {
         username: Text({
-          pattern: "^[A-Za-z0-9._~-]{1,64}$",
+          pattern: worded("^[A-Za-z0-9._~-]{1,64}$", "must be 1 to 64 letters, digits and ._~-"),
           maxLength: 64,
           description: "the name in the address that Postmark calls; the Secret's `postmark_password` is the password",
         }),
@@ -94,12 +103,17 @@ const account = defineAccount(
       description: "starttls: refuses to go on without it; tls: from the first byte; none: only for a trusted network",
     }),
     from_name: Nullable(
-      Text({ minLength: 1, maxLength: 128, pattern: "^[^\\x00-\\x1f\\x7f]+$", description: "default sender's name" }),
+      Text({
+        minLength: 1,
+        maxLength: 128,
+        pattern: worded("^[^\\x00-\\x1f\\x7f]+$", "must not contain control characters"),
+        description: "default sender's name",
+      }),
     ),
     from_address: Text({
       minLength: 3,
       maxLength: 320,
-      pattern: "^[^@\\s<>]+@[^@\\s<>]+$",
+      pattern: worded("^[^@\\s<>]+@[^@\\s<>]+$", "must be a mail address without a name"),
       description: "default sender's address",
     }),
     username: Nullable(
@@ -110,7 +124,7 @@ const account = defineAccount(
     bounces: Nullable(bounces),
     tracking_url: Nullable(
       Text({
-        pattern: "^https://[^\\s/?#]+(/[^\\s?#]*)?$",
+        pattern: worded("^https://[^\\s/?#]+(/[^\\s?#]*)?$", "must be an https address without a query"),
         maxLength: 500,
         description:
           "https address of the links of ours in mails, which leads to the apiserver; the service's own when left out",
@@ -146,7 +160,7 @@ export const email = defineChannel({
   providers: ["smtp"],
   account,
   address: {
-    schema: { pattern: "^\\S[^@\\s]*@\\S+\\.\\S+$" },
+    schema: { pattern: worded("^\\S[^@\\s]*@\\S+\\.\\S+$", "must be a mail address") },
     check: (given) => {
       const address = normalised(given);
       return address === null ? bad("must be an e-mail address") : good(address);

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { Nullable } from "../../schema/json/common.ts";
+import { worded } from "../../schema/json/patterns.ts";
 import { defineAccount, secret, secretWith } from "../kit/account.ts";
 import { badgeChangeOf } from "../kit/badge.ts";
 import { bad, defineChannel, good } from "../kit/channel.ts";
@@ -14,7 +15,7 @@ const longestClass = 200;
 const account = defineAccount(
   {
     app_id: Text({
-      pattern: "^[0-9]{1,64}$",
+      pattern: worded("^[0-9]{1,64}$", "must be 1 to 64 digits"),
       maxLength: 64,
       description: "app id of AppGallery Connect, which is also the client id of its OAuth client",
     }),
@@ -22,7 +23,10 @@ const account = defineAccount(
       Text({
         minLength: 1,
         maxLength: longestClass,
-        pattern: "^[A-Za-z][A-Za-z0-9_.$]*$",
+        pattern: worded(
+          "^[A-Za-z][A-Za-z0-9_.$]*$",
+          "must be the name of a Java class, such as com.example.shop.MainActivity",
+        ),
         description: "entry activity of the app, e.g. com.example.shop.MainActivity; absent: no badge is set",
       }),
     ),
@@ -52,7 +56,7 @@ export const hmsPush = defineChannel({
   providers: ["hms"],
   account,
   address: {
-    schema: { pattern: token.source },
+    schema: { pattern: worded(token.source, "must be a token of Push Kit") },
     check: (given) => (token.test(given) ? good(given) : bad("must be a token of Push Kit")),
     mask: maskToken,
   },

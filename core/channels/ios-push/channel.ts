@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { worded } from "../../schema/json/patterns.ts";
 import { defineAccount, secret } from "../kit/account.ts";
 import { badgeChangeOf } from "../kit/badge.ts";
 import { bad, defineChannel, good } from "../kit/channel.ts";
@@ -16,14 +17,16 @@ const apnsKey = (pem: string): string => {
   return pem;
 };
 
+const appleId = worded("^[A-Z0-9]{10}$", "must be 10 capital letters and digits");
+
 const account = defineAccount(
   {
-    team_id: Text({ pattern: "^[A-Z0-9]{10}$", maxLength: 10, description: "Apple developer team, 10 characters" }),
-    key_id: Text({ pattern: "^[A-Z0-9]{10}$", maxLength: 10, description: "id of the APNs key, 10 characters" }),
+    team_id: Text({ pattern: appleId, maxLength: 10, description: "Apple developer team, 10 characters" }),
+    key_id: Text({ pattern: appleId, maxLength: 10, description: "id of the APNs key, 10 characters" }),
     bundle_id: Text({
       minLength: 1,
       maxLength: 155,
-      pattern: "^[A-Za-z0-9.-]+$",
+      pattern: worded("^[A-Za-z0-9.-]+$", "must be letters, digits, - and ."),
       description: "bundle id of the iOS app; the topic of its pushes",
     }),
     environment: Enum(["production", "sandbox"], {
@@ -48,7 +51,7 @@ export const iosPush = defineChannel({
   providers: ["apns"],
   account,
   address: {
-    schema: { pattern: token.source },
+    schema: { pattern: worded(token.source, "must be 64 to 400 hexadecimal digits, two for each byte") },
     check: (given) => (token.test(given) ? good(given.toLowerCase()) : bad("must be 64 or more hexadecimal digits")),
     mask: maskToken,
   },

@@ -1,7 +1,11 @@
+import { worded } from "../../schema/json/patterns.ts";
 import { bad, type Checked, good } from "./channel.ts";
 
 /** A phone number as ITU-T E.164 writes it, with separators. */
-export const phonePattern = "^\\+[0-9 ().-]+$";
+export const phonePattern = worded(
+  "^\\+[0-9 ().-]+$",
+  "must be a phone number with its country's code, such as +4915112345678",
+);
 
 /** A phone number as ITU-T E.164 writes it: `+`, country code and number, 15 digits at most. Separators are left out. */
 export const checkPhone = (given: string): Checked => {

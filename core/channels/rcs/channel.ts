@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { worded } from "../../schema/json/patterns.ts";
 import { defineAccount } from "../kit/account.ts";
 import { defineChannel } from "../kit/channel.ts";
 import { checkPhone, maskPhone, phonePattern } from "../kit/phone.ts";
@@ -9,7 +10,11 @@ import { rcsProblems } from "./problems.ts";
 const account = defineAccount(
   {
     ...twilioMembers,
-    sender: Type.String({ pattern: "^rcs:[A-Za-z0-9_.-]{1,100}$", maxLength: 104, description: "the RCS sender" }),
+    sender: Type.String({
+      pattern: worded("^rcs:[A-Za-z0-9_.-]{1,100}$", "must be rcs: and 1 to 100 letters, digits and _.-"),
+      maxLength: 104,
+      description: "the RCS sender",
+    }),
     messaging_service_sid: sid(
       "MG",
       "the Messaging Service that has the RCS sender, and senders of SMS for phones that do not take RCS",

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type { FieldError } from "../../errors.ts";
 import { Closed, Nullable } from "../../schema/json/common.ts";
+import { worded } from "../../schema/json/patterns.ts";
 import { cel } from "../../schema/kubernetes/common.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { defineAccount, secret } from "../kit/account.ts";
@@ -43,7 +44,7 @@ const rsaKey = (pem: string): string => {
 const vonage = Closed(
   {
     application_id: Text({
-      pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+      pattern: worded("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "must be a UUID in small letters"),
       maxLength: 36,
       description: "id of the application",
     }),

@@ -1,7 +1,11 @@
 import { hash } from "node:crypto";
+import { worded } from "../../schema/json/patterns.ts";
 
 /** What messages may come from: a phone number, a short code, or a name of up to 11 letters, digits and spaces. */
-export const senderPattern = "^(\\+[1-9]\\d{6,14}|[A-Za-z0-9 ]{1,11})$";
+export const senderPattern = worded(
+  "^(\\+[1-9]\\d{6,14}|[A-Za-z0-9 ]{1,11})$",
+  "must be a phone number such as +4915112345678, or 1 to 11 letters, digits and spaces",
+);
 
 export const isSender = (text: string): boolean => new RegExp(senderPattern).test(text);
 

@@ -1,5 +1,6 @@
 import { createECDH } from "node:crypto";
 import { Type } from "typebox";
+import { worded } from "../../schema/json/patterns.ts";
 import { isSecure } from "../../schema/json/secure-address.ts";
 import { defineAccount, fromSecret, secret } from "../kit/account.ts";
 import { bad, defineChannel, good } from "../kit/channel.ts";
@@ -26,7 +27,10 @@ const account = defineAccount(
     subject: Type.String({
       minLength: 8,
       maxLength: 320,
-      pattern: "^(mailto:[^@\\s]+@[^@\\s]+|https://\\S+)$",
+      pattern: worded(
+        "^(mailto:[^@\\s]+@[^@\\s]+|https://\\S+)$",
+        "must be mailto: and a mail address, or an https address",
+      ),
       description: "whom a push service may write to: mailto: or https: (RFC 8292)",
     }),
     public_key: fromSecret("private_key", (text) => vapidPair(text).public),
@@ -46,7 +50,7 @@ export const webPush = defineChannel({
   providers: ["web_push"],
   account,
   address: {
-    schema: { pattern: "^https?://\\S+$", maxLength: 2000 },
+    schema: { pattern: worded("^https?://\\S+$", "must be the https endpoint of a PushSubscription"), maxLength: 2000 },
     check: (given) => (isEndpoint(given) ? good(given) : bad("must be the https endpoint of a PushSubscription")),
     mask: maskToken,
   },

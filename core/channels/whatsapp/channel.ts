@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { worded } from "../../schema/json/patterns.ts";
 import { defineAccount, secret } from "../kit/account.ts";
 import { defineChannel } from "../kit/channel.ts";
 import { checkPhone, maskPhone, phonePattern } from "../kit/phone.ts";
@@ -16,12 +17,12 @@ const token = (text: string): string => {
 const account = defineAccount(
   {
     phone_number_id: Text({
-      pattern: "^[0-9]{5,20}$",
+      pattern: worded("^[0-9]{5,20}$", "must be 5 to 20 digits"),
       maxLength: 20,
       description: "id of the business phone number, as Meta's dashboard shows it; not the number itself",
     }),
     api_version: Text({
-      pattern: "^v[0-9]{2}\\.[0-9]$",
+      pattern: worded("^v[0-9]{2}\\.[0-9]$", "must be a version such as v25.0"),
       maxLength: 8,
       default: "v25.0",
       description: "version of the Graph API; Meta keeps one for about two years",

@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Closed, MapOf } from "../json/common.ts";
 import { named } from "../json/named.ts";
+import { worded } from "../json/patterns.ts";
 import { eventKinds } from "./envelope.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Decimal, Optional, String: Text, Unknown } = Type;
@@ -17,9 +18,9 @@ export const customEventLimits = {
 } as const;
 
 /** A name as it is stored: nothing blank at its ends. */
-export const eventNamePattern = "^\\S(.*\\S)?$";
+export const eventNamePattern = worded("^\\S(.*\\S)?$", "must be one line without white space at its ends");
 
-const noControls = "^[^\\u0000-\\u001f\\u007f]*$";
+const noControls = worded("^[^\\u0000-\\u001f\\u007f]*$", "must not contain control characters");
 const Id = Text({ minLength: 1, maxLength: 64, pattern: noControls });
 
 /** Something that a user did, in the customer's own words. */
@@ -35,7 +36,10 @@ export const CustomEvent = Closed({
   name: Text({
     minLength: 1,
     maxLength: customEventLimits.nameCharacters,
-    pattern: "^(?!\\s*(hs\\.|$))[^\\u0000-\\u001f\\u007f]*$",
+    pattern: worded(
+      "^(?!\\s*(hs\\.|$))[^\\u0000-\\u001f\\u007f]*$",
+      "must not be blank, begin with hs. or contain control characters",
+    ),
     description: "kept without the spaces at its ends; names that begin with hs. are reserved",
   }),
   user_id: Optional(Id),
@@ -49,12 +53,20 @@ export const CustomEvent = Closed({
   ),
   subscription_id: Optional(Id),
   properties: Optional(
-    MapOf({ minLength: 1, maxLength: 255, pattern: "^(?!(time|event_name)$)[^$]" }, Unknown(), {
-      maxProperties: customEventLimits.propertyNames,
-      description:
-        `any JSON, objects and lists at most ${customEventLimits.depth} deep, this one counted; the event has at most ` +
-        `${customEventLimits.bytes} bytes of JSON. The names time and event_name are reserved`,
-    }),
+    MapOf(
+      {
+        minLength: 1,
+        maxLength: 255,
+        pattern: worded("^(?!(time|event_name)$)[^$]", "must not be time or event_name, or begin with $"),
+      },
+      Unknown(),
+      {
+        maxProperties: customEventLimits.propertyNames,
+        description:
+          `any JSON, objects and lists at most ${customEventLimits.depth} deep, this one counted; the event has at most ` +
+          `${customEventLimits.bytes} bytes of JSON. The names time and event_name are reserved`,
+      },
+    ),
   ),
   value: Optional(Decimal({ description: "such as an amount" })),
   occurred_at: Optional(

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { channels } from "../vocabulary/channels.ts";
+import { patterns } from "./patterns.ts";
 
 /** Members that may be left out or be null in a reply. */
 export const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -14,7 +15,7 @@ export const MapOf = <T extends Type.TSchema>(key: Type.TStringOptions, value: T
   Type.Record(Type.String(), value, { propertyNames: { type: "string", ...key }, ...options });
 
 /** Language code (BCP 47, lower-case primary subtag) to text. Source: docs/reference/messages.md#languages. */
-export const LanguageMap = MapOf({ pattern: "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", maxLength: 35 }, Type.String(), {
+export const LanguageMap = MapOf({ pattern: patterns.language, maxLength: 35 }, Type.String(), {
   maxProperties: 50,
   description: "language code to text; the recipient's language, its base, `en`, then the first key is chosen",
 });

@@ -16,6 +16,7 @@ export const ourFormats = {
 /** What to tell a person whose text does not have a format. */
 export const formatMessages: Record<string, string> = {
   "date-time": "must be an ISO 8601 date and time with a zone, such as 2026-01-31T09:00:00Z",
+  "iso-date-time": "must be an ISO 8601 date and time, such as 2026-01-31T09:00:00Z",
   email: "must be an e-mail address",
   uri: "must be an absolute address such as https://example.com/a",
   "https-url": "must be an https address (http only for a loopback host)",

@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { formatMessages } from "./formats.ts";
-import { patternMessages } from "./patterns.ts";
+import { wordsOf } from "./patterns.ts";
 
 /** What to tell a person about one broken rule: half a sentence that follows the member's name, without its value. */
 export const messageOf = (error: ErrorObject): string =>
@@ -27,7 +27,7 @@ const messages: Record<string, (params: Params) => string> = {
   maximum: ({ limit }) => `must be at most ${String(limit)}`,
   exclusiveMinimum: ({ limit }) => `must be more than ${String(limit)}`,
   exclusiveMaximum: ({ limit }) => `must be less than ${String(limit)}`,
-  pattern: ({ pattern }) => patternMessages.get(String(pattern)) ?? `must match ${String(pattern)}`,
+  pattern: ({ pattern }) => wordsOf(String(pattern)) ?? `must match ${String(pattern)}`,
   uniqueItems: ({ i, j }) => `must not repeat an item (${String(j)} and ${String(i)} are equal)`,
   format: ({ format }) => formatMessages[String(format)] ?? `must have the format ${String(format)}`,
 };

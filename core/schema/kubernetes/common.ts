@@ -1,5 +1,6 @@
 import { type Static, type TProperties, type TString, type TStringOptions, Type } from "typebox";
 import { Closed } from "../json/common.ts";
+import { idPattern, worded } from "../json/patterns.ts";
 import { type IdKind, idPrefixes } from "../vocabulary/id-prefixes.ts";
 import type { Rule } from "./definition.ts";
 
@@ -16,11 +17,28 @@ export const immutable = (member: string): Rule => ({
 
 /** Name of a resource or Secret in the same namespace: a DNS-1123 subdomain. */
 export const objectName = (description: string, options: TStringOptions = {}) =>
-  Text({ minLength: 1, maxLength: 253, pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", description, ...options });
+  Text({
+    minLength: 1,
+    maxLength: 253,
+    pattern: worded(
+      "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+      "must be small letters, digits, - and ., with a letter or digit at both ends",
+    ),
+    description,
+    ...options,
+  });
 
 /** One part of a DNS name, as namespaces have it. */
 export const dnsLabel = (description: string) =>
-  Text({ minLength: 1, maxLength: 63, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", description });
+  Text({
+    minLength: 1,
+    maxLength: 63,
+    pattern: worded(
+      "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+      "must be small letters, digits and -, with a letter or digit at both ends",
+    ),
+    description,
+  });
 
 /** `unique` says among what. */
 export const displayName = (unique = "") =>
@@ -56,7 +74,7 @@ export const externalId = (kind: IdKind) =>
   Text({
     minLength: 30,
     maxLength: 30,
-    pattern: `^${idPrefixes[kind]}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`,
+    pattern: worded(idPattern(kind), `must be an id of this service that begins with ${idPrefixes[kind]}_`),
     description: `the service's id (${idPrefixes[kind]}_…) of an existing record ${externalUse}`,
   });
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Closed, conditional, LanguageMap, MapOf } from "../json/common.ts";
 import { named } from "../json/named.ts";
+import { worded } from "../json/patterns.ts";
 import { Target as MessageTarget } from "../messages/notification.ts";
 import { activityLimits } from "./type.ts";
 
@@ -103,7 +104,10 @@ export const LiveActivitySendResult = Type.Object({
 export type LiveActivitySendResult = Static<typeof LiveActivitySendResult>;
 
 /** As ActivityKit gives it out: hexadecimal, of a length that Apple does not promise. */
-const Token = Text({ pattern: "^([0-9A-Fa-f]{2}){32,200}$", description: "hexadecimal, as the device reports it" });
+const Token = Text({
+  pattern: worded("^([0-9A-Fa-f]{2}){32,200}$", "must be 64 to 400 hexadecimal digits, two for each byte"),
+  description: "hexadecimal, as the device reports it",
+});
 
 const ofKind = (kind: string, own: string, other: string): object =>
   conditional({

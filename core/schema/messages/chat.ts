@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { Closed, LanguageMap, MapOf, Url } from "../json/common.ts";
+import { worded } from "../json/patterns.ts";
 
 const { Array: List, Enum, Integer, Number: Num, Optional, String: Text, Union, Literal } = Type;
 
@@ -83,7 +84,13 @@ const RcsSuggestion = Union([
     url: Url,
     view: Optional(Enum(["browser", "webview_full", "webview_half", "webview_tall"])),
   }),
-  Closed({ type: Literal("dial"), ...suggestion, phone_number: Text({ pattern: "^\\+[1-9][0-9]{6,14}$" }) }),
+  Closed({
+    type: Literal("dial"),
+    ...suggestion,
+    phone_number: Text({
+      pattern: worded("^\\+[1-9][0-9]{6,14}$", "must be a phone number such as +4915112345678: + and 7 to 15 digits"),
+    }),
+  }),
   Closed({
     type: Literal("view_location"),
     ...suggestion,

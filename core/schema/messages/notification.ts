@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { ChannelName, Closed, conditional, LanguageMap, MapOf, Url } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { patterns } from "../json/patterns.ts";
+import { patterns, worded } from "../json/patterns.ts";
 import { RcsContent, WhatsappContent } from "./chat.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
@@ -14,7 +14,7 @@ export const Target = Closed(
     include_external_ids: Optional(List(Text({ minLength: 1, maxLength: 255 }), { maxItems: 2000 })),
     include_aliases: Optional(
       MapOf(
-        { pattern: "^[a-z0-9_]{1,64}$" },
+        { pattern: patterns.aliasLabel },
         List(Text({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 2000 }),
         {
           maxProperties: 10,
@@ -80,7 +80,10 @@ const android = {
   android_sound: Text({ maxLength: 100 }),
   small_icon: Text({ maxLength: 100 }),
   large_icon: Text({ maxLength: 2000, description: "an address or the name of a resource of the app" }),
-  android_accent_color: Text({ pattern: "^[0-9A-Fa-f]{8}$", description: "AARRGGBB" }),
+  android_accent_color: Text({
+    pattern: worded("^[0-9A-Fa-f]{8}$", "must be a colour of 8 hexadecimal digits, AARRGGBB"),
+    description: "AARRGGBB",
+  }),
   android_visibility: Enum([1, 0, -1]),
 };
 
@@ -90,7 +93,7 @@ const web = {
   chrome_web_badge: Url,
   web_push_topic: Text({
     maxLength: 32,
-    pattern: "^[A-Za-z0-9_-]*$",
+    pattern: worded("^[A-Za-z0-9_-]*$", "must be letters, digits, - and _"),
     description: "RFC 8030 5.4: URL-safe base64 characters",
   }),
   web_buttons: List(Button, { maxItems: 2 }),

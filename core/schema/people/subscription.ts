@@ -1,18 +1,22 @@
 import { type Static, Type } from "typebox";
 import { ChannelName, Closed, conditional, DateTime, MapOf, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { patterns } from "../json/patterns.ts";
+import { patterns, worded } from "../json/patterns.ts";
 
 const { Boolean: Flag, Enum, Integer, Optional, Partial, String: Text } = Type;
 
 /** BCP 47, as the keys of language maps. */
-export const Language = Text({ pattern: "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", maxLength: 35 });
+export const Language = Text({ pattern: patterns.language, maxLength: 35 });
 
 /** What is known of a device; `timezone` is an IANA name. */
-const Device = MapOf({ pattern: "^[a-z][a-z0-9_]{0,39}$" }, Text({ maxLength: 200 }), {
-  maxProperties: 20,
-  description: "model, os_version, app_version, locale, timezone, sdk, …",
-});
+const Device = MapOf(
+  { pattern: worded("^[a-z][a-z0-9_]{0,39}$", "must be small letters, digits and _, at most 40, a letter first") },
+  Text({ maxLength: 200 }),
+  {
+    maxProperties: 20,
+    description: "model, os_version, app_version, locale, timezone, sdk, …",
+  },
+);
 
 const WebKeys = Closed(
   {

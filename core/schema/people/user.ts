@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { patterns } from "../json/patterns.ts";
+import { patterns, worded } from "../json/patterns.ts";
 import { CreateSubscription, Language, Subscription } from "./subscription.ts";
 
 const { Array: List, Optional, Partial, String: Text, Union, Unknown } = Type;
@@ -15,9 +15,17 @@ export const userLimits = {
   subscriptions: 20,
 } as const;
 
-const memberName = { pattern: "^[^.$\\u0000][^.\\u0000]*$", maxLength: 128 }; // a path in the store: no dots, no $ first
-const AliasId = Text({ minLength: 1, maxLength: 255, pattern: "^[^\\u0000]*$" });
-const aliasLabel = { pattern: "^(?!(external_id|user_id)$)[a-z0-9_]{1,64}$" };
+const memberName = {
+  pattern: worded("^[^.$\\u0000][^.\\u0000]*$", "must not contain a dot or U+0000, or begin with $"),
+  maxLength: 128,
+}; // a path in the store: no dots, no $ first
+const AliasId = Text({ minLength: 1, maxLength: 255, pattern: patterns.noNull });
+const aliasLabel = {
+  pattern: worded(
+    "^(?!(external_id|user_id)$)[a-z0-9_]{1,64}$",
+    "must be 1 to 64 small letters, digits and _, and not external_id or user_id",
+  ),
+};
 
 /** Numbers and booleans are kept as strings; null and "" remove a tag. */
 const Tags = MapOf(memberName, Union([Text({ maxLength: 1024 }), Type.Number(), Type.Boolean(), Type.Null()]), {
@@ -33,7 +41,12 @@ const attributes = {
   properties: Properties,
   language: Nullable(Language),
   timezone: Nullable(Text({ maxLength: 64, pattern: patterns.timeZone, description: "IANA name" })),
-  country: Nullable(Text({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2" })),
+  country: Nullable(
+    Text({
+      pattern: worded("^[A-Z]{2}$", "must be two capital letters, such as DE"),
+      description: "ISO 3166-1 alpha-2",
+    }),
+  ),
 };
 
 /** Body of `POST /v1/apps/{appId}/users`: makes the user or updates the one that has an id given here. */

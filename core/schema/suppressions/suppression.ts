@@ -2,6 +2,7 @@ import { type Static, Type } from "typebox";
 import { ChannelName, Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
+import { patterns } from "../json/patterns.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
 
@@ -42,7 +43,7 @@ export type SuppressionSource = (typeof suppressionSources)[number];
 
 const Category = Text({ minLength: 1, maxLength: suppressionLimits.categoryCharacters });
 const Id = Text({ minLength: 1, maxLength: 64 });
-const ExternalId = Text({ minLength: 1, maxLength: 255, pattern: "^[^\\u0000]*$" });
+const ExternalId = Text({ minLength: 1, maxLength: 255, pattern: patterns.noNull });
 const Address = Text({ minLength: 1, maxLength: 320, description: "a mail address, or a phone number as E.164" });
 
 /** An address or a user that gets no messages, or none of some categories. */

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { Closed } from "../json/common.ts";
+import { patterns, worded } from "../json/patterns.ts";
 import { cel, objectName } from "../kubernetes/common.ts";
 import type { Rule } from "../kubernetes/definition.ts";
 import { reservedHeaders } from "../vocabulary/reserved-headers.ts";
@@ -23,7 +24,12 @@ const oneSource: Rule = {
 const SecretKeyRef = Closed(
   {
     name: objectName("name of the Secret, in the resource's own namespace"),
-    key: Text({ minLength: 1, maxLength: 253, pattern: "^[-._a-zA-Z0-9]+$", description: "the Secret's key" }),
+    key: Text({
+      minLength: 1,
+      maxLength: 253,
+      pattern: worded("^[-._a-zA-Z0-9]+$", "must be letters, digits, -, _ and ."),
+      description: "the Secret's key",
+    }),
   },
   { description: "the Secret that holds the value; a change of it is noticed" },
 );
@@ -33,13 +39,16 @@ const Header = Closed(
     name: Text({
       minLength: 1,
       maxLength: 100,
-      pattern: "^[A-Za-z0-9!#$%&'*+.^_\\x60|~-]+$", // x60: a grave accent would end the code in the docs
+      pattern: worded(
+        "^[A-Za-z0-9!#$%&'*+.^_\\x60|~-]+$", // x60: a grave accent would end the code in the docs
+        "must be an HTTP header name: letters, digits and !#$%&'*+.^_`|~-",
+      ),
       description: "an HTTP header name that is not reserved",
     }),
     value: Optional(
       Text({
         maxLength: webhookLimits.headerValueCharacters,
-        pattern: "^[\\t\\x20-\\x7e]*$",
+        pattern: patterns.headerValue,
         description: "the value, for what is no secret",
       }),
     ),

@@ -2,6 +2,7 @@ import { type Static, Type } from "typebox";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { webhookEventKinds } from "../events/envelope.ts";
 import { Closed } from "../json/common.ts";
+import { patterns, worded } from "../json/patterns.ts";
 import { cel, commonStatus, externalId, immutable, instant, objectName, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
 import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
@@ -23,7 +24,7 @@ const Filters = Closed(
           field: Text({
             minLength: 1,
             maxLength: 200,
-            pattern: "^[^.]+(\\.[^.]+)*$",
+            pattern: patterns.dotPath,
             description: "dot path in the envelope; one that does not start with a member of it is looked up in `data`",
           }),
           op: Enum([...filterOps], { description: "how the field is compared" }),
@@ -95,7 +96,7 @@ const members = {
   url: Text({
     minLength: 1,
     maxLength: 2048,
-    pattern: "^https?://",
+    pattern: worded("^https?://", "must begin with https:// or http://"),
     description:
       "where events are posted. Plain http, private addresses and other ports are refused unless the operator's and the " +
       "dispatcher's settings allow them",

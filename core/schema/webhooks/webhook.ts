@@ -4,7 +4,7 @@ import { eventKinds, webhookEventKinds } from "../events/envelope.ts";
 import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
-import { patterns } from "../json/patterns.ts";
+import { patterns, worded } from "../json/patterns.ts";
 import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
 import { WebhookFilters } from "./filters.ts";
 
@@ -26,8 +26,13 @@ const EventFilters = Closed({ event_names: Optional(EventNames) });
 
 /** Names are HTTP tokens; values printable ASCII. Which names are reserved is checked by the use case. */
 const Headers = MapOf(
-  { pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$" },
-  Text({ maxLength: webhookLimits.headerValueCharacters, pattern: "^[\\t\\x20-\\x7e]*$" }),
+  {
+    pattern: worded(
+      "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$",
+      "must be an HTTP header name: 1 to 100 letters, digits and !#$%&'*+.^_`|~-",
+    ),
+  },
+  Text({ maxLength: webhookLimits.headerValueCharacters, pattern: patterns.headerValue }),
   { maxProperties: webhookLimits.headers, description: "sent with every request; kept encrypted and never shown" },
 );
 

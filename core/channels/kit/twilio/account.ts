@@ -1,10 +1,15 @@
 import { Type } from "typebox";
 import { Nullable } from "../../../schema/json/common.ts";
+import { worded } from "../../../schema/json/patterns.ts";
 import { secret, secretWith } from "../account.ts";
 
 /** An identifier of Twilio's: two letters and 32 hexadecimal digits. Source: twilio.com/docs/glossary/what-is-a-sid. */
 export const sid = (letters: string, description: string) =>
-  Type.String({ pattern: `^${letters}[0-9a-fA-F]{32}$`, maxLength: 34, description });
+  Type.String({
+    pattern: worded(`^${letters}[0-9a-fA-F]{32}$`, `must be ${letters} and 32 hexadecimal digits`),
+    maxLength: 34,
+    description,
+  });
 
 /** What Twilio is called with, and its callbacks are verified with: members of the accounts of several channels. */
 export const twilioMembers = {

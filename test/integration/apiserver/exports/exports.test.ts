@@ -136,7 +136,8 @@ describe("the operations on exports", () => {
       expect(reply.body["error"]).to.match(/^HS_CANCELLED: /);
     }
     const { _id: ended } = await insert({ status: "completed" });
-    expect((await cancel(ended)).body.error.code).to.equal("HS_CONFLICT");
+    const { status, body } = await cancel(ended);
+    expect([status, body.error.code, body.error.details]).to.deep.equal([409, "HS_CONFLICT", { status: "completed" }]);
   });
 
   it("let 20 of an app wait, however many are asked for at once, and no more", async () => {

@@ -45,6 +45,22 @@ describe("the public status and its incidents", function () {
     expect(headers.get("Access-Control-Allow-Origin")).to.equal("*");
   });
 
+  it("is found without the last slash of its address, as is the reference, by who only reads", async () => {
+    const leading = async (path: string, method = "GET") => {
+      const reply = await fetch(site.api.url + path, { method, redirect: "manual" });
+      return [reply.status, reply.headers.get("Location"), await reply.text()];
+    };
+    expect(await leading("/status")).to.deep.equal([308, "status/", ""]);
+    expect(await leading("/docs?a=b", "HEAD")).to.deep.equal([308, "docs/?a=b", ""]);
+    for (const path of ["/status", "/docs"]) expect((await fetch(site.api.url + path)).status).to.equal(200);
+    for (const [path, method] of [
+      ["/docs", "POST"],
+      ["/l", "GET"],
+      ["/ingress", "GET"],
+    ] as const)
+      expect((await leading(path, method))[0]).to.equal(404);
+  });
+
   it("shows an incident and what it affects, on the page and in the feed too, until it is resolved", async () => {
     const made = await call("POST", "/v1/incidents", aBody({ title: "Late & <late>" }));
     expect([made.status, made.body.status]).to.deep.equal([201, "investigating"]);

@@ -70,7 +70,7 @@ describe("loadConfig", () => {
       }),
     );
     expect(failure.problems).to.have.deep.members([
-      { key: "HERALD_MONGODB_URL", message: "must match ^mongodb(\\+srv)?://.+" },
+      { key: "HERALD_MONGODB_URL", message: "must begin with mongodb:// or mongodb+srv://" },
       { key: "HERALD_KEY_RING", message: "is required" },
       { key: "HERALD_HEALTH_PORT", message: "must be an integer" },
       { key: "HERALD_GRACE_SECONDS", message: "must be at least 1" },
