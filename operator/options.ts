@@ -2,8 +2,8 @@ import { parseArgs } from "node:util";
 
 const help = `Herald's operator: makes custom resources true in MongoDB and JetStream.
 
-  node operator/main.ts             runs until it is stopped; one of several leads
-  node operator/main.ts --once      reconciles every resource once and prints those that are not ready
+  node operator.js             runs until it is stopped; one of several leads
+  node operator.js --once      reconciles every resource once and prints those that are not ready
 
       --timeout SECONDS             of --once: how long it may take, 1 to 3600 (300)
       --help                        this text

@@ -4,7 +4,10 @@ import { answersHttp, launch, type ServerProcess } from "./process.ts";
 
 export type ProgramName = "operator" | "apiserver" | "dispatcher";
 
-/** How one of the three programs is started. `env` holds its settings (docs/config); `name` sets it apart in `dir`. */
+/**
+ * How one of the three programs is started. `env` holds its settings (docs/config), and may say otherwise than ours where
+ * bundles are; `name` sets it apart in `dir`.
+ */
 export type ProgramOptions = {
   program: ProgramName;
   name?: string;
@@ -24,7 +27,10 @@ export type AwaitedAnswer = "/healthz" | "/readyz";
  */
 export const nodeFlags = ["--max-semi-space-size=16", "--heap-growing-percent=50"];
 
-/** Starts a program as its image does, from source, and waits until it is ready, or lives. */
+/** Names a folder with the programs' bundles, which are started in place of their sources; the sources where it is empty. */
+export const bundleVariable = "HERALD_BUNDLE";
+
+/** Starts a program as its image does, and waits until it is ready, or lives. */
 export const startProgram = ({
   program,
   name = program,
@@ -33,14 +39,20 @@ export const startProgram = ({
   env,
   detached = false,
   awaited = "/readyz",
-}: ProgramOptions): Promise<ServerProcess> =>
-  launch({
+}: ProgramOptions): Promise<ServerProcess> => {
+  const file = programFile(program, env[bundleVariable]);
+  return launch({
     name,
     dir,
-    command: [join(rootDir, "node_modules/.bin/node"), ...nodeFlags, join(rootDir, program, "main.ts")],
-    marker: `${program}/main.ts`,
+    command: [join(rootDir, "node_modules/.bin/node"), ...nodeFlags, file],
+    marker: file,
     ports: [healthPort, ...(env["HERALD_HTTP_PORT"] ? [Number(env["HERALD_HTTP_PORT"])] : [])],
     detached,
     isReady: () => answersHttp(`http://127.0.0.1:${healthPort}${awaited}`),
     env: { NODE_COMPILE_CACHE: join(rootDir, ".dev/compile-cache"), ...env, HERALD_HEALTH_PORT: String(healthPort) },
   });
+};
+
+/** What Node is started with: the program's bundle where there is one, its source otherwise. */
+export const programFile = (program: ProgramName, folder = process.env[bundleVariable]): string =>
+  folder ? join(folder, `${program}.js`) : join(rootDir, program, "main.ts");

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { testVariables } from "../../test/support/servers/servers.ts";
 import type { Tally } from "../../test/support/suite/reporter.ts";
+import { bundledPrograms } from "../bundle/bundled-programs.ts";
 import { devDir, testDir, testPortBase } from "../files/paths.ts";
 import { withLock } from "../processes/lock.ts";
 import { isStackRunning, serverKinds, startStack } from "../servers/stack.ts";
@@ -55,9 +56,11 @@ const run = async (wholeSuite: () => string[]): Promise<Tally> => {
 /** Starts the servers, unless they run, and gives their addresses as tests look for them. */
 const withServers = async <T>(work: (env: NodeJS.ProcessEnv) => Promise<T>): Promise<T> => {
   if (!isStackRunning(testDir)) rmSync(testDir, { recursive: true, force: true }); // each run begins with no data
-  const stack = await startStack({ dir: testDir, portBase: testPortBase(), throwaway: true });
+  const starting = startStack({ dir: testDir, portBase: testPortBase(), throwaway: true });
+  const [stack, programs] = await Promise.all([starting, bundledPrograms()]);
   try {
-    return await work(Object.fromEntries(serverKinds.map((kind) => [testVariables[kind], stack.found[kind]?.address])));
+    const addresses = serverKinds.map((kind) => [testVariables[kind], stack.found[kind]?.address]);
+    return await work({ ...programs, ...Object.fromEntries(addresses) });
   } finally {
     await stack.stop();
   }

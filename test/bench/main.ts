@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { bundledPrograms } from "../../dev/bundle/bundled-programs.ts";
 import { devDir } from "../../dev/files/paths.ts";
 import { withLock } from "../../dev/processes/lock.ts";
 import type { Tally } from "../support/suite/reporter.ts";
@@ -82,6 +83,7 @@ if (values.save && (values.short || values.busy))
 const groups = chosen(positionals);
 
 const measure = async (): Promise<Tally> => {
+  Object.assign(process.env, await bundledPrograms()); // what the image starts
   const { withinMs, calibration } = values.short ? short : whole;
   const pushUs = await calibrate(calibration);
   console.log(`a push by node:http2 alone: ${pushUs.toFixed(1)} µs CPU; µs and /s are scaled to ${reachPushUs} µs`);

@@ -69,7 +69,7 @@ containers:
   - name: {{ .program }}
     image: {{ include "herald.image" (dict "root" $root "image" $root.Values.image) }}
     imagePullPolicy: {{ $root.Values.image.pullPolicy }}
-    args: [{{ .program }}/main.ts]
+    args: [{{ .program }}.js]
     securityContext:
       {{- toYaml $root.Values.containerSecurityContext | nindent 6 }}
     env:

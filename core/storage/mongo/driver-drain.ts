@@ -1,8 +1,4 @@
-import { createRequire } from "node:module";
-import type { Socket } from "node:net";
-
-/** What of the driver's connection is used here. */
-type Connection = { socket: Socket; cleanup: (error: Error) => void };
+import { Connection } from "mongodb/lib/cmap/connection.js";
 
 let isDone = false;
 
@@ -15,9 +11,7 @@ let isDone = false;
 export const endWaitsForDrain = (): void => {
   if (isDone) return;
   isDone = true;
-  const require = createRequire(import.meta.url);
-  const { prototype } = (require("mongodb/lib/cmap/connection.js") as { Connection: { prototype: Connection } })
-    .Connection;
+  const { prototype } = Connection;
   const { cleanup } = prototype;
   prototype.cleanup = function (this: Connection, error) {
     cleanup.call(this, error);

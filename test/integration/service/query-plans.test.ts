@@ -5,6 +5,7 @@ import { expect } from "chai";
 import { BSON } from "mongodb";
 import { allCollections } from "#core/storage/collections.ts";
 import { testDir } from "../../../dev/files/paths.ts";
+import { bundleVariable } from "../../../dev/processes/programs.ts";
 import { exercise } from "../../support/api/exercise.ts";
 import { exerciseEnv } from "../../support/api/exercise-env.ts";
 import { faultsOf, fill, type QueryException } from "../../support/queries/plans.ts";
@@ -27,6 +28,7 @@ describe("the queries of the running service", function () {
     const env = {
       NODE_OPTIONS: `--import=${recorder}`,
       [queriesVariable]: file,
+      [bundleVariable]: "", // the recorder wraps the driver in node_modules
       ...(await exerciseEnv(sending)),
     };
     const [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
@@ -103,5 +105,9 @@ const exceptions: readonly QueryException[] = [
     of: ({ collection, pipeline }) =>
       collection === "webhooks" && isDeepStrictEqual(pipeline?.[0], { $match: { status: "active" } }),
     because: "nearly all endpoints are active, and one process counts them once a minute",
+  },
+  {
+    of: ({ collection, command }) => collection === "webhook_backlogs" && command === "delete",
+    because: "there is a row for each tenant with a backlog, and all that were not counted again are removed",
   },
 ];

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { expect } from "chai";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
-import { rootDir } from "../../../../dev/files/paths.ts";
+import { programFile } from "../../../../dev/processes/programs.ts";
 import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { until } from "../../../support/until.ts";
 import { type Gate, gateTo } from "../support/gate.ts";
@@ -41,7 +40,7 @@ describe("operator: a leader that stood still", function () {
 
   const startOld = async (): Promise<Process> => {
     const env = environmentOf(herald, { HERALD_MONGODB_URL: gate.url });
-    const child = spawn(process.execPath, [join(rootDir, "operator/main.ts")], {
+    const child = spawn(process.execPath, [programFile("operator")], {
       env,
       stdio: ["ignore", "pipe", "inherit"],
     });

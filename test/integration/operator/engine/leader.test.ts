@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { expect } from "chai";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
-import { rootDir } from "../../../../dev/files/paths.ts";
 import { freePorts } from "../../../../dev/processes/free-ports.ts";
 import { answersHttp } from "../../../../dev/processes/process.ts";
+import { programFile } from "../../../../dev/processes/programs.ts";
 import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../support/harness.ts";
@@ -27,7 +26,7 @@ describe("operator: one of several leads", function () {
   const holder = async (): Promise<string> => (await lease())?.spec.holderIdentity ?? "";
 
   const spawnOperator = (more: NodeJS.ProcessEnv = {}): ChildProcess => {
-    const child = spawn(process.execPath, [join(rootDir, "operator/main.ts")], {
+    const child = spawn(process.execPath, [programFile("operator")], {
       env: environmentOf(herald, more),
       stdio: ["ignore", "ignore", "inherit"],
     });

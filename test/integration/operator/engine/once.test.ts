@@ -1,15 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { expect } from "chai";
-import { rootDir } from "../../../../dev/files/paths.ts";
+import { programFile } from "../../../../dev/processes/programs.ts";
 import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { until } from "../../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../support/harness.ts";
 import { httpLinkTo } from "../support/http-link.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: node operator/main.ts --once", function () {
+describe("operator: operator.js --once", function () {
   this.timeout(90_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
@@ -22,7 +21,7 @@ describe("operator: node operator/main.ts --once", function () {
   after(() => herald.close());
 
   const run = async (env: NodeJS.ProcessEnv, ...args: string[]): Promise<{ code: number; out: string }> => {
-    const command = [join(rootDir, "operator/main.ts"), ...args];
+    const command = [programFile("operator"), ...args];
     const environment = environmentOf(herald, env);
     const child = spawn(process.execPath, command, { env: environment, stdio: ["ignore", "pipe", "ignore"] });
     let out = "";
