@@ -48,12 +48,12 @@ export const accept =
     const { app } = request;
     const draft = draftOf(request.body, deps.clock.now());
     const channels = configuredOf(app, draft);
-    refuse(impossible(draft, channels));
+    refuse(impossible(draft.meant, channels));
     const html = await mailHtml(deps, app, draft, channels);
     const asked = { ...request, fingerprint: draft.fingerprint };
     const [before, estimate] = await Promise.all([
       remembered(deps, asked, signal),
-      deps.estimate(audienceOf(app, draft, channels), draft.target),
+      deps.estimate(audienceOf(app, draft, channels), draft.meant.target),
     ]);
     if (before !== null) return acceptedOf(before);
     requireChannels(draft, channels);
@@ -69,7 +69,11 @@ const replaced = async ({ messages, clock }: AcceptDeps, app: AppRow, { options 
 const mailHtml = async (
   { compile }: AcceptDeps,
   app: AppRow,
-  { content: { email_mjml: mjml } }: Draft,
+  {
+    meant: {
+      content: { email_mjml: mjml },
+    },
+  }: Draft,
   channels: readonly Channel[],
 ): Promise<string | undefined> =>
   mjml !== undefined && channels.includes("email") ? compile(app._id, mjml) : undefined;

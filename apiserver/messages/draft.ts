@@ -1,4 +1,5 @@
 import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/channels/content.ts";
+import { meantBy, saidIn } from "#core/domain/messages/neutral.ts";
 import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options, type Target } from "#core/schema/messages/notification.ts";
@@ -15,7 +16,8 @@ export const draftOf = (body: CreateNotification, now: Date) => {
   const content: Content = pick(body, Object.keys(Content.properties));
   const options: Options = pick(body, Object.keys(Options.properties));
   const due = dueAtOf(options.send_after, now);
-  const { channels, asked, errors } = channelsOf(body, content);
+  const meant = { content: saidIn(content), options, target: meantBy(body.target) };
+  const { channels, asked, errors } = channelsOf(meant);
   const problems = [
     ...unsupported(body),
     ...targetErrors(body.target),
@@ -27,6 +29,8 @@ export const draftOf = (body: CreateNotification, now: Date) => {
     content,
     options,
     target: body.target,
+    /** The same without what asks for nothing. */
+    meant,
     name: body.name ?? null,
     labels: body.labels ?? [],
     category: body.category ?? null,
@@ -57,7 +61,7 @@ export const targetErrors = (target: Target): FieldError[] => {
 
 type Channels = { channels: Channel[]; asked: Channel[] | null; errors: FieldError[] };
 
-const channelsOf = ({ target }: CreateNotification, content: Content): Channels => {
+const channelsOf = ({ target, content }: { target: Target; content: Content }): Channels => {
   const asked = channelsAsked(target);
   const channels = asked ?? channelsWithContent(content);
   const silent = asked?.find((channel) => !hasContent(channel, content));

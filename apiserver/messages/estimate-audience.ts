@@ -1,4 +1,5 @@
 import { channelsAsked } from "#core/channels/content.ts";
+import { meantBy } from "#core/domain/messages/neutral.ts";
 import { refuse } from "#core/errors.ts";
 import type { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
@@ -19,9 +20,10 @@ const allowance = { calls: 10, seconds: 1 }; // of an app; docs/reference/limits
  */
 export const estimateAudience =
   ({ estimate, limit }: EstimateAudienceDeps) =>
-  async (app: AppRow, { target, ...options }: EstimateAudience): Promise<EstimateAudienceResult> => {
+  async (app: AppRow, { target: given, ...options }: EstimateAudience): Promise<EstimateAudienceResult> => {
     await limit("notifications.estimate", app._id, allowance);
-    refuse(targetErrors(target));
+    refuse(targetErrors(given));
+    const target = meantBy(given);
     const asked = channelsAsked(target);
     const aimed = { channelsAsked: asked, channels: asked ?? [...channels] };
     const configured = configuredOf(app, aimed);

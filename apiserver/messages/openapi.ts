@@ -8,7 +8,7 @@ import type { Docs, Json } from "../http/feature.ts";
 import { lastPage, nextPage } from "../http/openapi/examples.ts";
 import { changed, having, refused } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
-import { unsupportedMembers, unsupportedTargets } from "./unsupported.ts";
+import { unsupportedMembers, unsupportedOfCard, unsupportedTargets } from "./unsupported.ts";
 
 const laterTime = "2026-11-21T12:00:02.345Z";
 
@@ -101,7 +101,7 @@ const notifications: CreateNotification[] = [
   {
     app_id: exampleAppId,
     target: { include_external_ids: [refs.external_id], channels: ["rcs"] },
-    rcs_card: { title: { en: "Order 4711" }, media_url: "https://shop.example/parcel.jpg", media_height: "MEDIUM" },
+    rcs_card: { title: { en: "Order 4711" }, media_url: "https://shop.example/parcel.jpg" },
     rcs_suggestions: [{ type: "reply", text: "Thank you", postback_data: "thanks-4711" }],
     rcs_fallback_text: { en: "Order 4711 has left us." },
   },
@@ -134,6 +134,8 @@ const target = (schema: Json): Json => ({
   }),
   anyOf: [{ ...having("all"), properties: { all: { const: true } } }, ...selectors.map((name) => having(name))],
 });
+
+const card = (schema: Json): Json => changed(schema, refused(unsupportedOfCard));
 
 /** What the OpenAPI document says of notifications beside their operations. */
 export const docs: Docs = {
@@ -176,7 +178,7 @@ export const docs: Docs = {
   narrowed: {
     EstimateAudience: (schema) => changed(schema, { target }),
     CreateNotification: (schema) => ({
-      ...changed(schema, { ...refused(unsupportedMembers), target }),
+      ...changed(schema, { ...refused(unsupportedMembers), target, rcs_card: card }),
       anyOf: [
         ...contents.map((name) => having(name)),
         having("email_subject", "email_body"),

@@ -1,3 +1,4 @@
+import { isNeutral } from "#core/domain/messages/neutral.ts";
 import type { FieldError } from "#core/errors.ts";
 import type { CreateNotification, Target } from "#core/schema/messages/notification.ts";
 
@@ -27,12 +28,24 @@ export const unsupportedTargets = [
   "include_phone_numbers",
 ] as const satisfies readonly (keyof CreateNotification["target"])[];
 
+/** Members of `rcs_card` that Twilio's cards do not have. Source: twilio.com/docs/content/twiliocard, "Parameter mapping". */
+export const unsupportedOfCard = ["media_height", "orientation"] as const;
+
 /** Every member of a body that would be without effect, but for its target. */
-export const unsupported = (body: CreateNotification): FieldError[] =>
-  unsupportedMembers.filter((member) => body[member] !== undefined).map(refused);
+export const unsupported = (body: CreateNotification): FieldError[] => [
+  ...asking(unsupportedMembers, body).map((member) => ({ field: member, message: later })),
+  ...asking(unsupportedOfCard, body.rcs_card ?? {}).map((member) => ({
+    field: `rcs_card.${member}`,
+    message: "cannot be sent: cards of Twilio, which carries RCS, do not have it",
+  })),
+];
 
 /** The same of `target`. */
 export const unsupportedTarget = (target: Target): FieldError[] =>
-  unsupportedTargets.filter((member) => target[member] !== undefined).map((member) => refused(`target.${member}`));
+  asking(unsupportedTargets, target).map((member) => ({ field: `target.${member}`, message: later }));
 
-const refused = (field: string): FieldError => ({ field, message: "is not supported by this release" });
+const later = "is not supported by this release";
+
+/** Those of them whose value asks for something: 0 messages a minute is no rate. */
+const asking = <Name extends string>(names: readonly Name[], members: { [N in Name]?: unknown }): Name[] =>
+  names.filter((name) => members[name] !== undefined && members[name] !== 0 && !isNeutral(members[name]));

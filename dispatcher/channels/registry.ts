@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { fitted } from "#core/channels/fitted.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { saidIn } from "#core/domain/messages/neutral.ts";
 import { type Outcome, unusable } from "#core/domain/messages/outcome.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -115,7 +116,8 @@ const guarded = (one: Opened, deps: SendersDeps) => {
     prepare: (message: MessageRow, language: string | null, ttlSeconds: number): Send => {
       const { _id: messageId, email_html: html, options, category, live_activity: activity } = message;
       const live = activity && { ...activity, at: message.created_at };
-      const content = html === undefined ? message.content : { ...message.content, email_body: html };
+      const said = saidIn(message.content);
+      const content = html === undefined ? said : { ...said, email_body: html };
       const send = account.prepare(
         fitted(channel, { messageId, content, options, category, language, ttlSeconds, ...(live && { live }) }),
       );

@@ -9,9 +9,20 @@ export const changed = (schema: Json, changes: Readonly<Record<string, Change>>)
   return { ...rest, properties: Object.fromEntries(members) as Json };
 };
 
-/** Admits nothing for members that this release gives no effect. */
+/** Admits for members that this release gives no effect only what asks for none. */
 export const refused = (names: readonly string[]): Record<string, Change> =>
-  Object.fromEntries(names.map((name) => [name, () => ({ not: {}, description: "not supported by this release" })]));
+  Object.fromEntries(
+    names.map((name) => [name, (member) => ({ ...neutralOf(member), description: "not supported by this release" })]),
+  );
+
+/** Source: docs/reference/messages.md#neutral-values. */
+const neutralOf = ({ type, items, minimum, ...others }: Json): Json => {
+  if (type === "boolean") return { const: false };
+  if (type === "array") return { type, items, maxItems: 0 };
+  const isAnything = type === undefined && others["enum"] === undefined;
+  if (type === "object" || isAnything) return { type: "object", maxProperties: 0 };
+  return minimum === 0 ? { const: 0 } : { not: {} };
+};
 
 /** An object with these members. */
 export const having = (...required: string[]): Json => ({ type: "object", required });

@@ -7,6 +7,8 @@ export const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schem
 
 export const DateTime = Type.String({ format: "date-time", description: "ISO 8601, UTC, milliseconds" });
 export const Url = Type.String({ format: "uri", maxLength: 2000 });
+/** A text that may be left out, or be empty, which is the same. */
+export const OrEmpty = <T extends Type.TString>(text: T) => Type.Union([text, Type.Literal("")]);
 export const ChannelName = Type.Enum([...channels], { description: "one of the eight channels" });
 export type ChannelName = Static<typeof ChannelName>;
 

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { Closed, LanguageMap, MapOf, Url } from "../json/common.ts";
+import { Closed, LanguageMap, MapOf, OrEmpty, Url } from "../json/common.ts";
 import { worded } from "../json/patterns.ts";
 
 const { Array: List, Enum, Integer, Number: Num, Optional, String: Text, Union, Literal } = Type;
@@ -51,7 +51,6 @@ export const WhatsappContent = {
     footer: Optional(Text({ minLength: 1, maxLength: 60 })),
     buttons: Optional(
       List(Closed({ id: Text({ minLength: 1, maxLength: 256 }), title: Text({ minLength: 1, maxLength: 20 }) }), {
-        minItems: 1,
         maxItems: 3,
       }),
     ),
@@ -115,7 +114,7 @@ export const RcsContent = {
   rcs_card: Closed({
     title: Optional(LanguageMap),
     description: Optional(LanguageMap),
-    media_url: Optional(Url),
+    media_url: Optional(OrEmpty(Url)),
     media_height: Optional(Enum(["SHORT", "MEDIUM", "TALL"])),
     orientation: Optional(Enum(["VERTICAL", "HORIZONTAL"])),
   }),

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { ChannelName, Closed, conditional, LanguageMap, MapOf, Url } from "../json/common.ts";
+import { ChannelName, Closed, conditional, LanguageMap, MapOf, OrEmpty, Url } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { patterns, worded } from "../json/patterns.ts";
 import { RcsContent, WhatsappContent } from "./chat.ts";
@@ -13,33 +13,31 @@ export const Target = Closed(
     include_subscription_ids: Optional(List(Text({ pattern: patterns.subscriptionId }), { maxItems: 2000 })),
     include_external_ids: Optional(List(Text({ minLength: 1, maxLength: 255 }), { maxItems: 2000 })),
     include_aliases: Optional(
-      MapOf(
-        { pattern: patterns.aliasLabel },
-        List(Text({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 2000 }),
-        {
-          maxProperties: 10,
-          description: "alias label to ids; `external_id` and `user_id` are labels too",
-          allOf: [{ type: "object", properties: { user_id: List(Text({ pattern: patterns.userId })) } }],
-        },
-      ),
+      MapOf({ pattern: patterns.aliasLabel }, List(Text({ minLength: 1, maxLength: 255 }), { maxItems: 2000 }), {
+        maxProperties: 10,
+        description: "alias label to ids; `external_id` and `user_id` are labels too",
+        allOf: [{ type: "object", properties: { user_id: List(Text({ pattern: patterns.userId })) } }],
+      }),
     ),
     included_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
     excluded_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
     filters: Optional(Unknown({ description: "a segment definition: all, any or none of conditions" })),
     channels: Optional(List(ChannelName, { minItems: 1, maxItems: 8 })),
     test_devices_only: Optional(Flag({ description: "only subscriptions marked as test devices" })),
-    email_to: Optional(List(Text({ format: "email", maxLength: 320 }), { minItems: 1, maxItems: 2000 })),
-    include_phone_numbers: Optional(List(Text({ minLength: 1, maxLength: 32 }), { minItems: 1, maxItems: 2000 })),
+    email_to: Optional(List(Text({ format: "email", maxLength: 320 }), { maxItems: 2000 })),
+    include_phone_numbers: Optional(List(Text({ minLength: 1, maxLength: 32 }), { maxItems: 2000 })),
   },
   { minProperties: 1 },
 );
 export type Target = Static<typeof Target>;
 
+const Address = OrEmpty(Url);
+
 const Button = Closed({
   id: Text({ minLength: 1, maxLength: 64 }),
   text: Text({ minLength: 1, maxLength: 100 }),
-  icon: Optional(Url),
-  url: Optional(Url),
+  icon: Optional(Address),
+  url: Optional(Address),
 });
 
 const text = {
@@ -49,11 +47,11 @@ const text = {
 };
 
 const linksAndData = {
-  url: Url,
-  app_url: Url,
+  url: Address,
+  app_url: Address,
   data: MapOf({ minLength: 1, maxLength: 100 }, Text({ maxLength: 1000 }), { maxProperties: 50 }),
   buttons: List(Button, { maxItems: 3 }),
-  big_picture: Url,
+  big_picture: Address,
 };
 
 const ios = {
@@ -88,9 +86,9 @@ const android = {
 };
 
 const web = {
-  chrome_web_icon: Url,
-  chrome_web_image: Url,
-  chrome_web_badge: Url,
+  chrome_web_icon: Address,
+  chrome_web_image: Address,
+  chrome_web_badge: Address,
   web_push_topic: Text({
     maxLength: 32,
     pattern: worded("^[A-Za-z0-9_-]*$", "must be letters, digits, - and _"),
@@ -106,14 +104,14 @@ const email = {
   email_mjml: Text({ maxLength: 500_000, description: "MJML, in place of `email_body`" }),
   email_preheader: Text({ maxLength: 500 }),
   email_from_name: Text({ maxLength: 200 }),
-  email_from_address: Text({ format: "email", maxLength: 320 }),
-  email_reply_to_address: Text({ format: "email", maxLength: 320 }),
+  email_from_address: OrEmpty(Text({ format: "email", maxLength: 320 })),
+  email_reply_to_address: OrEmpty(Text({ format: "email", maxLength: 320 })),
   disable_email_click_tracking: Flag(),
 };
 
 const sms = {
   sms_from: Text({ minLength: 1, maxLength: 20 }),
-  sms_media_urls: List(Url, { minItems: 1, maxItems: 10 }),
+  sms_media_urls: List(Url, { maxItems: 10 }),
   disable_sms_link_shortening: Flag(),
 };
 
@@ -161,40 +159,52 @@ export const Options = Partial(
 );
 export type Options = Static<typeof Options>;
 
-const mail = ["email_subject"];
-
-const hasBadge = (type: string): object => ({
+const having = (members: Record<string, object | true>): object => ({
   type: "object",
-  properties: { ios_badge_type: { const: type } },
-  required: ["ios_badge_type"],
+  properties: members,
+  required: Object.keys(members),
 });
+
+const filled = { type: "string", minLength: 1 };
+
+/** What of mails has no effect without one, and the values that ask for it. */
+const ofMails = {
+  email_body: true,
+  email_mjml: filled,
+  email_preheader: filled,
+  email_from_name: filled,
+  email_from_address: filled,
+  email_reply_to_address: filled,
+  disable_email_click_tracking: { const: true },
+} as const;
 
 /** Members that would be without effect, as another that they need is missing: nothing is accepted and ignored. */
 const needs = {
-  dependentRequired: {
-    email_body: mail,
-    email_mjml: mail,
-    email_preheader: mail,
-    email_from_name: mail,
-    email_from_address: mail,
-    email_reply_to_address: mail,
-    disable_email_click_tracking: mail,
-  },
   allOf: [
+    ...Object.entries(ofMails).map(([member, asking]) =>
+      conditional({
+        when: having({ [member]: asking }),
+        require: { type: "object", dependentRequired: { [member]: ["email_subject"] } },
+      }),
+    ),
     conditional({
-      when: { type: "object", properties: { email_subject: true, email_mjml: false }, required: ["email_subject"] },
-      require: { type: "object", properties: { email_body: true }, required: ["email_body"] },
+      when: {
+        type: "object",
+        properties: { email_subject: true, email_mjml: { type: "string", maxLength: 0 } },
+        required: ["email_subject"],
+      },
+      require: having({ email_body: true }),
     }),
     conditional({
-      when: { type: "object", properties: { email_mjml: true }, required: ["email_mjml"] },
+      when: having({ email_mjml: filled, email_body: filled }),
       require: { type: "object", properties: { email_body: false } },
     }),
     conditional({
-      when: hasBadge("SetTo"),
-      require: { type: "object", properties: { ios_badge_count: true }, required: ["ios_badge_count"] },
+      when: having({ ios_badge_type: { const: "SetTo" } }),
+      require: having({ ios_badge_count: true }),
     }),
     conditional({
-      when: hasBadge("None"),
+      when: having({ ios_badge_type: { const: "None" }, ios_badge_count: { type: "integer", minimum: 1 } }),
       require: { type: "object", properties: { ios_badge_count: false } },
     }),
   ],

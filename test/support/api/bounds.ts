@@ -62,7 +62,7 @@ const flag = (member: string): Bound => ({
 const address = (length: number) => `https://e.example/${"a".repeat(length - 18)}`;
 const urlOf = (member: string): Bound => ({
   member,
-  good: fc.integer({ min: 19, max: 2000 }).map(address),
+  good: fc.oneof(fc.integer({ min: 19, max: 2000 }).map(address), fc.constant("")),
   bad: fc
     .oneof(fc.integer({ min: 2001, max: 2100 }).map(address), fc.constantFrom("no address", "//e.example"), noText)
     .map(at(member)),
@@ -71,8 +71,8 @@ const urlOf = (member: string): Bound => ({
 const mail = (length: number) => `${"a".repeat(60)}@${"b.".repeat((length - 63) / 2)}example`.slice(0, length);
 const mailOf = (member: string): Bound => ({
   member,
-  good: fc.constantFrom("a@example.com", "Anna.B@sub.example.org"),
-  bad: fc.oneof(fc.constantFrom("", "a", "a@", "@b.c", "a b@c.de", mail(400)), noText).map(at(member)),
+  good: fc.constantFrom("", "a@example.com", "Anna.B@sub.example.org"),
+  bad: fc.oneof(fc.constantFrom("a", "a@", "@b.c", "a b@c.de", mail(400)), noText).map(at(member)),
 });
 
 /** A list of `least` to `most` items; `bad` are items that must not be in it. */
@@ -268,20 +268,20 @@ export const effective: readonly Bound[] = [
   },
   flag("include_unsubscribed"),
   textOf("sms_from", 1, 20),
-  listOf("sms_media_urls", [1, 10], () => address(40), ["x", 7]),
+  listOf("sms_media_urls", [0, 10], () => address(40), ["x", 7]),
   flag("disable_sms_link_shortening"),
   languagesOf("rcs_fallback_text"),
 ];
+
+/** A flag of no effect: unset it asks for none. */
+const flagToCome = (member: string): Bound => ({ ...flag(member), good: fc.constant(true) });
 
 /** Members whose effect is not built: inside their bounds they are refused by name, outside as wrong. */
 export const refused: readonly Bound[] = [
   textOf("template_id", 1, 64),
   oneOf("delayed_option", "timezone", "optimized"),
-  wholeOf("throttle_rate_per_minute", 0, 1_000_000),
-  flag("one_per_user"),
-  flag("frequency_cap_exempt"),
-  flag("quiet_hours_exempt"),
-  flag("add_to_inbox"),
+  { ...wholeOf("throttle_rate_per_minute", 0, 1_000_000), good: fc.constantFrom(1, 1_000_000) }, // 0 is no rate
+  ...["one_per_user", "frequency_cap_exempt", "quiet_hours_exempt", "add_to_inbox"].map(flagToCome),
   wholeOf("inbox_ttl", 60, 31_536_000),
 ];
 

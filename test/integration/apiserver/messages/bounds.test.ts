@@ -2,6 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import type { Reply } from "../../../support/api/api.ts";
 import { effective, refused, targets } from "../../../support/api/bounds.ts";
+import { neutral } from "../../../support/api/neutral.ts";
 import { useSite } from "../../../support/api/site.ts";
 
 const runsOfMember = 8; // of 60 members, inside and outside: some 1,000 calls
@@ -71,7 +72,7 @@ describe("the bounds of a notification", function () {
     { it: "no one to send to", target: { all: undefined }, field: "target" },
     { it: "all: false alone", target: { all: false }, field: "target" },
     { it: "segments", target: { included_segments: ["a"] }, field: "target.included_segments" },
-    { it: "excluded segments", target: { excluded_segments: [] }, field: "target.excluded_segments" },
+    { it: "excluded segments", target: { excluded_segments: ["a"] }, field: "target.excluded_segments" },
     { it: "filters", target: { filters: { all: [] } }, field: "target.filters" },
     { it: "bare addresses", target: { email_to: ["a@example.com"] }, field: "target.email_to" },
     { it: "bare numbers", target: { include_phone_numbers: ["+491511234567"] }, field: "target.include_phone_numbers" },
@@ -107,7 +108,12 @@ describe("the bounds of a notification", function () {
       target: { include_aliases: Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`l${i}`, ["x"]])) },
       field: "target.include_aliases",
     },
-    { it: "an alias label without ids", target: { include_aliases: { crm: [] } }, field: "target.include_aliases.crm" },
+    {
+      it: "an empty list of segments alone",
+      target: { all: undefined, included_segments: [] },
+      field: "target",
+    },
+    { it: "no channel at all", target: { channels: [] }, field: "target.channels" },
     { it: "a subject without a body", members: { email_body: undefined }, field: "email_body" },
     { it: "a body without a subject", members: { email_subject: undefined }, field: "email_subject" },
     { it: "MJML beside a body", members: { email_mjml: "<mjml></mjml>" }, field: "email_body" },
@@ -139,6 +145,20 @@ describe("the bounds of a notification", function () {
       expect(await stored()).to.equal(before);
     });
   }
+
+  it("takes every value that asks for nothing, shows it as it was sent, and estimates the same", async () => {
+    const { content, options, target } = neutral;
+    const { body, status, text: said } = await send({ ...content, ...options }, target);
+    expect(status, said.slice(0, 500)).to.equal(202);
+    const shown = await site.api.call("GET", `/v1/notifications/${body.id}`, { token: tenant.token });
+    expect(shown.body).to.deep.include({
+      content: { email_subject: "s", email_body: "b", ...content },
+      options,
+      target: { all: true, channels: ["email"], ...target },
+    });
+    const asked = { token: tenant.token, body: { app_id: tenant.app._id, target: { all: true, ...target } } };
+    expect((await site.api.call("POST", "/v1/notifications/estimate", asked)).status).to.equal(200);
+  });
 
   it("names every failing member of a body", async () => {
     const { body } = await send({ name: "", ttl: 1, priority: 7, nonsense: 1 });

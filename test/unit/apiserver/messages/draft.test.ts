@@ -73,6 +73,23 @@ describe("draftOf", () => {
       channels: ["ios_push", "android_push", "hms_push", "web_push", "email"],
     },
     {
+      it: "data beside texts in no language",
+      members: { contents: {}, data: { a: "b" } },
+      channels: ["ios_push", "android_push", "hms_push", "web_push"],
+    },
+    {
+      it: "what asks for nothing adds no channel",
+      members: {
+        contents: { en: "x" },
+        sms_media_urls: [],
+        rcs_card: { title: {}, media_url: "" as const },
+        rcs_suggestions: [],
+        rcs_content_variables: {},
+        rcs_fallback_text: {},
+      },
+      channels: ["ios_push", "android_push", "hms_push", "web_push"],
+    },
+    {
       it: "channels that are asked for are kept once each, in their order",
       members: {
         contents: { en: "x" },
@@ -90,11 +107,27 @@ describe("draftOf", () => {
     { it: "MJML without a subject", members: { email_mjml: "m" }, field: "contents" },
     { it: "a subtitle alone", members: { subtitle: { en: "x" } }, field: "contents" },
     { it: "texts in no language", members: { contents: {} }, field: "contents" },
-    { it: "headings in no language", members: { headings: {} }, field: "headings" },
+    { it: "headings in no language", members: { headings: {} }, field: "contents" },
     { it: "an empty text", members: { contents: { en: "" } }, field: "contents.en" },
     { it: "a text that is empty in one language", members: { contents: { en: "x", de: "" } }, field: "contents.de" },
     { it: "an empty title alone", members: { headings: { en: "" } }, field: "headings.en" },
-    { it: "an empty text beside data", members: { contents: {}, data: { a: "b" } }, field: "contents" },
+    { it: "an empty text beside data", members: { contents: { en: "" }, data: { a: "b" } }, field: "contents.en" },
+    {
+      it: "the height of a card's picture, which no provider takes",
+      members: { rcs_card: { title: { en: "t" }, media_height: "TALL" as const } },
+      field: "rcs_card.media_height",
+    },
+    {
+      it: "the orientation of a card, which no provider takes",
+      members: { rcs_card: { title: { en: "t" }, orientation: "VERTICAL" as const } },
+      field: "rcs_card.orientation",
+    },
+    { it: "one of each user", members: { contents: { en: "x" }, one_per_user: true }, field: "one_per_user" },
+    {
+      it: "a rate of one message",
+      members: { contents: { en: "x" }, throttle_rate_per_minute: 1 },
+      field: "throttle_rate_per_minute",
+    },
     {
       it: "an empty text beside a mail, as pushes would go too",
       members: { contents: { en: "" }, email_subject: "s", email_body: "b" },

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { Rendering } from "#core/channels/kit/rendering.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { noTracer } from "#core/runtime/tracing/tracer.ts";
@@ -12,10 +13,14 @@ const to = { deliveryId: "dlv_1", subscriptionId: "sub_1", address: "a" };
 /** Accounts that send at once, and close when they are let. */
 const given = (close: (app: string) => Promise<void> = async () => undefined) => {
   const closed: string[] = [];
+  const rendered: Rendering[] = [];
   const clock = handClock();
   const open: Parameters<typeof senders>[0]["open"] = ({ _id }) => ({
     name: "apns",
-    prepare: () => async () => ({ kind: "sent", providerId: null }),
+    prepare: (rendering) => {
+      rendered.push(rendering);
+      return async () => ({ kind: "sent", providerId: null });
+    },
     check: async () => ({ kind: "sent", providerId: null }),
     close: async () => {
       closed.push(_id);
@@ -30,7 +35,7 @@ const given = (close: (app: string) => Promise<void> = async () => undefined) =>
     metrics,
     log: createLog({ program: "dispatcher", level: "fatal" }),
   });
-  return { all, closed, clock };
+  return { all, closed, clock, rendered };
 };
 
 const use = (all: Senders, n: number, revision = 1) =>
@@ -80,5 +85,12 @@ describe("the accounts of a process", () => {
     await use(all, 0);
     await use(all, 0, 2);
     expect(closed).to.deep.equal(["app_0"]);
+  });
+
+  it("are given a message without what asks for nothing", async () => {
+    const { all, rendered } = given();
+    const content = { contents: { en: "x" }, buttons: [], ios_attachments: {}, web_buttons: [], url: "" as const };
+    (await use(all, 0)).prepare(aMessage({ content }), null, 60);
+    expect(rendered[0]?.content).to.deep.equal({ contents: { en: "x" } });
   });
 });
