@@ -51,7 +51,8 @@ export type Begun = {
 export type NewMessage = {
   /** Its deliveries. */
   count: number;
-  make: (begun: Begun) => MessageRow;
+  /** Called once its quota is reserved; that is given back when it throws. */
+  make: (begun: Begun) => MessageRow | Promise<MessageRow>;
   /** When the message was made that this one has to come after; messages are in the order of their ids. */
   after?: Date | null;
 };
@@ -107,7 +108,8 @@ export const storeNew = async (
   const madeAt = new Date(Math.max(now.getTime(), after === null ? 0 : after.getTime() + 1));
   const id = newId("message", madeAt);
   const reserved = await deps.quota.reserve(asked.caller, { id, count }, now);
-  const made = make({ id, reserved, now, madeAt });
+  const withdraw = (): Promise<void> => deps.quota.withdraw({ _id: id, tenant_id: asked.caller.tenant._id, reserved });
+  const made = await unlessThrown(async () => make({ id, reserved, now, madeAt }), withdraw);
   const row = { ...made, outbox: [queuedEvent(made)] };
   if (await deps.messages.insert(row)) {
     deps.quota.confirm(row);
@@ -115,10 +117,19 @@ export const storeNew = async (
     deps.count("created", row.tenant_id);
     return { row, replayed: false, mismatch: false };
   }
-  await deps.quota.withdraw(row);
+  await withdraw();
   const winner = await byKey(deps.messages, asked, signal);
   if (winner !== null) return replay(winner, asked, deps.count);
   throw inProgress();
+};
+
+const unlessThrown = async <T>(make: () => Promise<T>, undo: () => Promise<void>): Promise<T> => {
+  try {
+    return await make();
+  } catch (error) {
+    await undo();
+    throw error;
+  }
 };
 
 /** What every message begins with. */

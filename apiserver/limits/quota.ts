@@ -17,6 +17,9 @@ export type QuotaDeps = {
 /** A message that is about to be stored, and the deliveries it needs. */
 export type Wanted = { id: string; count: number };
 
+/** What a message has reserved. */
+type Reserving = Pick<MessageRow, "tenant_id" | "_id" | "reserved">;
+
 type Limit = { period: string; metric: "messages_per_month" | "messages_per_day"; limit: number; resetsAt: Date };
 
 /**
@@ -76,7 +79,7 @@ export const quota = (deps: QuotaDeps) => {
     },
 
     /** Takes back what was reserved for a message that was not stored. */
-    withdraw: async ({ tenant_id: tenantId, _id: id, reserved }: MessageRow): Promise<void> => {
+    withdraw: async ({ tenant_id: tenantId, _id: id, reserved }: Reserving): Promise<void> => {
       if (reserved !== null) await withdraw(tenantId, { id, count: reserved.count }, reserved.periods);
     },
   };

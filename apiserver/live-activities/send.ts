@@ -1,27 +1,24 @@
 import { activityTtlSeconds } from "#core/channels/ios-push/live-activity.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { newId } from "#core/domain/ids.ts";
 import { mayBeUrgent, spentWith } from "#core/domain/live-activities/budget.ts";
-import { channelsOfPlatforms, startedOver } from "#core/domain/live-activities/platforms.ts";
+import { startedOver } from "#core/domain/live-activities/platforms.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type {
   EndLiveActivity,
   LiveActivitySend,
   LiveActivitySendResult,
-  StartLiveActivity,
   UpdateLiveActivity,
 } from "#core/schema/live-activities/send.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type Activities, activityKey, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
-import type { ActivityChannelRow, ActivityChannels } from "#core/storage/live-activities/channels.ts";
+import type { ActivityChannels } from "#core/storage/live-activities/channels.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import type { LiveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
-import { noWork } from "#core/storage/work/due.ts";
 import { configuredOf, requireChannels } from "../accepting/audience.ts";
-import { type Estimate, missingOf } from "../accepting/estimate.ts";
+import { type Estimate } from "../accepting/estimate.ts";
 import {
   type AskedMessage,
   type Begun,
@@ -31,12 +28,12 @@ import {
   type StoringDeps,
   storeNew,
 } from "../accepting/storing.ts";
-import { alertContent, checkSize, checkStart, checkState, plainMembers } from "./draft.ts";
+import { alertContent, checkSize, checkState, plainMembers } from "./draft.ts";
 
 export type SendDeps = StoringDeps & {
   activities: Pick<Activities, "insert" | "find" | "prolong" | "spend">;
-  channels: Pick<ActivityChannels, "take">;
-  sent: Pick<LiveActivityMessages, "newest">;
+  channels: Pick<ActivityChannels, "take" | "recheck">;
+  sent: Pick<LiveActivityMessages, "newest" | "latest">;
   /** Whom a start would reach. */
   estimate: (place: Place, channels: readonly Channel[], target: Target) => Promise<Estimate>;
   /** How many an update goes to, of which a broadcast channel is one; exact up to 100,000. */
@@ -46,99 +43,13 @@ export type SendDeps = StoringDeps & {
 
 export type Place = { app: AppRow; type: LiveActivityTypeRow };
 
-type Asked<Body> = Omit<AskedMessage, "operation" | "fingerprint"> & {
+export type Asked<Body> = Omit<AskedMessage, "operation" | "fingerprint"> & {
   type: LiveActivityTypeRow;
   body: Body;
   fingerprint: string;
 };
 
 export type Answered = Omit<Stored, "row"> & { result: LiveActivitySendResult };
-
-/** Apple ends an activity after 8 hours; a start may reach its device up to 4 hours late (activityTtlSeconds). */
-const lastsMs = 12 * 3_600_000;
-
-/**
- * Starts an activity on the devices of a target: on iOS on those that have a push-to-start token for its type. One that is
- * running gets them in addition. @throws AppError HS_CONFLICT for one that has ended, or is of another type
- */
-export const start =
-  (deps: SendDeps) =>
-  async (given: Asked<StartLiveActivity>, signal: AbortSignal): Promise<Answered> => {
-    const { app, type, body } = given;
-    const asked = { ...given, operation: "startLiveActivity" };
-    checkStart(type, body);
-    const { attributes = {}, content_state, target } = body;
-    const activityId = body.activity_id ?? newId("liveActivity", deps.clock.now());
-    const change = { event: "start" as const, body, content_state, priority: body.priority ?? (10 as const) };
-    const live = { ...liveOf(type, activityId, change), attributes };
-    const channels = channelsOfPlatforms(type.platforms);
-    const sized = { content: alertContent(body), channels, at: deps.clock.now() };
-    checkSize(body.channel === true ? { ...live, channel: anyChannel } : live, sized);
-    const counted = deps.estimate(given, channels, target);
-    const [before, estimate] = await Promise.all([remembered(deps, asked, signal), counted]);
-    if (before !== null) return answerOf(before);
-    requireAccounts(app, channels);
-    const { activity, newest } = await begin(deps, given, activityId);
-    const { channel } = activity;
-    const make = (begun: Begun): MessageRow => ({
-      ...rowOf(asked, begun, { ...live, ...(channel && { channel }) }, channels),
-      accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
-      target,
-    });
-    const after = newest?.created_at ?? null;
-    return answerOf(await storeNew(deps, asked, { count: estimate.recipients, make, after }, signal));
-  };
-
-/** Apple's ids of channels are 16 bytes in base64. */
-const anyChannel = { id: "", apns_channel_id: "x".repeat(24), stores_latest: true };
-
-/** Stores the activity before the message that starts it. */
-const begin = async (
-  { activities, channels, sent, clock }: SendDeps,
-  { app, type, body: { attributes = {}, channel: isBroadcast = false } }: Asked<StartLiveActivity>,
-  activityId: string,
-): Promise<Running> => {
-  const now = clock.now();
-  const place = { tenantId: app.tenant_id, appId: app._id, typeId: type._id };
-  const channel = isBroadcast ? await channels.take(place, activityId, now) : null;
-  if (isBroadcast && channel === null)
-    throw new AppError("HS_CONFLICT", "the type has no broadcast channel that is ready", { status: "no_channel" });
-  const endsAt = new Date(now.getTime() + lastsMs);
-  const over = channelsOfPlatforms(type.platforms);
-  const row: LiveActivityRow = {
-    ...noWork,
-    _id: activityKey(app._id, activityId),
-    tenant_id: app.tenant_id,
-    app_id: app._id,
-    type_id: type._id,
-    activity_id: activityId,
-    status: "running",
-    attributes,
-    channels: over,
-    ends_at: endsAt,
-    ended_at: null,
-    ended_by: null,
-    ...(channel !== null && { channel: channelOf(channel) }),
-    sender: null,
-    turns: 0,
-    created_at: now,
-    updated_at: now,
-    due_at: endsAt,
-  };
-  if (await activities.insert(row)) return { activity: row, newest: null };
-  const running = await runningOf({ activities, sent }, { app, type }, activityId);
-  const { activity } = running;
-  if (isBroadcast && activity.channel === undefined)
-    throw new AppError("HS_CONFLICT", "the live activity was started without a channel", { status: "running" });
-  await activities.prolong(row._id, [...startedOver(activity), ...over], endsAt);
-  return running;
-};
-
-const channelOf = ({ _id, apns_channel_id, stores_latest }: ActivityChannelRow) => ({
-  id: _id,
-  apns_channel_id: apns_channel_id ?? "",
-  stores_latest,
-});
 
 /** Sends a new state to every device that the activity is on. @throws NotFound, AppError HS_CONFLICT when it has ended */
 export const update =
@@ -171,7 +82,10 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   if (body.content_state !== undefined) checkState(type, body.content_state);
   const before = await remembered(deps, asked, signal);
   if (before !== null) return answerOf(before);
-  const { activity, newest } = await runningOf(deps, asked, body.activity_id);
+  const found = await known(deps, asked, body.activity_id);
+  if (found === null) throw new NotFound("live activity");
+  requireRunning(type, found);
+  const { activity, newest } = found;
   const { channel, attributes } = activity;
   const channels = startedOver(activity);
   requireAccounts(app, channels);
@@ -190,29 +104,32 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   return answerOf(stored);
 };
 
-type Running = { activity: LiveActivityRow; newest: MessageRow | null };
+/** An activity, and its newest message that was not cancelled. */
+export type Known = { activity: LiveActivityRow; newest: MessageRow | null };
 
-/** An activity that is running, and its newest message. @throws NotFound, AppError HS_CONFLICT */
-const runningOf = async (
+/** The activity of this name; null when there is none. */
+export const known = async (
   { activities, sent }: Pick<SendDeps, "sent" | "activities">,
-  { app, type }: Place,
+  { app }: Pick<Place, "app">,
   activityId: string,
-): Promise<Running> => {
+): Promise<Known | null> => {
   const activity = await activities.find(app.tenant_id, app._id, activityId);
-  if (activity === null) throw new NotFound("live activity");
-  if (activity.type_id !== type._id) {
-    const details = { status: activity.status, activity_type: activity.type_id };
-    throw new AppError("HS_CONFLICT", "the live activity is of another type", details);
-  }
-  const newest = await sent.newest(activity._id);
-  if (activity.status === "running" && newest?.live_activity?.event !== "end") return { activity, newest };
-  throw new AppError("HS_CONFLICT", "the live activity has ended", { status: "ended" });
+  return activity && { activity, newest: await sent.newest(activity._id) };
 };
 
-const requireAccounts = (app: AppRow, channels: readonly Channel[]): void =>
+/** @throws AppError HS_CONFLICT for one of another type, and one that has ended */
+export const requireRunning = ({ _id }: LiveActivityTypeRow, { activity, newest }: Known): void => {
+  const { status, type_id: activity_type } = activity;
+  if (activity_type !== _id)
+    throw new AppError("HS_CONFLICT", "the live activity is of another type", { status, activity_type });
+  if (status === "ended" || newest?.live_activity?.event === "end")
+    throw new AppError("HS_CONFLICT", "the live activity has ended", { status: "ended" });
+};
+
+export const requireAccounts = (app: AppRow, channels: readonly Channel[]): void =>
   requireChannels({ channels, channelsAsked: channels }, configuredOf(app, { channels }));
 
-const liveOf = (
+export const liveOf = (
   { _id: type_id, name: type_name, app_id }: LiveActivityTypeRow,
   activity_id: string,
   { body, ...change }: Change & { body: LiveActivitySend },
@@ -225,7 +142,7 @@ const liveOf = (
   ...plainMembers(body),
 });
 
-const rowOf = (
+export const rowOf = (
   asked: AskedMessage & { body: LiveActivitySend },
   begun: Begun,
   live: MessageActivity,
@@ -241,7 +158,7 @@ const rowOf = (
   live_activity: live,
 });
 
-const answerOf = ({ row: { _id, live_activity: live, accepted }, ...repeat }: Stored): Answered => {
+export const answerOf = ({ row: { _id, live_activity: live, accepted }, ...repeat }: Stored): Answered => {
   if (live === undefined) throw new Error(`${_id} is not of a live activity`); // its operation is
   const { external_id_missing, missing, recipients_estimate } = accepted;
   const result = { message_id: _id, activity_id: live.activity_id, event: live.event, recipients_estimate };

@@ -36,7 +36,8 @@ import { done, type Located, type Request, routeOf } from "../http/route.ts";
 import { quota } from "../limits/quota.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
 import { activityView, type Shown } from "./activity-view.ts";
-import { type Answered, end, type Place, start, update } from "./send.ts";
+import { type Answered, end, type Place, update } from "./send.ts";
+import { start } from "./start.ts";
 import { putToken, removeToken } from "./tokens.ts";
 import { swiftView } from "./views.ts";
 

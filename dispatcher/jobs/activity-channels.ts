@@ -3,6 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { NotBegun, type Outcome } from "#core/domain/messages/outcome.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type AppRow, apps } from "#core/storage/apps/apps.ts";
+import { activities, activityKey, unsentAfter } from "#core/storage/live-activities/activities.ts";
 import { type ActivityChannelRow, activityChannels } from "#core/storage/live-activities/channels.ts";
 import type { OpenAccount } from "../channels/accounts.ts";
 import type { BroadcastChannels } from "../channels/kit/provider.ts";
@@ -22,7 +23,7 @@ export type ActivityChannelJobDeps = {
 const againMs = 30_000;
 const timeoutMs = 20_000;
 
-/** Makes broadcast channels at Apple, and deletes them there: docs/decisions/0074. */
+/** Makes broadcast channels at Apple, deletes them there, and gives back what no activity uses: docs/decisions/0074. */
 export const activityChannelJob = (deps: ActivityChannelJobDeps): Job => {
   const channels = activityChannels(deps.db);
   const { find } = apps(deps.db);
@@ -37,6 +38,7 @@ export const activityChannelJob = (deps: ActivityChannelJobDeps): Job => {
         await channels.drop(row); // Apple has none, or nobody could tell Apple
         return { end: null, facts: { status } };
       }
+      if (status === "used") return recheck(deps, row);
       if (app === null || (status !== "creating" && status !== "deleting")) return { end: { dueAt: null } };
       return withChannels(deps, app, (apple, signal) =>
         status === "creating" ? create(deps, row, apple, signal) : remove(deps, row, apple, signal),
@@ -46,6 +48,17 @@ export const activityChannelJob = (deps: ActivityChannelJobDeps): Job => {
 };
 
 type Result = JobResult<ActivityChannelRow>;
+
+/** A start takes a channel before it stores its activity: what one leaves that was cut short, another may have. */
+const recheck = async ({ db, clock }: ActivityChannelJobDeps, row: ActivityChannelRow): Promise<Result> => {
+  const now = clock.now();
+  const activity = await activities(db).byKey(activityKey(row.app_id, row.activity_id ?? ""));
+  if (activity?.channel?.id === row._id) return { end: { dueAt: null } };
+  const mayBeStored = unsentAfter(row.updated_at);
+  if (activity === null && mayBeStored > now) return { end: { dueAt: mayBeStored } };
+  const isReady = await activityChannels(db).giveBack(row, now);
+  return isReady ? { end: null, facts: { status: "ready" } } : again(now);
+};
 
 /** Opens the account anew, for a request or two in a day. */
 const withChannels = async (

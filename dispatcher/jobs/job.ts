@@ -32,7 +32,7 @@ export type Progress = (items: number, total?: number) => void;
 
 /** What a run came to. */
 export type JobResult<Row extends JobRow> = {
-  /** Null when the run has removed the document. */
+  /** Null when the run has removed the document, or has given it back with another write. */
   end: JobEnd<Row> | null;
   /** What the line of the run in the log says beside what it says of every run. */
   facts?: Record<string, unknown>;

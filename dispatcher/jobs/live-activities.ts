@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Directory } from "#core/storage/directory.ts";
-import { activities, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
+import { activities, type LiveActivityRow, unsentAfter } from "#core/storage/live-activities/activities.ts";
 import { activityChannels } from "#core/storage/live-activities/channels.ts";
 import { type ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
@@ -25,10 +25,12 @@ export type LiveActivityJobDeps = {
 
 const page = 500;
 const suspendedMs = 60_000;
+const recheckMs = 60_000; // longer than a lease: by then the activity is gone, or its job has run again
 
 /**
  * What is due of live activities: updates that waited for tokens which have come are sent, those that have waited too long
- * are given up, and an activity that is over on every device ends. Source: docs/decisions/0073.
+ * are given up, an activity that is over on every device ends, and one that was never sent is removed. Source:
+ * docs/decisions/0073.
  */
 export const liveActivityJob = (deps: LiveActivityJobDeps): Job => {
   const store = stores(deps);
@@ -38,6 +40,8 @@ export const liveActivityJob = (deps: LiveActivityJobDeps): Job => {
     isShort: true,
     run: async (row, progress) => {
       if (deps.suspensions.has(row.tenant_id)) return { end: { dueAt: later(deps, suspendedMs) } };
+      const unsent = await removeUnsent({ ...deps, ...store }, row);
+      if (unsent !== null) return unsent;
       const again = await work({ ...deps, ...store }, row, progress);
       return endOf({ ...deps, ...store }, row, again);
     },
@@ -56,6 +60,19 @@ const stores = ({ db }: LiveActivityJobDeps) => ({
 type Stored = LiveActivityJobDeps & ReturnType<typeof stores>;
 
 const later = ({ clock }: Pick<LiveActivityJobDeps, "clock">, ms: number): Date => new Date(clock.now().getTime() + ms);
+
+/**
+ * A start stores the activity before its message: one that was cut short in between leaves an activity that is on no device.
+ * Null for any other. The channel is looked at again once the activity is gone, also after a kill in between.
+ */
+const removeUnsent = async (deps: Stored, row: LiveActivityRow): Promise<JobResult<LiveActivityRow> | null> => {
+  if (row.status !== "running" || row.turns > 0 || (await deps.sent.latest(row._id, 1)).length > 0) return null;
+  const mayBeSent = unsentAfter(row.updated_at);
+  if (mayBeSent > deps.clock.now()) return { end: { dueAt: mayBeSent } };
+  if (row.channel !== undefined) await deps.channels.recheck(row.channel.id, later(deps, recheckMs));
+  const isGone = await deps.activities.removeUnsent(row);
+  return { end: isGone ? null : { dueAt: later(deps, recheckMs) }, facts: { activity: row.activity_id, isGone } };
+};
 
 /** Handles a page of what is held after another; the instant to look again at, when something could not be sent. */
 const work = async (deps: Stored, row: LiveActivityRow, progress: Progress): Promise<Date | null> => {

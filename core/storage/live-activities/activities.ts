@@ -55,6 +55,9 @@ export const liveActivityCollection: CollectionSpec = {
 /** The id of the document of an app's activity. */
 export const activityKey = (appId: string, activityId: string): string => derivedId("liveActivity", appId, activityId);
 
+/** When a start that was to send its message is over for certain: a request takes 30 s, and so do its writes at most. */
+export const unsentAfter = (now: Date): Date => new Date(now.getTime() + 300_000);
+
 export type Activities = ReturnType<typeof activities>;
 
 /** Who takes a turn at sending, and for how long. */
@@ -65,6 +68,7 @@ export const activities = (db: Db) => {
   return {
     rows,
     ...sending(rows),
+    ...lasting(rows),
 
     /** Stores a new one; false when there is one of this id. */
     insert: (row: LiveActivityRow): Promise<boolean> => insertNew(rows, row),
@@ -74,27 +78,9 @@ export const activities = (db: Db) => {
 
     byKey: (id: string): Promise<LiveActivityRow | null> => rows.findOne({ _id: id }),
 
-    /** Notes that it is started over these channels, too, and puts the instant off at which it is over by itself. */
-    prolong: async (id: string, channels: readonly Channel[], endsAt: Date): Promise<void> => {
-      const change = { $max: { ends_at: endsAt }, $addToSet: { channels: { $each: [...channels] } } };
-      await rows.updateOne({ _id: id, status: "running" }, change);
-    },
-
-    /** Ends it, unless it has ended. */
-    end: async (id: string, by: string, now: Date): Promise<void> => {
-      const ended = { status: "ended" as const, ended_by: by, ended_at: now, updated_at: now };
-      await rows.updateOne({ _id: id, status: "running" }, { $set: ended });
-    },
-
     /** Notes an update of priority 10. Of two at a time one may be forgotten: the budget is a guess anyhow. */
     spend: async (id: string, spent: Spent): Promise<void> => {
       await rows.updateOne({ _id: id }, { $set: { spent } });
-    },
-
-    /** Ends all of a type. */
-    endOfType: async (appId: string, typeId: string, now: Date): Promise<void> => {
-      const ended = { status: "ended" as const, ended_by: "type_deleted", ended_at: now, updated_at: now };
-      await rows.updateMany({ app_id: appId, type_id: typeId, status: "running" }, { $set: ended });
     },
 
     /** Has it looked at by then at the latest. */
@@ -107,6 +93,44 @@ export const activities = (db: Db) => {
       rows.countDocuments({ app_id: appId, type_id: typeId, status: "running" }, { limit: 10_000 }),
   };
 };
+
+/** How long it runs. */
+const lasting = (rows: Collection<LiveActivityRow>) => ({
+  /**
+   * Notes that it is started over these channels, too, and puts the instant off at which it is over by itself. False when
+   * it runs no longer.
+   */
+  prolong: async (
+    id: string,
+    channels: readonly Channel[],
+    { now, endsAt }: { now: Date; endsAt: Date },
+  ): Promise<boolean> => {
+    const change = { $max: { ends_at: endsAt }, $addToSet: { channels: { $each: [...channels] } } };
+    const { matchedCount } = await rows.updateOne(
+      { _id: id, status: "running" },
+      { ...change, $set: { updated_at: now } },
+    );
+    return matchedCount === 1;
+  },
+
+  /** Removes one that was never started, unless a start has prolonged it since it was read. */
+  removeUnsent: async ({ _id, fence, updated_at }: LiveActivityRow): Promise<boolean> => {
+    const { deletedCount } = await rows.deleteOne({ _id, fence, updated_at, status: "running" });
+    return deletedCount === 1;
+  },
+
+  /** Ends it, unless it has ended. */
+  end: async (id: string, by: string, now: Date): Promise<void> => {
+    const ended = { status: "ended" as const, ended_by: by, ended_at: now, updated_at: now };
+    await rows.updateOne({ _id: id, status: "running" }, { $set: ended });
+  },
+
+  /** Ends all of a type. */
+  endOfType: async (appId: string, typeId: string, now: Date): Promise<void> => {
+    const ended = { status: "ended" as const, ended_by: "type_deleted", ended_at: now, updated_at: now };
+    await rows.updateMany({ app_id: appId, type_id: typeId, status: "running" }, { $set: ended });
+  },
+});
 
 const sending = (rows: Collection<LiveActivityRow>) => ({
   /** Takes the turn to send of this activity; null while another has it. */

@@ -1,9 +1,10 @@
-import type { Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import type { channelStatuses } from "../../schema/live-activities/channel.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
+import { unsentAfter } from "./activities.ts";
 
 /** One of Apple's broadcast channels, for one activity. As a job it is made, and deleted, at Apple. */
 export type ActivityChannelRow = JobRow & {
@@ -38,6 +39,7 @@ export const activityChannels = (db: Db) => {
   const rows = collectionOf<ActivityChannelRow>(db, activityChannelCollection);
   return {
     rows,
+    ...using(rows),
 
     insert: (row: ActivityChannelRow): Promise<boolean> => insertNew(rows, row),
 
@@ -49,20 +51,6 @@ export const activityChannels = (db: Db) => {
       rows.find({ app_id: appId, type_id: typeId, tenant_id: tenantId }, { hint: "type" }).toArray(),
 
     count: (appId: string, limit: number): Promise<number> => rows.countDocuments({ app_id: appId }, { limit }),
-
-    /** Takes the oldest channel that is ready for an activity, or gives the one that it has. Null when there is none. */
-    take: async ({ appId, typeId }: OfType, activityId: string, now: Date): Promise<ActivityChannelRow | null> => {
-      const ofType = { app_id: appId, type_id: typeId };
-      const own = await rows.findOne({ ...ofType, status: "used", activity_id: activityId });
-      return (
-        own ??
-        rows.findOneAndUpdate(
-          { ...ofType, status: "ready", _id: everyId },
-          { $set: { status: "used", activity_id: activityId, updated_at: now } },
-          { returnDocument: "after", sort: { _id: 1 } },
-        )
-      );
-    },
 
     /** Has it deleted at Apple from an instant on. */
     remove: async (id: string, at: Date, now: Date): Promise<void> => {
@@ -81,3 +69,34 @@ export const activityChannels = (db: Db) => {
     },
   };
 };
+
+const using = (rows: Collection<ActivityChannelRow>) => ({
+  /**
+   * Takes the oldest channel that is ready for an activity, or gives the one that it has. Null when there is none. It is
+   * looked at again after the time of a start, and is ready again when the activity does not have it.
+   */
+  take: async ({ appId, typeId }: OfType, activityId: string, now: Date): Promise<ActivityChannelRow | null> => {
+    const ofType = { app_id: appId, type_id: typeId };
+    const use = {
+      $set: { status: "used" as const, activity_id: activityId, updated_at: now, due_at: unsentAfter(now) },
+    };
+    const own = { ...ofType, status: "used" as const, activity_id: activityId };
+    const ready = { ...ofType, status: "ready" as const, _id: everyId };
+    return (
+      (await rows.findOneAndUpdate(own, use, { returnDocument: "after" })) ??
+      rows.findOneAndUpdate(ready, use, { returnDocument: "after", sort: { _id: 1 } })
+    );
+  },
+
+  /** Has it looked at then, whether the activity that it was taken for has it. */
+  recheck: async (id: string, at: Date): Promise<void> => {
+    await rows.updateOne({ _id: id, status: "used" }, { $set: { due_at: at } });
+  },
+
+  /** Gives one back that no activity has; false when it was taken again since it was read. Its job is over with that. */
+  giveBack: async ({ _id, fence, updated_at }: ActivityChannelRow, now: Date): Promise<boolean> => {
+    const ready = { status: "ready" as const, activity_id: null, updated_at: now, lease: null, due_at: null };
+    const { matchedCount } = await rows.updateOne({ _id, fence, updated_at, status: "used" }, { $set: ready });
+    return matchedCount === 1;
+  },
+});
