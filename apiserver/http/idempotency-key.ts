@@ -38,3 +38,7 @@ export const inProgress = (): AppError =>
 /** The app wants another body under a used key refused. */
 export const keyReused = (what: string, details: { key: string | undefined; message_id?: string }): AppError =>
   new AppError("HS_IDEMPOTENCY_KEY_REUSED", `this idempotency key belongs to another ${what}`, details);
+
+/** Another body under a used key, where the first reply would hide that nothing was done. */
+export const otherRequest = (key: string): AppError =>
+  new AppError("HS_CONFLICT", "this idempotency key belongs to another request", { status: "key_reused", key });

@@ -4,7 +4,7 @@ import { AppError, errorStatuses } from "#core/errors.ts";
 import { type KeyRing, openShared } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { KeptReply, KeptRow, Replies, ReplyRow } from "#core/storage/service/replies.ts";
-import { inProgress, keyReused, repeatHeaders } from "./idempotency-key.ts";
+import { inProgress, keyReused, otherRequest, repeatHeaders } from "./idempotency-key.ts";
 import type { Answer, Attempt, NewId } from "./route.ts";
 
 export type OnceDeps = {
@@ -27,6 +27,8 @@ export type Run = {
   status: number;
   /** How long the request may take, when that is longer than usual. */
   timeoutMs?: number | undefined;
+  /** Whether a used key with another body is always refused, whatever the app's setting. */
+  refusesMismatch?: true | undefined;
   handle: (attempt: Attempt) => Promise<Answer<unknown>>;
   /** Finds what an attempt made that was cut short; null when it made nothing. Without it, going on is harmless. */
   made?: ((attempt: Attempt) => Promise<Answer<unknown> | null>) | undefined;
@@ -37,7 +39,7 @@ export type Run = {
 /**
  * Answers a request with an idempotency key once: for 24 hours repeats get the first reply, errors use no key up, and
  * an attempt that was cut short is gone on with. Source: docs/reference/requests.md#idempotency.
- * @throws AppError HS_IDEMPOTENCY_IN_PROGRESS, HS_IDEMPOTENCY_KEY_REUSED
+ * @throws AppError HS_IDEMPOTENCY_IN_PROGRESS, HS_IDEMPOTENCY_KEY_REUSED, HS_CONFLICT
  */
 export const once = (deps: OnceDeps) => {
   const { replies, clock, leaseMs } = deps;
@@ -110,6 +112,7 @@ const placeOf = (id: string): string => `replies/${id}`;
 
 const repeat = async (deps: OnceDeps, asked: Asked, { _id, fingerprint, reply }: KeptRow, run: Run) => {
   const mismatch = fingerprint !== asked.fingerprint;
+  if (mismatch && run.refusesMismatch === true) throw otherRequest(asked.key);
   if (mismatch && asked.app.idempotency_mismatch === "reject") throw keyReused("request", { key: asked.key });
   const kept = reply.body && openShared(deps.open, reply.body, placeOf(_id), "the reply that was given before");
   const body = kept === null ? await run.show?.(reply.of ?? "") : JSON.parse(kept);

@@ -53,6 +53,10 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /** How a request with an `Idempotency-Key` is answered again: see once.ts. */
 export type Repeatable<R, T> = {
+  /** Throws for what a schema cannot say of a request, before its key is looked at. */
+  check?: (request: R) => void;
+  /** Whether a used key with another body is always refused, whatever the app's setting. */
+  refusesMismatch?: true;
   made?: (request: R) => Promise<Answer<T> | null>;
   show?: (request: R, id: string) => Promise<T>;
 };

@@ -26,6 +26,7 @@ import { subscriptionLimits } from "./subscription-limits.ts";
 import { updateSubscription } from "./update-subscription.ts";
 import { updateUser } from "./update-user.ts";
 import { upsertUser } from "./upsert-user.ts";
+import { checkIdentity } from "./user-checks.ts";
 
 type PeoplePlatform = { db: Db; clock: Clock; limit: NarrowLimit; outboxes: { people: PeopleOutbox } };
 
@@ -106,6 +107,7 @@ const routes = [
     reply: User,
     locate: appOfPath,
     repeatable: {
+      check: ({ body }) => checkIdentity(body),
       show: async ({ use, resource: app }, id) =>
         shown(use, existing(await use.findUser(app.tenant_id, app._id, "user_id", id), "user")),
     },

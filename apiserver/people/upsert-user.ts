@@ -11,7 +11,7 @@ import { sweepAfter } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import { addressOf } from "./subscription-checks.ts";
 import { changeOf } from "./user-change.ts";
-import { checkIdentity, checkUser } from "./user-checks.ts";
+import { checkUser } from "./user-checks.ts";
 
 export type UpsertUserDeps = {
   users: Pick<Users, "findAll" | "insert" | "update">;
@@ -28,7 +28,6 @@ const attempts = 5; // each lost to another writer of the same user
 export const upsertUser =
   (deps: UpsertUserDeps) =>
   async (caller: Caller, app: AppRow, body: UpsertUser): Promise<{ user: UserRow; isNew: boolean }> => {
-    checkIdentity(body);
     checkUser(body);
     const wanted = body.subscriptions ?? [];
     for (const [i, subscription] of wanted.entries()) addressOf(subscription, `subscriptions[${i}]`);

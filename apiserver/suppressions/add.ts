@@ -30,7 +30,7 @@ export type Added = { shown: Suppression; isNew: boolean } | { shown: Suppressio
 
 /**
  * Adds one entry, or up to 1,000 in a bounded number of commands. What is there already is raised to the stronger reason,
- * never lowered. Of several, those that are wrong stop no other. Source: docs/reference/suppressions.md#adding.
+ * never lowered. Of several, those that are wrong stop no other. Its form is checked by checkForm. Source: docs/reference/suppressions.md#adding.
  * @throws ValidationError for one entry that is wrong; AppError HS_CONFLICT
  */
 export const addSuppressions =
@@ -38,10 +38,7 @@ export const addSuppressions =
   async (app: AppRow, { entries, ...single }: CreateSuppression, once: Attempt["once"] | null): Promise<Added> => {
     const now = deps.clock.now();
     const request = { app, now, madeAt: once?.begunAt ?? now, once };
-    if (entries !== undefined) {
-      if (Object.keys(single).length > 0) throw invalid("entries", "cannot be given with other members");
-      return { shown: await addAll(deps, request, entries) };
-    }
+    if (entries !== undefined) return { shown: await addAll(deps, request, entries) };
     const about = aboutOf(single, now);
     if ("field" in about) throw invalid(about.field, about.message);
     const id = idOf(request, 0);

@@ -1,8 +1,19 @@
 import { checkAddress, contactKey } from "#core/channels/addresses.ts";
 import { personKey } from "#core/domain/people/keys.ts";
-import type { FieldError } from "#core/errors.ts";
-import type { SuppressionEntry } from "#core/schema/suppressions/suppression.ts";
+import { type FieldError, invalid } from "#core/errors.ts";
+import type { CreateSuppression, SuppressionEntry } from "#core/schema/suppressions/suppression.ts";
 import { type Channel, type ContactChannel, contactChannels, isContact } from "#core/schema/vocabulary/channels.ts";
+
+/**
+ * Refuses what is neither one entry nor a list of some, whenever it is asked.
+ * @throws ValidationError
+ */
+export const checkForm = ({ entries, ...single }: CreateSuppression): void => {
+  if (entries !== undefined && Object.keys(single).length > 0)
+    throw invalid("entries", "cannot be given with other members");
+  const about = entries === undefined ? named(single) : null;
+  if (about !== null && "field" in about) throw invalid(about.field, about.message);
+};
 
 /** Whom an entry is about, in one spelling. `key` is as of core/domain/people/keys.ts. */
 export type About =

@@ -18,6 +18,7 @@ import { appOfPath, existing } from "../http/locate.ts";
 import type { Cursors } from "../http/pages.ts";
 import { done, type Located, routeOf } from "../http/route.ts";
 import { addSuppressions } from "./add.ts";
+import { checkForm } from "./checks.ts";
 import { listSuppressions } from "./list.ts";
 import { docs } from "./openapi.ts";
 import { removeSuppression } from "./remove.ts";
@@ -78,6 +79,8 @@ const routes = [
     reply: CreateSuppressionResult,
     locate: appOfPath,
     repeatable: {
+      check: ({ body }) => checkForm(body),
+      refusesMismatch: true, // the first reply would hide that somebody is not suppressed
       show: async ({ use, resource: app }, id) => suppressionView(await use.find(app.tenant_id, app._id, id)),
     },
     handle: async ({ use, body, resource, once }) => {

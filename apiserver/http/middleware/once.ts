@@ -14,15 +14,17 @@ export const answerOnce = async (
   request: Request<unknown, unknown, unknown, unknown>,
 ): Promise<Answer<unknown>> => {
   const { route } = ctx.state;
-  const keyed = await keyedOf(ctx, deps);
   const { repeatable } = route;
+  repeatable?.check?.(request);
+  const keyed = await keyedOf(ctx, deps);
   if (keyed === null || repeatable === undefined) return route.handle(request);
-  const { made, show } = repeatable;
+  const { made, show, refusesMismatch } = repeatable;
   return deps.once.answer(
     { ...keyed, fingerprint: fingerprintOf(request.body) },
     {
       status: route.status[0],
       timeoutMs: route.form?.timeoutMs,
+      refusesMismatch,
       handle: (attempt) => route.handle({ ...request, ...attempt }),
       made: made && ((attempt) => made({ ...request, ...attempt })),
       show: show && ((id) => show(request, id)),

@@ -128,6 +128,21 @@ describe("the suppression list", function () {
     }
   });
 
+  it("refuses another body under a used key, in every app, and one that cannot be right as without a key", async () => {
+    const headers = { "Idempotency-Key": "used" };
+    const strict = await seedTenant(site.db, { app: { idempotency_mismatch: "reject" } });
+    const entry = mail();
+    for (const owner of [tenant, strict]) {
+      await call("POST", "", { body: entry, headers }, owner);
+      const { status, body } = await call("POST", "", { body: mail(), headers }, owner);
+      expect([status, body.error.code]).to.deep.equal([409, "HS_CONFLICT"]);
+      expect(body.error.details).to.deep.equal({ status: "key_reused", key: "used" });
+    }
+    expect(refusal(await add({}, headers))).to.deep.equal([400, "HS_VALIDATION_ERROR", "address"]);
+    expect(refusal(await add({ entries: [mail()], note: "x" }, headers))[2]).to.equal("entries");
+    expect((await add(entry, headers)).headers.get("Idempotent-Replayed")).to.equal("true");
+  });
+
   it("lists by every filter, in both orders, page by page, and nothing of another app", async () => {
     const of = await seedTenant(site.db);
     const put = async (body: object) => (await call("POST", "", { body }, of)).body.id;
