@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/people/user.ts";
@@ -10,6 +11,9 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users as userStore } from "#core/storage/people/users.ts";
 import { subscriptionView, userView } from "#core/storage/people/views.ts";
+import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
+import { optOuts } from "#core/storage/suppressions/opt-outs.ts";
+import { suppressions } from "#core/storage/suppressions/suppressions.ts";
 import { removals as removalStore } from "#core/storage/work/removals.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath, existing } from "../http/locate.ts";
@@ -20,6 +24,7 @@ import { type Billable, requireSubscribers } from "../limits/subscriber-quota.ts
 import type { PeopleOutbox } from "../publishing/people-outbox.ts";
 import { deleteSubscription } from "./delete-subscription.ts";
 import { deleteUser } from "./delete-user.ts";
+import { followStatus } from "./follow-status.ts";
 import { docs } from "./openapi.ts";
 import { registerSubscription } from "./register-subscription.ts";
 import { subscriptionLimits } from "./subscription-limits.ts";
@@ -28,11 +33,17 @@ import { updateUser } from "./update-user.ts";
 import { upsertUser } from "./upsert-user.ts";
 import { checkIdentity } from "./user-checks.ts";
 
-type PeoplePlatform = { db: Db; clock: Clock; limit: NarrowLimit; outboxes: { people: PeopleOutbox } };
+type PeoplePlatform = {
+  db: Db;
+  secrets: Pick<KeyRing, "seal" | "open">;
+  clock: Clock;
+  limit: NarrowLimit;
+  outboxes: { people: PeopleOutbox };
+};
 
 const mostApps = 10_000; // of one tenant, for counting its subscribers
 
-const make = ({ db, clock, limit, outboxes }: PeoplePlatform) => {
+const make = ({ db, secrets, clock, limit, outboxes }: PeoplePlatform) => {
   const [users, subscriptions, removals] = [userStore(db), subscriptionStore(db), removalStore(db)];
   const [counts, apps] = [subscriptionCounts(db), appStore(db)];
   const countBillable = recentCounts(async ({ tenantId, most }: Billable): Promise<number> => {
@@ -43,10 +54,12 @@ const make = ({ db, clock, limit, outboxes }: PeoplePlatform) => {
   const publish = outboxes.people;
   const nameOwner = ({ tenant_id: tenantId, app_id: appId, _id, external_id: externalId }: UserRow): Promise<void> =>
     subscriptions.nameOwner(tenantId, appId, _id, externalId);
+  const subjectsOf = suppressionKeys(db, secrets, clock);
   const ofDevices = {
     subscriptions,
     requireSubscribers: requireSubscribers({ subscriptions, countBillable }),
     publish: publish.subscription,
+    followStatus: followStatus(optOuts({ suppressions: suppressions(db), subjectsOf, clock })),
     clock,
   };
   const removeSubscription = deleteSubscription({

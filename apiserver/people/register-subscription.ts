@@ -10,6 +10,7 @@ import type { Put, Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import type { Caller } from "../access/caller.ts";
 import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
+import type { FollowStatus } from "./follow-status.ts";
 import { type Addressed, addressOf } from "./subscription-checks.ts";
 
 export type RegisterDeps = {
@@ -18,6 +19,7 @@ export type RegisterDeps = {
   /** Publishes what is in an outbox, without being waited for. */
   publish: (row: SubscriptionRow) => void;
   requireSubscribers: RequireSubscribers;
+  followStatus: FollowStatus;
   clock: Clock;
 };
 
@@ -39,6 +41,7 @@ export const registerSubscription =
     const change = (read: SubscriptionRow) => changeOf(read, { user, addressed, body, now });
     const put = await deps.subscriptions.put(user.tenant_id, { made: { ...made, ...change(made) }, known, change });
     if (put.hasNews) deps.publish(put.row);
+    await deps.followStatus(put.row, body.status);
     return put;
   };
 

@@ -6,12 +6,14 @@ import { isEnded, type Subscriptions } from "#core/storage/people/subscriptions.
 import type { Caller } from "../access/caller.ts";
 import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
 import { writeAsIs } from "../settings/write-as-is.ts";
+import type { FollowStatus } from "./follow-status.ts";
 import { plainMembers, revived, statusChange } from "./register-subscription.ts";
 import { changedAddress } from "./subscription-checks.ts";
 
 export type UpdateSubscriptionDeps = {
   subscriptions: Pick<Subscriptions, "find" | "findByToken" | "update">;
   requireSubscribers: RequireSubscribers;
+  followStatus: FollowStatus;
   /** Publishes what is in an outbox, without being waited for. */
   publish: (row: SubscriptionRow) => void;
   clock: Clock;
@@ -22,7 +24,7 @@ export const updateSubscription =
   (deps: UpdateSubscriptionDeps) =>
   async (caller: Caller, found: SubscriptionRow, body: UpdateSubscription): Promise<SubscriptionRow> => {
     const { subscriptions, publish, clock } = deps;
-    return writeAsIs({
+    const written = await writeAsIs({
       what: "subscription",
       found,
       reread: ({ tenant_id: tenantId, app_id: appId, _id }) => subscriptions.find(tenantId, appId, _id),
@@ -36,6 +38,8 @@ export const updateSubscription =
         return updated;
       },
     });
+    await deps.followStatus(written, body.status);
+    return written;
   };
 
 /** One that is valid again counts again; whose token it is comes first: docs/reference/requests.md#order-of-checks. */

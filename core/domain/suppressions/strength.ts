@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   type SuppressionReason,
   type SuppressionSource,
@@ -53,6 +54,29 @@ const allOf = (kept: string[] | null, again: string[] | null): string[] | null =
 const laterOf = (a: Date | null, b: Date | null): Date | null => {
   if (a === null || b === null) return null;
   return a > b ? a : b;
+};
+
+/** An entry that may have come, in part or as a whole, from the status of a subscription. */
+export type Kept = Suppressed & {
+  /** What there is beside an opt-out that was said by the status of a subscription; null: nothing. Absent: there is none. */
+  beside_status?: Suppressed | null;
+};
+
+/** What of an entry changes because of another one, with what is left of it once the status is taken back. */
+export const joinedBy = (kept: Kept, again: Kept): Partial<Kept> => {
+  const raised = raisedBy(kept, again);
+  if (kept.beside_status === undefined && again.beside_status === undefined) return raised;
+  const left = besideStatus(kept);
+  const besides = besideStatus(again);
+  const both = left === null || besides === null ? (left ?? besides) : { ...left, ...raisedBy(left, besides) };
+  const isSame = kept.beside_status !== undefined && isDeepStrictEqual(kept.beside_status, both);
+  return isSame ? raised : { ...raised, beside_status: both };
+};
+
+const besideStatus = (entry: Kept): Suppressed | null => {
+  if (entry.beside_status !== undefined) return entry.beside_status;
+  const { reason, source, note, categories, expires_at, message_id, delivery_id, provider_code } = entry;
+  return { reason, source, note, categories, expires_at, ...defined({ message_id, delivery_id, provider_code }) };
 };
 
 /** How an API key can lift an entry: just so, by force, or not at all. Source: docs/reference/suppressions.md#removal. */

@@ -1,17 +1,14 @@
-import { LRUCache } from "lru-cache";
-import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import { defined } from "../../domain/defined.ts";
-import { raisedBy, type Suppressed } from "../../domain/suppressions/strength.ts";
-import { AppError } from "../../errors.ts";
-import { gather } from "../../runtime/batching/gather.ts";
+import type { Kept, Suppressed } from "../../domain/suppressions/strength.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
-import { duplicatesOf, isWriteConflict } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
+import { putter, takeBack } from "./put.ts";
 
 /** An address or a user that gets no messages, or none of some categories. */
-export type SuppressionRow = Suppressed & {
+export type SuppressionRow = Kept & {
   _id: string;
   tenant_id: string;
   app_id: string;
@@ -61,7 +58,6 @@ export type SuppressionFilter = {
 /** Entries that have ended are as good as gone: the store removes them within a minute. */
 export const suppressions = (db: Db) => {
   const rows = collectionOf<SuppressionRow>(db, suppressionCollection);
-  const writers = new LRUCache<string, Writer>({ max: mostWriters, memoMethod: () => writerOf(rows) });
   return {
     find: ({ tenantId, appId }: OfApp, id: string, now: Date): Promise<SuppressionRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId, ...lasting(now) }),
@@ -89,15 +85,13 @@ export const suppressions = (db: Db) => {
         .limit(page.limit)
         .toArray(),
 
-    /**
-     * Stores entries of one app; those that are there already are raised, never lowered. Gives each as it is stored, in
-     * their order: a new one has its own id.
-     * @throws AppError HS_CONFLICT when others change the same entries all the time
-     */
-    put: async (made: readonly SuppressionRow[], now: Date): Promise<SuppressionRow[]> =>
-      made[0] === undefined ? [] : writers.memo(made[0].app_id)({ made, now }),
+    put: putter(rows),
 
     ...held(rows),
+
+    /** Takes back the opt-out that was said by the status of a subscription, and leaves what there is beside it. */
+    takeBack: (of: OfApp, place: Pick<SuppressionRow, "subject" | "channel">, now: Date): Promise<void> =>
+      takeBack(rows, of, place, now),
 
     /** False when it is no longer as it was read. */
     remove: async ({ _id, tenant_id, revision }: SuppressionRow): Promise<boolean> =>
@@ -173,7 +167,7 @@ export type Subject = {
 /** A new entry. */
 export const suppressionRow = (
   { tenantId, appId }: OfApp,
-  { id, about, said, at }: { id: string; about: Subject; said: Suppressed; at: Date },
+  { id, about, said, at }: { id: string; about: Subject; said: Kept; at: Date },
 ): SuppressionRow => ({
   _id: id,
   tenant_id: tenantId,
@@ -190,92 +184,11 @@ export const suppressionRow = (
   updated_at: at,
 });
 
+const pageSubjects = 500; // in one $in: keeps each query's plan an index probe
+
 const anyOf = <T>(values: readonly T[] | undefined) => values && { $in: [...values] };
 
 const lasting = (now: Date) => ({ expires_at: { $not: { $lte: now } } });
-
-const mostWriters = 1_000; // one that is forgotten finishes what it has
-const atOnce = { most: 10, inFlight: 1 }; // each puts 1,000 entries at most
-
-type Wanted = { made: readonly SuppressionRow[]; now: Date };
-type Writer = (wanted: Wanted) => Promise<SuppressionRow[]>;
-
-/** Puts the entries of one app. Those that come while others are written are written together, so that none disturbs another. */
-const writerOf = (rows: Collection<SuppressionRow>): Writer =>
-  gather({
-    ...atOnce,
-    write: async (all: readonly Wanted[]) => {
-      const now = all.reduce((latest, one) => (one.now > latest ? one.now : latest), new Date(0));
-      const shown = await put(
-        rows,
-        all.flatMap(({ made }) => made),
-        now,
-      );
-      return all.map(({ made }) => made.map((row) => shown(row)));
-    },
-  });
-
-const attempts = 10; // one stores, one sees that it is stored; the others are lost to other processes, a second for each
-
-/** Gives what shows each entry as it is stored. */
-const put = async (
-  rows: Collection<SuppressionRow>,
-  made: readonly SuppressionRow[],
-  now: Date,
-): Promise<(row: SuppressionRow) => SuppressionRow> => {
-  const wanted = merged(made);
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const stored = await readStored(rows, wanted);
-    const missing = wanted.flatMap((row) => writesOf(stored.get(placeOf(row)), row, now));
-    if (missing.length === 0) return (row) => stored.get(placeOf(row)) ?? row;
-    await rows.bulkWrite(missing, { ordered: false }).catch(unlessLost); // another was quicker: read again
-  }
-  throw new AppError("HS_CONFLICT", "the same entries are being changed by others", { status: "busy" });
-};
-
-/** Throws what does not say that another was quicker. */
-const unlessLost = (error: unknown): unknown => isWriteConflict(error) || duplicatesOf(error, []);
-
-/** What is unique in an app. */
-const placeOf = ({ subject, channel }: SuppressionRow): string => `${subject} ${channel}`;
-
-/** One for each place, in one order: so that writers of the same entries wait for each other and never in a circle. */
-const merged = (made: readonly SuppressionRow[]): SuppressionRow[] => {
-  const places = new Map<string, SuppressionRow>();
-  for (const row of made) {
-    const first = places.get(placeOf(row));
-    places.set(placeOf(row), first === undefined ? row : { ...first, ...raisedBy(first, row) });
-  }
-  return [...places.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
-};
-
-const pageSubjects = 500; // in one $in: keeps each query's plan an index probe
-
-const readStored = async (
-  rows: Collection<SuppressionRow>,
-  wanted: readonly SuppressionRow[],
-): Promise<Map<string, SuppressionRow>> => {
-  const [{ tenant_id, app_id } = { tenant_id: "", app_id: "" }] = wanted;
-  const subjects = [...new Set(wanted.map(({ subject }) => subject))];
-  const found = await inPages(subjects, pageSubjects, (page) =>
-    rows.find({ app_id, subject: { $in: page }, tenant_id }).toArray(),
-  );
-  return new Map(found.map((row) => [placeOf(row), row]));
-};
-
-/** What still has to be written for an entry; one that has ended makes room first. */
-const writesOf = (
-  stored: SuppressionRow | undefined,
-  row: SuppressionRow,
-  now: Date,
-): AnyBulkWriteOperation<SuppressionRow>[] => {
-  if (stored === undefined) return [{ insertOne: { document: row } }];
-  const filter = { _id: stored._id, revision: stored.revision };
-  if (stored.expires_at !== null && stored.expires_at <= now) return [{ deleteOne: { filter } }];
-  const change = raisedBy(stored, row);
-  if (Object.keys(change).length === 0) return [];
-  return [{ updateOne: { filter, update: { $set: { ...change, updated_at: now }, $inc: { revision: 1 } } } }];
-};
 
 /**
  * Takes a person out of the entries about them: these stay, and are found again by their subject. What was added after
@@ -284,9 +197,9 @@ const writesOf = (
 const erasePerson = async (rows: Collection<SuppressionRow>, { appId, userId, keys, at }: Person): Promise<number> => {
   const about = { app_id: appId, people: { $in: [userId, ...keys] } };
   const blank = { address: null, external_id: null, user_id: null, note: null, people: [] };
-  await rows.updateMany(
-    { ...about, $or: [{ created_at: { $lte: at } }, { user_id: userId }] },
-    { $set: blank, $inc: { revision: 1 } },
-  );
+  const own = { ...about, $or: [{ created_at: { $lte: at } }, { user_id: userId }] };
+  const noted = { ...own, "beside_status.note": { $type: "string" } } as const;
+  await rows.updateMany(noted, { $set: { "beside_status.note": null }, $inc: { revision: 1 } });
+  await rows.updateMany(own, { $set: blank, $inc: { revision: 1 } });
   return 0;
 };

@@ -206,13 +206,6 @@ describe("a POST that is made again with its idempotency key", () => {
     expect(refused.body.error.details).to.deep.equal({ key });
   });
 
-  it("is refused when it cannot be right, though its key was used", async () => {
-    const [path, key] = [`${of()}/users`, randomUUID()];
-    await post({ path, body: { external_id: key } }, key);
-    const refused = await post({ path, body: {} }, key);
-    expect([refused.status, refused.body.error.details["field"]]).to.deep.equal([400, "external_id"]);
-  });
-
   it("is another request in another app, of another thing, or by another operation", async () => {
     const key = randomUUID();
     const other = anApp({ tenant_id: tenant.tenant._id });

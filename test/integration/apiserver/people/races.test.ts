@@ -72,7 +72,8 @@ describe("a change of people that was decided on what is no longer so", () => {
     const change = () => ({ user_id, external_id });
     await subscriptions(db()).put(of.tenant_id, { made: before, known: undefined, change });
     const requireSubscribers = () => Promise.reject(new Error("it adds none"));
-    const deps = { subscriptions: subscriptions(db()), requireSubscribers, publish: () => undefined, clock };
+    const nothing = { publish: () => undefined, followStatus: async () => undefined };
+    const deps = { subscriptions: subscriptions(db()), requireSubscribers, ...nothing, clock };
     const ended = await updateSubscription(deps)(caller, before, { status: "unsubscribed" });
     expect(ended.outbox.map(({ data }) => data["user_id"])).to.deep.equal([user_id]);
   });

@@ -38,6 +38,14 @@ describe("users and subscriptions", () => {
     }
   });
 
+  it("refuses a body that names nobody, also under a key that was used", async () => {
+    const headers = { "Idempotency-Key": "used" };
+    const post = (body: object) => site.api.call("POST", `${base}/users`, { token: tenant.token, headers, body });
+    expect((await post({ external_id: "keyed" })).status).to.equal(201);
+    const { status, body } = await post({});
+    expect([status, body.error.details["field"]]).to.deep.equal([400, "external_id"]);
+  });
+
   it("finds nobody by a label that takes in a part of their id", async () => {
     await upsert({ aliases: { crm: "x:1" } });
     expect((await call("GET", "/users/by/crm/x%3A1")).status).to.equal(200);

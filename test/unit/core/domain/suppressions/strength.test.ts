@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { raisedBy, removalOf, type Suppressed } from "#core/domain/suppressions/strength.ts";
+import { joinedBy, type Kept, raisedBy, removalOf, type Suppressed } from "#core/domain/suppressions/strength.ts";
 import { suppressionReasons } from "#core/schema/suppressions/suppression.ts";
 
 const soon = new Date("2026-03-01T00:00:00Z");
 const later = new Date("2026-04-01T00:00:00Z");
-const anEntry = (over: Partial<Suppressed> = {}): Suppressed => ({
+const anEntry = (over: Partial<Kept> = {}): Kept => ({
   reason: "manual",
   source: "api",
   note: null,
@@ -50,6 +50,45 @@ describe("an entry that is suppressed again", () => {
   ];
   for (const { it: name, kept, again, change } of cases) {
     it(name, () => expect(raisedBy(anEntry(kept), anEntry(again))).to.deep.equal(change));
+  }
+
+  const optOut = anEntry({ reason: "unsubscribe", beside_status: null });
+  const complaint = anEntry({ reason: "complaint", source: "provider" });
+  const joins: { it: string; kept: Kept; again: Kept; change: Partial<Kept> }[] = [
+    { it: "stays as it is by the same opt-out", kept: optOut, again: optOut, change: {} },
+    {
+      it: "remembers what there was before an opt-out",
+      kept: anEntry({ note: "x", categories: ["a"] }),
+      again: optOut,
+      change: {
+        reason: "unsubscribe",
+        source: "api",
+        note: "x",
+        categories: null,
+        beside_status: anEntry({ note: "x", categories: ["a"] }),
+      },
+    },
+    {
+      it: "remembers what came after an opt-out",
+      kept: optOut,
+      again: complaint,
+      change: { reason: "complaint", source: "provider", note: null, beside_status: complaint },
+    },
+    {
+      it: "remembers a person's own word that says the same as an opt-out",
+      kept: optOut,
+      again: anEntry({ reason: "unsubscribe", source: "one_click" }),
+      change: { beside_status: anEntry({ reason: "unsubscribe", source: "one_click" }) },
+    },
+    {
+      it: "raises what it remembers",
+      kept: { ...optOut, beside_status: anEntry() },
+      again: complaint,
+      change: { reason: "complaint", source: "provider", note: null, beside_status: complaint },
+    },
+  ];
+  for (const { it: name, kept, again, change } of joins) {
+    it(name, () => expect(joinedBy(kept, again)).to.deep.equal(change));
   }
 
   it("knows the reasons in the order of their strength, and raises to each that is stronger", () => {
