@@ -1,22 +1,23 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
-import { OkReply } from "#core/schema/json/error.ts";
 import {
   CreateSuppression,
   CreateSuppressionResult,
   DeleteSuppressionQuery,
+  SuppressionLifted,
   SuppressionListQuery,
   SuppressionPage,
 } from "#core/schema/suppressions/suppression.ts";
 import { targets } from "#core/storage/messages/targets.ts";
+import { contactSubscriptions } from "#core/storage/people/ended.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
 import { type SuppressionRow, suppressions as suppressionStore } from "#core/storage/suppressions/suppressions.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import type { Cursors } from "../http/pages.ts";
-import { done, type Located, routeOf } from "../http/route.ts";
+import { type Located, routeOf } from "../http/route.ts";
 import { addSuppressions } from "./add.ts";
 import { checkForm } from "./checks.ts";
 import { listSuppressions } from "./list.ts";
@@ -40,7 +41,7 @@ const make = ({ db, secrets, cursors, clock }: SuppressionPlatform) => {
       targets: targets(db),
       clock,
     }),
-    remove: removeSuppression({ suppressions, clock }),
+    remove: removeSuppression({ suppressions, subscriptions: contactSubscriptions(db), clock }),
   };
 };
 
@@ -97,9 +98,9 @@ const routes = [
     scopes: ["admin"],
     errors: ["HS_NOT_REMOVABLE", "HS_CONFLICT"],
     query: DeleteSuppressionQuery,
-    reply: OkReply,
+    reply: SuppressionLifted,
     locate: suppressionOfPath,
-    handle: ({ use, query, resource }) => done(use.remove(resource, query.force === true)),
+    handle: async ({ use, query, resource }) => ({ body: await use.remove(resource, query.force === true) }),
   }),
 ];
 

@@ -57,6 +57,7 @@ export const docs: Docs = {
     CreateSuppressionResult: [suppression, added],
     Suppression: [suppression],
     SuppressionEntry: [address, user],
+    SuppressionLifted: [{ ok: true, restored: false }],
     SuppressionPage: [lastPage(suppression)],
     SuppressionsAdded: [added],
   },

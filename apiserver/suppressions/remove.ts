@@ -1,25 +1,42 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { statusBy } from "#core/domain/suppressions/effects.ts";
 import { removalOf } from "#core/domain/suppressions/strength.ts";
 import { AppError } from "#core/errors.ts";
+import { type SuppressionLifted, suppressionReasons } from "#core/schema/suppressions/suppression.ts";
+import type { contactSubscriptions } from "#core/storage/people/ended.ts";
 import type { SuppressionRow, Suppressions } from "#core/storage/suppressions/suppressions.ts";
 import { writeAsIs } from "../settings/write-as-is.ts";
 
-export type RemoveDeps = { suppressions: Pick<Suppressions, "find" | "remove">; clock: Clock };
+export type RemoveDeps = {
+  suppressions: Pick<Suppressions, "find" | "remove">;
+  subscriptions: Pick<ReturnType<typeof contactSubscriptions>, "restore">;
+  clock: Clock;
+};
 
-/** Lifts an entry, as it is by then. @throws AppError HS_NOT_REMOVABLE. Source: docs/reference/suppressions.md#removal. */
+/**
+ * Lifts an entry, as it is by then, and restores the subscription that it alone had made invalid.
+ * @throws AppError HS_NOT_REMOVABLE. Source: docs/reference/suppressions.md#removal.
+ */
 export const removeSuppression =
-  ({ suppressions, clock }: RemoveDeps) =>
-  async (found: SuppressionRow, isForced: boolean): Promise<void> => {
-    await writeAsIs({
+  ({ suppressions, subscriptions, clock }: RemoveDeps) =>
+  async (found: SuppressionRow, isForced: boolean): Promise<SuppressionLifted> => {
+    const lifted = await writeAsIs({
       what: "suppression",
       found,
       reread: ({ tenant_id: tenantId, app_id: appId, _id }) => suppressions.find({ tenantId, appId }, _id, clock.now()),
       attempt: async (row) => {
         requireRemovable(row, isForced);
-        return (await suppressions.remove(row)) || null;
+        return (await suppressions.remove(row)) ? row : null;
       },
     });
+    const { tenant_id: tenantId, app_id: appId, channel, address, reason } = lifted;
+    if (channel === null || address === null || !invalidating.includes(reason)) return { ok: true, restored: false };
+    const of = { channel, address, reasons: invalidating };
+    return { ok: true, restored: await subscriptions.restore({ tenantId, appId }, of, clock.now()) };
   };
+
+/** What makes an address invalid; the other reasons that end a subscription are its person's own word. */
+const invalidating = suppressionReasons.filter((reason) => statusBy(reason) === "invalid");
 
 const requireRemovable = ({ reason }: SuppressionRow, isForced: boolean): void => {
   const removal = removalOf(reason);

@@ -7,8 +7,8 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Batch } from "./batch-rows.ts";
 import type { PersonDraft } from "./person.ts";
 
-/** A subscription as the rows of a batch make it; `read` as in {@link PersonDraft}. */
-export type AddressDraft = { read: SubscriptionRow | null; now: SubscriptionRow };
+/** A subscription as the rows of a batch make it; `read` as in {@link PersonDraft}. `isOut`: the last one that says so opts it out. */
+export type AddressDraft = { read: SubscriptionRow | null; now: SubscriptionRow; isOut: boolean };
 
 /** An address of the app's that nobody has. */
 export const newAddress = (
@@ -17,7 +17,7 @@ export const newAddress = (
   { channel, token }: ImportedAddress,
 ): AddressDraft => {
   const blank = blankSubscription(addressId(batch, channel, token), { user, channel, token, web: null }, batch.now);
-  return { read: null, now: blank };
+  return { read: null, now: blank, isOut: false };
 };
 
 const addressId = ({ importId, idsAt, number }: Batch, channel: string, token: string): string =>
@@ -44,7 +44,8 @@ export const withAddress = (
     ...statusOf(batch, draft, { wanted: address.status, lastActiveAt }),
     last_active_at: isLater ? lastActiveAt : row.last_active_at,
   };
-  return { ...draft, now: next };
+  const isOut = address.status === null ? draft.isOut : address.status === "unsubscribed";
+  return { ...draft, now: next, isOut };
 };
 
 type Status = Pick<SubscriptionRow, "status" | "status_reason" | "unsubscribed_at">;

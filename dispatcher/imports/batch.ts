@@ -1,7 +1,10 @@
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
+import type { OptOuts } from "#core/storage/suppressions/opt-outs.ts";
 import type { Batch, BatchResult, BatchRow } from "./batch-rows.ts";
 import { type Known, knownOf } from "./known.ts";
 import { type Plan, planBatch } from "./plan.ts";
+
+export type BatchDeps = { people: ImportedPeople; keepOptOuts: OptOuts["keep"] };
 
 const attempts = 5; // each lost to another writer of the same people
 
@@ -10,12 +13,14 @@ const attempts = 5; // each lost to another writer of the same people
  * ahead of it; it may be old.
  */
 export const importBatch =
-  (people: ImportedPeople) =>
+  ({ people, keepOptOuts }: BatchDeps) =>
   async (batch: Batch, rows: readonly BatchRow[], known: Promise<Known> | null = null): Promise<BatchResult> => {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const found = await ((attempt === 0 && known) || knownOf(people, batch.of, rows));
       const plan = planBatch(batch, found, rows);
-      if (await isWritten(people, plan)) return plan.result;
+      if (!(await isWritten(people, plan))) continue;
+      await keepOptOuts(batch.of, "import", plan.optedOut);
+      return plan.result;
     }
     throw new Error("others kept changing the users of a batch");
   };

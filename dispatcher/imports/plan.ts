@@ -12,6 +12,8 @@ import { changedUser, countedAs, knownPerson, madeUser, newPerson, type PersonDr
 export type Plan = {
   users: { made: UserRow[]; changed: ChangedUser[] };
   subscriptions: { made: SubscriptionRow[]; changed: ChangedSubscription[] };
+  /** Those whose rows say that they want nothing. */
+  optedOut: SubscriptionRow[];
   result: BatchResult;
 };
 
@@ -96,7 +98,7 @@ const isBillable = ({ now }: AddressDraft): boolean => now.status !== "invalid";
 
 const addressBefore = (known: Known, drafts: Drafts, address: ImportedAddress): AddressDraft | null => {
   const read = known.subscriptions.get(addressKey(address));
-  return drafts.addresses.get(addressKey(address)) ?? (read === undefined ? null : { read, now: read });
+  return drafts.addresses.get(addressKey(address)) ?? (read === undefined ? null : { read, now: read, isOut: false });
 };
 
 type Whose = { person: ImportedPerson; address: ImportedAddress | null; before: AddressDraft | null };
@@ -115,7 +117,7 @@ const ownerOf = (batch: Batch, known: Known, drafts: Drafts, { person, address, 
   return read === undefined ? fresh : knownPerson(read, known.owned.get(read._id) ?? 0);
 };
 
-const writesOf = (batch: Batch, drafts: Drafts): Pick<Plan, "users" | "subscriptions"> => {
+const writesOf = (batch: Batch, drafts: Drafts): Omit<Plan, "result"> => {
   const users: Plan["users"] = { made: [], changed: [] };
   for (const draft of drafts.people.values()) {
     if (draft.read === null) users.made.push(madeUser(batch, draft));
@@ -127,7 +129,8 @@ const writesOf = (batch: Batch, drafts: Drafts): Pick<Plan, "users" | "subscript
     if (draft.read === null) subscriptions.made.push(draft.now);
     else if (change !== null) subscriptions.changed.push(change);
   }
-  return { users, subscriptions };
+  const optedOut = [...drafts.addresses.values()].flatMap(({ now, isOut }) => (isOut ? [now] : []));
+  return { users, subscriptions, optedOut };
 };
 
 const counted = (batch: Batch, drafts: Drafts, stats: BatchResult["stats"]): BatchResult["stats"] => {

@@ -8,6 +8,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { cancelled, type ImportRow, type Imports, importFiles } from "#core/storage/imports/imports.ts";
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
+import type { OptOuts } from "#core/storage/suppressions/opt-outs.ts";
 import type { Progress } from "../jobs/job.ts";
 import { type ReadyBatch, readAhead } from "./ahead.ts";
 import { importBatch } from "./batch.ts";
@@ -18,6 +19,7 @@ import { rowsOf } from "./rows.ts";
 export type TakeDeps = {
   imports: Pick<Imports, "commit">;
   people: ImportedPeople;
+  keepOptOuts: OptOuts["keep"];
   files: Pick<FileStore, "read" | "write">;
   /** How many more subscriptions a tenant's plan has room for; null when it sets no limit. */
   roomOf: (row: ImportRow) => Promise<number | null>;
@@ -75,12 +77,12 @@ const takeBatch = async (
   { taken, room, findings: before }: Taking,
   { rows, now, known, columns, bytes }: Given,
 ): Promise<Taking> => {
-  const { imports, people, count } = deps;
+  const { imports, count } = deps;
   const number = taken.position.rows;
   if (number + rows.length > importLimits.rows) throw tooMany();
   const idsAt = new Date(row.created_at.getTime() + Math.floor(number / 1_000)); // ids of a batch stand together
   const batch = { of: { tenantId: row.tenant_id, appId: row.app_id }, importId: row._id, number, idsAt, now, room };
-  const result = await importBatch(people)(batch, rows, known);
+  const result = await importBatch(deps)(batch, rows, known);
   if (number === 0 && result.refused.includes(rows[0]?.line ?? 0))
     throw new Failed("HS_QUOTA_EXCEEDED: the plan's subscribers are exhausted");
   const findings = [

@@ -14,11 +14,13 @@ import type { BatchResult } from "../imports/batch-rows.ts";
 import { writeReport } from "../imports/report.ts";
 import { roomOf } from "../imports/room.ts";
 import { Failed, takeFile } from "../imports/take.ts";
+import type { Suppressions } from "../suppressions/open.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
 import { Halted, job } from "./run.ts";
 
 export type ImportJobDeps = {
   db: Db;
+  suppressions: Pick<Suppressions, "optOuts">;
   files: FileStore;
   directory: Pick<Directory, "tenant" | "plan">;
   /** Aborts when the grace is over. */
@@ -56,19 +58,20 @@ export const importJob = ({ turnMs = usualTurnMs, ...given }: ImportJobDeps): Jo
 };
 
 const depsOf = (given: Omit<ImportJobDeps, "turnMs">) => {
-  const { db, files, directory, cut, clock, metrics } = given;
+  const { db, suppressions, files, directory, cut, clock, metrics } = given;
   const store = imports(db);
   const owned = apps(db);
   const room = roomOf({ directory, apps: owned, counts: subscriptionCounts(db) });
   const people = importedPeople(db);
   const count = counterOf(metrics);
+  const { keep: keepOptOuts } = suppressions.optOuts;
   return {
     imports: store,
     apps: owned,
     files,
     cut,
     clock,
-    takeFile: takeFile({ imports: store, people, files, roomOf: room, count, clock, cut }),
+    takeFile: takeFile({ imports: store, people, keepOptOuts, files, roomOf: room, count, clock, cut }),
   };
 };
 

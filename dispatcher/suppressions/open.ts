@@ -4,6 +4,7 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { contactSubscriptions } from "#core/storage/people/ended.ts";
 import { heldBack } from "#core/storage/suppressions/held-back.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
+import { optOuts } from "#core/storage/suppressions/opt-outs.ts";
 import { suppressions as suppressionStore } from "#core/storage/suppressions/suppressions.ts";
 import { causesOf } from "./causes.ts";
 import { suppressionGate } from "./gate.ts";
@@ -20,6 +21,7 @@ export const suppressions = ({ db, secrets, clock }: SuppressionsDeps) => {
   const subjectsOf = suppressionKeys(db, secrets, clock);
   return {
     ...suppressor({ suppressions: list, subjectsOf, subscriptions, clock }),
+    optOuts: optOuts({ suppressions: list, subjectsOf, clock }),
     causesOf: causesOf(subscriptions),
     gate: suppressionGate(heldBack({ suppressions: list, subjectsOf, clock })),
   };

@@ -129,7 +129,15 @@ export const DeleteSuppressionQuery = Type.Object({
   force: Optional(Flag({ description: "lifts a hard bounce or a complaint, too" })),
 });
 
+/** Reply of `DELETE /v1/apps/{appId}/suppressions/{suppressionId}`. */
+export const SuppressionLifted = Type.Object({
+  ok: Type.Literal(true),
+  restored: Flag({ description: "whether the subscription that the entry had made invalid is valid again" }),
+});
+export type SuppressionLifted = Static<typeof SuppressionLifted>;
+
 named({
+  SuppressionLifted,
   Suppression,
   SuppressionPage,
   SuppressionEntry,

@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
-import type { ContactChannel } from "../../schema/vocabulary/channels.ts";
+import type { Channel, ContactChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
 import { subscriptionEvent } from "./events.ts";
@@ -98,9 +98,32 @@ export const contactSubscriptions = (db: Db) => {
       );
     },
 
+    restore: restored(rows),
     softBounces: softBounces(rows),
   };
 };
+
+/** Has the subscription of an address valid again that became invalid for one of these reasons; false when there is none. */
+const restored =
+  (rows: Collection<SubscriptionRow>) =>
+  async (
+    { tenantId, appId }: OfApp,
+    { channel, address, reasons }: { channel: Channel; address: string; reasons: readonly string[] },
+    now: Date,
+  ): Promise<boolean> => {
+    const at = { app_id: appId, channel, token: address, tenant_id: tenantId };
+    const ended = { status: "invalid", status_reason: { $in: [...reasons] } } as const;
+    const subscribed = { status: "subscribed", status_reason: null, updated_at: now } as const;
+    const optedOut = { status: "unsubscribed", status_reason: "api", updated_at: now } as const;
+    for (const [before, after] of [
+      [{ unsubscribed_at: null }, subscribed],
+      [{ unsubscribed_at: { $ne: null } }, optedOut],
+    ] as const) {
+      const { matchedCount } = await rows.updateOne({ ...at, ...ended, ...before }, { $set: after });
+      if (matchedCount > 0) return true;
+    }
+    return false;
+  };
 
 /** What of a subscription a suppression is about. */
 export type Contact = Pick<SubscriptionRow, "_id" | "user_id" | "token" | "channel" | "soft_bounces">;

@@ -5,6 +5,7 @@ import type { ImportRow } from "#core/storage/imports/imports.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
+import type { SuppressionRow } from "#core/storage/suppressions/suppressions.ts";
 import { testDir } from "../../../dev/files/paths.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import type { ReplyBody } from "../api/api.ts";
@@ -41,6 +42,7 @@ export const startImporting = async (
     filesDir: dir,
     imports: system.db.collection<ImportRow>("imports"),
     users: system.db.collection<UserRow>("users"),
+    suppressions: system.db.collection<SuppressionRow>("suppressions"),
     subscriptions: system.db.collection<SubscriptionRow>("subscriptions"),
     stop: async (): Promise<void> => {
       await system.stop();

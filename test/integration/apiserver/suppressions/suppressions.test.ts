@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type SuppressionRow, suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
 import type { Call, Reply } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
@@ -196,6 +197,30 @@ describe("the suppression list", function () {
       expect(first.status, reason).to.equal(plain);
       if (plain === 409) expect(first.body.error).to.deep.include({ code: "HS_NOT_REMOVABLE", details: { reason } });
       expect((await call("DELETE", `/${body.id}?force=true`)).status, reason).to.equal(forced);
+    }
+  });
+
+  it("restores the subscription that it had made invalid, and no opt-out and nothing that something else changed", async () => {
+    const optedOut = { unsubscribed_at: new Date("2026-01-01T00:00:00Z") };
+    const invalid = (status_reason: string) => ({ status: "invalid", status_reason }) as const;
+    for (const [reason, before, after] of [
+      ["hard_bounce", invalid("hard_bounce"), "subscribed"],
+      ["hard_bounce", { ...invalid("invalid_address"), ...optedOut }, "unsubscribed"],
+      ["hard_bounce", invalid("token_invalid"), null],
+      ["manual", invalid("hard_bounce"), null],
+      ["unsubscribe", { status: "unsubscribed", status_reason: "unsubscribe", ...optedOut }, null],
+      ["complaint", { status: "unsubscribed", status_reason: "complaint", ...optedOut }, null],
+    ] as const) {
+      const address = aMail();
+      const row = aSubscription({ ...ofApp(), channel: "email", token: address, ...before });
+      await seed(site.db, { subscriptions: [row] });
+      const { body } = await add({ channel: "email", address, reason });
+      const lifted = await call("DELETE", `/${body.id}?force=true`);
+      const what = `${reason} ${before.status_reason}`;
+      expect([lifted.status, lifted.body], what).to.deep.equal([200, { ok: true, restored: after !== null }]);
+      const now = await site.db.collection<SubscriptionRow>("subscriptions").findOne({ _id: row._id });
+      expect(now?.status, what).to.equal(after ?? before.status);
+      if (after !== null) expect(now?.status_reason, what).to.equal(after === "subscribed" ? null : "api");
     }
   });
 

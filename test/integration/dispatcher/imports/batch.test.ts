@@ -6,6 +6,7 @@ import { ensureIndexes } from "#core/storage/collections.ts";
 import { type ImportedPeople, importedPeople } from "#core/storage/imports/people.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
+import type { OptedOut } from "#core/storage/suppressions/opt-outs.ts";
 import { importBatch } from "../../../../dispatcher/imports/batch.ts";
 import type { Batch } from "../../../../dispatcher/imports/batch-rows.ts";
 import { aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
@@ -54,6 +55,7 @@ describe("a batch of an import", function () {
   let client: MongoClient;
   let db: Db;
   let people: ImportedPeople;
+  const optedOut: OptedOut[] = [];
   before(async function () {
     this.timeout(60_000);
     client = await MongoClient.connect((await testServers()).mongodbUrl);
@@ -62,6 +64,7 @@ describe("a batch of an import", function () {
     people = importedPeople(db);
   });
   afterEach(async () => {
+    optedOut.length = 0;
     await db.collection("users").deleteMany({});
     await db.collection("subscriptions").deleteMany({});
   });
@@ -73,7 +76,10 @@ describe("a batch of an import", function () {
   const users = () => db.collection<UserRow>("users").find().sort({ external_id: 1 }).toArray();
   const subscriptions = () => db.collection<SubscriptionRow>("subscriptions").find().sort({ token: 1 }).toArray();
   const take = async (rows: readonly ImportedRow[], over: Partial<Batch> = {}, by = people) =>
-    importBatch(by)(batch(over), lines(rows));
+    importBatch({ people: by, keepOptOuts: async (_of, _source, out) => void optedOut.push(...out) })(
+      batch(over),
+      lines(rows),
+    );
 
   const some = [
     row(person("anna", { sessions: 2, tags: { plan: "pro" } }), mail("anna@example.com")),
@@ -101,6 +107,20 @@ describe("a batch of an import", function () {
       ["anna@work.example", "anna"],
       ["nobody@example.com", null],
     ]);
+  });
+
+  it("keeps the opt-outs that its rows say, by the last one of an address, of those whom it makes and finds", async () => {
+    await take([row(person("anna"), mail("anna@example.com", { status: "subscribed" }))]);
+    await take([
+      row(person("anna"), mail("anna@example.com", { status: "unsubscribed" })),
+      row(person("berta"), mail("berta@example.com", { status: "unsubscribed" })),
+      row(person("carla"), mail("carla@example.com", { status: "unsubscribed" })),
+      row(person("carla"), mail("carla@example.com", { status: "subscribed" })),
+      row(person("dora"), mail("dora@example.com")),
+    ]);
+    expect(optedOut.map(({ token }) => token)).to.deep.equal(["anna@example.com", "berta@example.com"]);
+    const owners = new Map((await users()).map((one) => [one.external_id, one._id]));
+    expect(optedOut.map(({ user_id }) => user_id)).to.deep.equal(["anna", "berta"].map((one) => owners.get(one)));
   });
 
   it("counts a user once in an import, and adds the sessions of a later batch to theirs, once", async () => {

@@ -47,6 +47,10 @@ describe("an import", function () {
       ["ios_push", "subscribed"],
       ["sms", "unsubscribed"],
     ]);
+    const entries = await site.suppressions.find({ app_id: site.app._id }).toArray();
+    expect(entries.map(({ channel, reason, source }) => [channel, reason, source])).to.deep.equal([
+      ["sms", "unsubscribe", "import"],
+    ]);
     expect(owned.flatMap(({ outbox, due_at }) => [...outbox, due_at].filter(Boolean))).to.deep.equal([]);
 
     const again = await site.take({ type: "thirdparty_players", content: players });
