@@ -14,14 +14,30 @@ export const readTag = (html: string, open: number): Tag | null => {
 /** Position of the `>` that ends a tag; one inside a quoted attribute does not. */
 const endOfTag = (html: string, open: number): number => {
   let quote = "";
+  let before = ""; // the last character that is no blank
   for (let i = open + 1; i < html.length; i++) {
     const character = html.charAt(i);
     if (quote !== "") quote = character === quote ? "" : quote;
     else if (character === ">") return i;
-    else if ((character === '"' || character === "'") && html.charAt(i - 1) === "=") quote = character;
+    else if ((character === '"' || character === "'") && before === "=") quote = character;
+    if (character.trim() !== "") before = character;
   }
   return html.length;
 };
+
+/** Where the content of the body element begins; 0 without one. */
+export const startOfBody = (html: string): number => {
+  let open = html.indexOf("<");
+  while (open !== -1) {
+    const tag = readTag(html, open);
+    if (tag?.name === "body" && /^<body(?=[\s/]|$)/i.test(tag.text)) return tag.end > html.length ? 0 : tag.end;
+    open = html.indexOf("<", tag === null ? open + 1 : behind(html, tag));
+  }
+  return 0;
+};
+
+/** The end tag of a head may be left out. */
+const behind = (html: string, tag: Tag): number => (tag.name === "head" ? tag.end : afterTag(html, tag));
 
 const hidden = new Set(["script", "style", "head", "title", "template", "noscript", "!--"]);
 

@@ -1,4 +1,5 @@
 import type { Rendering } from "../kit/rendering.ts";
+import { startOfBody } from "./html-tags.ts";
 import { type Tracking, trackedHtml, trackedText } from "./tracking.ts";
 
 /** One mail, shared by all its recipients but for the addresses of ours in it. Addresses that are null are the account's. */
@@ -33,8 +34,7 @@ export const renderEmail = (
 /** Mail programs show the first text of the body in their list; white space behind it keeps the body's own text out. */
 const withPreheader = (html: string, preheader: string): string => {
   const block = `<div style="${hiddenStyle}">${escapeHtml(preheader)}${"&#847;&zwnj;&nbsp;".repeat(40)}</div>`;
-  const body = html.search(/<body[\s>]/i);
-  const at = body === -1 ? 0 : html.indexOf(">", body) + 1;
+  const at = startOfBody(html);
   return html.slice(0, at) + block + html.slice(at);
 };
 

@@ -5,7 +5,7 @@ import type { Content } from "../../schema/messages/notification.ts";
 /** That `contents` say nothing in some language. */
 export const noText = (content: Content): FieldError[] => {
   const { contents } = content;
-  const language = languagesOf(content).findLast((one) => !localised(contents, one)?.trim());
+  const language = languagesOf(content).findLast((one) => !localised(contents, one));
   if (language === undefined) return [];
   const field = language !== null && contents?.[language] !== undefined ? `contents.${language}` : "contents";
   return [{ field, message: "has no text" }];

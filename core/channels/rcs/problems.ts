@@ -1,3 +1,4 @@
+import { languagesOf, localised } from "../../domain/messages/languages.ts";
 import type { FieldError } from "../../errors.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { tooLong } from "../kit/text.ts";
@@ -9,6 +10,7 @@ const most = { text: 3072, title: 200, description: 2000, fallback: 1600, sugges
 export const rcsProblems = (content: Content): FieldError[] => [
   ...excluded(content),
   ...missing(content),
+  ...wordless(content),
   ...badSuggestions(content),
   ...textsOf(content).flatMap(({ field, texts, most: characters }) =>
     tooLong(field, texts, { most: characters, by: "RCS" }),
@@ -62,6 +64,20 @@ const missing = (content: Content): FieldError[] => {
     ...(isText && content.rcs_fallback_text !== undefined && !isSame(content.rcs_fallback_text, content.contents)
       ? [{ field: "rcs_fallback_text", message: "needs rcs_card or rcs_suggestions: a text is sent by SMS as it is" }]
       : []),
+  ];
+};
+
+/** A card, or an SMS in its place, of which somebody would see no word. */
+const wordless = (content: Content): FieldError[] => {
+  const { rcs_card: card, rcs_fallback_text: fallback } = content;
+  const message = "has no text";
+  const isGiven = (card?.title ?? card?.description) !== undefined;
+  const isSilent = (one: string | null) => !localised(card?.title, one) && !localised(card?.description, one);
+  return [
+    ...(isGiven && languagesOf(content).some(isSilent) ? [{ field: "rcs_card", message }] : []),
+    ...Object.entries(fallback ?? {})
+      .filter(([, text]) => text === "")
+      .map(([language]) => ({ field: `rcs_fallback_text.${language}`, message })),
   ];
 };
 

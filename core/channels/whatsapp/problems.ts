@@ -1,3 +1,4 @@
+import { isBlank } from "../../domain/messages/blank.ts";
 import type { FieldError } from "../../errors.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { noText } from "../kit/text.ts";
@@ -68,7 +69,7 @@ const templateProblems = ({ name, language, header, body_params = [], button_par
 ];
 
 const parameterProblems = (field: string, text: string): FieldError[] => [
-  ...unless(text.trim() !== "", field, "must not be empty"),
+  ...unless(!isBlank(text), field, "must not be empty"),
   ...unless(!/[\n\r\t]| {5}/.test(text), field, "must have no line breaks, no tabs and no more than 4 spaces in a row"),
 ];
 

@@ -1,4 +1,6 @@
+import type { LanguageMap } from "../../schema/json/common.ts";
 import type { Content, Target } from "../../schema/messages/notification.ts";
+import { isBlank } from "./blank.ts";
 
 /**
  * Whether a value asks for nothing: `false`, `null`, the empty text, list or map. 0 does so only where a member says it,
@@ -10,8 +12,12 @@ export const isNeutral = (value: unknown): boolean =>
 const isEmpty = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
-/** What a message says: its content without the members that ask for nothing. Everything that judges or renders it asks this one. */
-export const saidIn = (content: Content): Content => {
+/**
+ * What a message says: its content without the members that ask for nothing, and with a text that shows nothing as the
+ * empty one. Everything that judges or renders a message asks this.
+ */
+export const saidIn = (given: Content): Content => {
+  const content = { ...given, ...textsIn(given) };
   const { buttons, web_buttons: webButtons, rcs_card: card, rcs_suggestions: suggestions } = content;
   const { whatsapp_template: template, whatsapp_interactive: interactive } = content;
   const { email_body: body, ...others } = content;
@@ -20,12 +26,30 @@ export const saidIn = (content: Content): Content => {
     ...(isMjml ? others : content),
     ...(buttons && { buttons: buttons.map(withoutNeutral) }),
     ...(webButtons && { web_buttons: webButtons.map(withoutNeutral) }),
-    ...(card && { rcs_card: withoutNeutral(card) }),
+    ...(card && {
+      rcs_card: withoutNeutral({ ...card, ...shownIn({ title: card.title, description: card.description }) }),
+    }),
     ...(suggestions && { rcs_suggestions: suggestions.map(withoutNeutral) }),
     ...(template && { whatsapp_template: templateIn(template) }),
     ...(interactive && { whatsapp_interactive: withoutNeutral(interactive) }),
   });
 };
+
+const textsIn = ({ headings, contents, subtitle, rcs_fallback_text, email_subject, email_body }: Content): Content => ({
+  ...shownIn({ headings, contents, subtitle, rcs_fallback_text }),
+  ...shown({ email_subject, email_body }),
+});
+
+/** The language maps that are given, a text that shows nothing as the empty one. */
+const shownIn = <Name extends string>(maps: Record<Name, LanguageMap | undefined>): { [N in Name]?: LanguageMap } =>
+  Object.fromEntries(
+    Object.entries<LanguageMap | undefined>(maps).flatMap(([name, map]) => (map ? [[name, shown(map)]] : [])),
+  ) as { [N in Name]?: LanguageMap }; // sound: the names are those given
+
+const shown = (texts: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, isBlank(text) ? "" : text]])),
+  );
 
 const templateIn = ({ header, ...template }: NonNullable<Content["whatsapp_template"]>) => ({
   ...withoutNeutral(template),

@@ -8,6 +8,7 @@ import type { Tracker } from "#core/channels/email/tracking.ts";
 import type { Recipient } from "#core/domain/messages/outcome.ts";
 import type { Signer } from "#core/domain/signer.ts";
 import { type DkimKey, dkimSignature } from "./dkim.ts";
+import { fromHeader, subjectHeader } from "./header-words.ts";
 import { bodyOf, type EncodedMail, mailType } from "./mime-body.ts";
 
 /** What of an account its mails are made with. */
@@ -28,15 +29,15 @@ type OwnLinks = { base: string; signer: Pick<Signer, "sign">; appId: string };
 /** The mail for one recipient as it goes out. @throws for an address that nodemailer cannot write */
 export const composed = (account: Composing, mail: EncodedMail, to: Recipient): Buffer => {
   const node = new MimeNode(mailType).addHeader({
-    From: { name: mail.fromName ?? account.from.name ?? "", address: senderOf(account, mail) },
     To: { name: "", address: to.address },
     ...(mail.replyTo === null ? {} : { "Reply-To": { name: "", address: mail.replyTo } }),
-    Subject: mail.subject,
+    Subject: subjectHeader(mail.subject),
     "Message-ID": messageIdOf(account, mail, to),
     ...(account.carrying && carryingHeaders(account.carrying, to.deliveryId)),
     ...(mail.isTransactional ? {} : leaving(account, to)),
   });
-  const head = node.buildHeaders();
+  const from = fromHeader({ name: mail.fromName ?? account.from.name ?? "", address: senderOf(account, mail) });
+  const head = `${from}\r\n${node.buildHeaders()}`;
   const body = bodyOf(mail, addressesOf(account.links, to.deliveryId));
   const signature = account.dkim === null ? "" : `${dkimSignature(account.dkim, head, body)}\r\n`;
   return Buffer.from(`${signature}${head}\r\n\r\n${body}`);

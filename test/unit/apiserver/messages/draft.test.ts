@@ -73,6 +73,11 @@ describe("draftOf", () => {
       channels: ["ios_push", "android_push", "hms_push", "web_push", "email"],
     },
     {
+      it: "a body beside a title of blanks",
+      members: { headings: { en: " " }, contents: { en: "\u200bx" } },
+      channels: ["ios_push", "android_push", "hms_push", "web_push"],
+    },
+    {
       it: "data beside texts in no language",
       members: { contents: {}, data: { a: "b" } },
       channels: ["ios_push", "android_push", "hms_push", "web_push"],
@@ -110,6 +115,20 @@ describe("draftOf", () => {
     { it: "headings in no language", members: { headings: {} }, field: "contents" },
     { it: "an empty text", members: { contents: { en: "" } }, field: "contents.en" },
     { it: "a text that is empty in one language", members: { contents: { en: "x", de: "" } }, field: "contents.de" },
+    { it: "a text of blanks", members: { contents: { en: " \n\t\u00a0" } }, field: "contents.en" },
+    { it: "a text of no width", members: { contents: { en: "\u200b\ufeff\u2060\u00ad" } }, field: "contents.en" },
+    { it: "a text of control characters", members: { contents: { en: "\u0007" } }, field: "contents.en" },
+    { it: "a title of blanks alone", members: { headings: { en: "\u2003", de: "t" } }, field: "headings.en" },
+    {
+      it: "a mail of blanks",
+      members: { email_subject: " ", email_body: "\n\u3000" },
+      field: "email_body",
+    },
+    {
+      it: "an SMS of no width",
+      members: { contents: { en: "\u200b" }, target: { all: true, channels: ["sms" as const] } },
+      field: "contents.en",
+    },
     { it: "an empty title alone", members: { headings: { en: "" } }, field: "headings.en" },
     { it: "an empty text beside data", members: { contents: { en: "" }, data: { a: "b" } }, field: "contents.en" },
     {

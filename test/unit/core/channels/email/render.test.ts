@@ -59,6 +59,23 @@ describe("a rendered mail", () => {
     expect(html).to.match(/^<div style="display:none;.*<p>Hello<\/p>$/);
   });
 
+  for (const before of [
+    '<html><body class="a>b">',
+    "<html><body class = 'a>b' id=x>",
+    "<!-- <body> --><html><body>",
+    '<html><head><style>p:after{content:"<body>"}</style><title><body></title></head><body>',
+    "<html><head><meta charset=utf-8><body\nid='x'>",
+  ])
+    it(`puts the preheader right behind ${JSON.stringify(before)}`, () => {
+      const { html } = mailOf({ email_body: `${before}<p>Hello</p>`, email_preheader: "Now" });
+      expect(html.slice(0, html.indexOf("<div"))).to.equal(before);
+    });
+
+  for (const body of ["<body-part>Hello</body-part>", '<body class="x>Hello', "</body>Hello"])
+    it(`puts the preheader first of ${JSON.stringify(body)}, which has no body element`, () => {
+      expect(mailOf({ email_body: body, email_preheader: "Now" }).html).to.match(/^<div style="display:none;/);
+    });
+
   it("keeps the preheader out of the text alternative", () => {
     expect(mailOf({ email_body: body, email_preheader: "Now" }).text).to.equal("Hello");
   });

@@ -70,6 +70,21 @@ const cases: { it: string; content: Content; fields: string[] }[] = [
     content: { rcs_card: { ...card, title: { en: "{{1}}" } }, rcs_fallback_text: { en: "Hi" } },
     fields: ["rcs_card.title"],
   },
+  {
+    it: "a card without a word in one language",
+    content: { rcs_card: { ...card, title: { en: "Hi", de: "" } } },
+    fields: ["rcs_card"],
+  },
+  {
+    it: "a card whose description has the words that its title lacks",
+    content: { rcs_card: { ...card, title: { en: "" }, description: { en: "Hi" } } },
+    fields: [],
+  },
+  {
+    it: "an SMS without a word in its place",
+    content: { rcs_card: card, rcs_fallback_text: { en: "" } },
+    fields: ["rcs_fallback_text.en"],
+  },
   { it: "a variable in a text", content: { contents: { en: "{{1}}" } }, fields: [] },
   {
     it: "a place by nothing",

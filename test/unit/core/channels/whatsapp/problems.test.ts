@@ -204,7 +204,7 @@ describe("what WhatsApp refuses", () => {
     });
 
   it("names a text that says nothing in some language, unless it is a caption or of other channels", () => {
-    const contents = { en: "Hello", de: " " };
+    const contents = { en: "Hello", de: "" };
     const empty = [{ field: "contents.de", message: "has no text" }];
     expect(emptyTexts({ contents }, ["whatsapp"])).to.deep.equal(empty);
     expect(emptyTexts({ ...buttons(), contents }, ["whatsapp"])).to.deep.equal(empty);

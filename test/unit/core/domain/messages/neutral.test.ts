@@ -15,6 +15,21 @@ describe("saidIn", () => {
       content: { contents: { en: "" }, data: { a: "" } },
       said: { contents: { en: "" }, data: { a: "" } },
     },
+    {
+      it: "a text that shows nothing is the empty one",
+      content: {
+        headings: { en: "\u200b", de: " a " },
+        rcs_card: { title: { en: " " }, description: { en: "x" } },
+        email_subject: "\t",
+        email_body: "b",
+      },
+      said: {
+        headings: { en: "", de: " a " },
+        rcs_card: { title: { en: "" }, description: { en: "x" } },
+        email_subject: "",
+        email_body: "b",
+      },
+    },
     { it: "silence stays", content: { ios_sound: "", android_sound: "" }, said: { ios_sound: "", android_sound: "" } },
     {
       it: "numbers that say something at 0 stay",
