@@ -2,13 +2,14 @@ import { showAs } from "#core/schema/json/show.ts";
 import { LiveActivity } from "#core/schema/live-activities/activity.ts";
 import type { LiveActivityRow } from "#core/storage/live-activities/activities.ts";
 import { type RecipientState, recipientStates } from "#core/storage/live-activities/recipient-row.ts";
+import type { DeviceStates } from "#core/storage/live-activities/recipients.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 
 /** What an activity is shown from: its document, its latest messages (the newest first) and its devices by state. */
 export type Shown = {
   activity: LiveActivityRow;
   sent: readonly MessageRow[];
-  recipients: Partial<Record<RecipientState, number>>;
+  recipients: DeviceStates;
 };
 
 /** An activity as the REST interface shows it. */

@@ -16,7 +16,7 @@ import type { Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { activities as activityStore, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
 import { activityChannels } from "#core/storage/live-activities/channels.ts";
-import { type ActivityRecipients, activityRecipients } from "#core/storage/live-activities/recipients.ts";
+import { activityRecipients, type OfActivity } from "#core/storage/live-activities/recipients.ts";
 import { startTokens as tokenStore } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
@@ -36,6 +36,7 @@ import { done, type Located, type Request, routeOf } from "../http/route.ts";
 import { quota } from "../limits/quota.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
 import { activityView, type Shown } from "./activity-view.ts";
+import { deviceCounts } from "./device-counts.ts";
 import { type Answered, end, type Place, update } from "./send.ts";
 import { start } from "./start.ts";
 import { putToken, removeToken } from "./tokens.ts";
@@ -63,20 +64,21 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
   const { db, clock, hints, settings } = platform;
   const [messages, startTokens] = [messageStore(db), tokenStore(db)];
   const [activities, recipients] = [activityStore(db), activityRecipients(db)];
+  const statesOf = deviceCounts({ recipients, clock });
   const deps = {
     messages,
     activities,
     channels: activityChannels(db),
     sent: liveActivityMessages(db),
     estimate: startEstimate(platform),
-    countRecipients: recipientCount(recipients),
+    countRecipients: recipientCount(statesOf),
     quota: quota({ usage: usage(db), stored: messages.stored, ...settings }),
     publish: hints.message,
     count: platform.countAccepted,
     clock,
   };
   const show = async ({ app_id: appId, _id }: LiveActivityRow): Promise<Omit<Shown, "activity">> => {
-    const [sent, states] = await Promise.all([deps.sent.latest(_id, mostShown), recipients.tally(appId, _id)]);
+    const [sent, states] = await Promise.all([deps.sent.latest(_id, mostShown), statesOf({ appId, activity: _id })]);
     return { sent, recipients: states };
   };
   const ofTokens = { findType, startTokens, activities, recipients, clock };
@@ -93,15 +95,17 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
 };
 
 /** Counts whom an update goes to: for each broadcast channel Apple is asked once, whoever is subscribed. */
-const recipientCount =
-  ({ count }: Pick<ActivityRecipients, "count">) =>
-  async ({ _id, app_id, channel, ...activity }: LiveActivityRow): Promise<number> => {
-    const of = { appId: app_id, activity: _id };
-    if (channel === undefined) return count(of, mostExact);
-    return startedOver(activity).includes("android_push")
-      ? 1 + (await count({ ...of, channel: "android_push" }, mostExact))
-      : 1;
+const recipientCount = (statesOf: ReturnType<typeof deviceCounts>) => {
+  const count = async (of: OfActivity): Promise<number> => {
+    const { starting = 0, active = 0 } = await statesOf(of);
+    return starting + active;
   };
+  return async ({ _id, app_id, channel, ...activity }: LiveActivityRow): Promise<number> => {
+    const of = { appId: app_id, activity: _id };
+    if (channel === undefined) return count(of);
+    return startedOver(activity).includes("android_push") ? 1 + (await count({ ...of, channel: "android_push" })) : 1;
+  };
+};
 
 /** Counts whom a start reaches: of a target, on iOS those who have a push-to-start token for the type. */
 const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {

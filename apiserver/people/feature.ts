@@ -49,7 +49,7 @@ const make = ({ db, secrets, clock, limit, outboxes }: PeoplePlatform) => {
   const countBillable = recentCounts(async ({ tenantId, most }: Billable): Promise<number> => {
     const owned = await apps.ofTenant(tenantId, mostApps);
     const ids = owned.map(({ _id }) => _id);
-    return counts.billable(tenantId, ids, most);
+    return counts.billable(ids, most);
   }, clock);
   const publish = outboxes.people;
   const nameOwner = ({ tenant_id: tenantId, app_id: appId, _id, external_id: externalId }: UserRow): Promise<void> =>

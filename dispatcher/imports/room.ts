@@ -24,5 +24,5 @@ export const roomOf =
     if (plan.subscribers === null) return null;
     const owned = await apps.ofTenant(tenantId, mostApps);
     const ids = owned.map(({ _id }) => _id);
-    return plan.subscribers - (await counts.billable(tenantId, ids, plan.subscribers));
+    return plan.subscribers - (await counts.billable(ids, plan.subscribers));
   };

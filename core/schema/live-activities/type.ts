@@ -130,7 +130,7 @@ export const LiveActivityType = Type.Object({
   attributes_schema: Attributes,
   platforms: Platforms,
   frequent_updates: FrequentUpdates,
-  push_to_start_tokens: Integer({ minimum: 0, description: "registered push-to-start tokens" }),
+  push_to_start_tokens: Integer({ minimum: 0, description: "registered push-to-start tokens; counted up to 10,000" }),
   created_at: DateTime,
   updated_at: DateTime,
   warnings: Optional(List(Text(), { description: "what is accepted and will probably not work" })),

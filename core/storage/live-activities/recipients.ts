@@ -17,6 +17,12 @@ export const holdMs = 600_000;
 const page = 500; // ids in one filter
 const someHeld = { $gt: "", $lt: "~" }; // both sides: see core/storage/mongo/collection.ts, longAgo
 
+/** An activity, by the id of its document: on devices of one channel, or of all. */
+export type OfActivity = { appId: string; activity: string; channel?: Channel };
+
+/** How many devices are in which state. */
+export type DeviceStates = Partial<Record<RecipientState, number>>;
+
 export type ActivityRecipients = ReturnType<typeof activityRecipients>;
 
 export const activityRecipients = (db: Db) => {
@@ -32,7 +38,7 @@ export const activityRecipients = (db: Db) => {
 
     /** Ids of the subscriptions of a channel that updates go to, in their order, behind one. */
     page: async (
-      { appId, activity, channel }: { appId: string; activity: string; channel: Channel },
+      { appId, activity, channel }: Required<OfActivity>,
       after: string,
       limit: number,
     ): Promise<string[]> => {
@@ -44,18 +50,12 @@ export const activityRecipients = (db: Db) => {
       return (await found.sort({ subscription_id: 1 }).limit(limit).toArray()).map((row) => row.subscription_id);
     },
 
-    /** How many updates go to, of one channel or of all; at most `limit`. */
-    count: (
-      { appId, activity, channel }: { appId: string; activity: string; channel?: Channel },
-      limit: number,
-    ): Promise<number> =>
-      rows.countDocuments({ app_id: appId, activity, ...(channel && onChannel(channel)), state: reached }, { limit }),
-
-    /** How many are in which state. */
-    tally: async (appId: string, activity: string): Promise<Partial<Record<RecipientState, number>>> => {
+    /** How many of one channel, or of all, are in which state; of more devices than `most` so many are looked at. */
+    tally: async ({ appId, activity, channel }: OfActivity, most: number): Promise<DeviceStates> => {
       const groups = await rows
         .aggregate<{ _id: RecipientState; count: number }>([
-          { $match: { app_id: appId, activity } },
+          { $match: { app_id: appId, activity, ...(channel && onChannel(channel)) } },
+          { $limit: most },
           { $group: { _id: "$state", count: { $sum: 1 } } },
         ])
         .toArray();

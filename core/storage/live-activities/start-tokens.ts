@@ -37,7 +37,7 @@ export const startTokenCollection: CollectionSpec = {
 export type OfType = { appId: string; typeId: string };
 
 const page = 500; // ids in one filter
-const mostCounted = 1_000_000;
+const mostCounted = 10_000;
 
 export type StartTokens = ReturnType<typeof startTokens>;
 
@@ -87,7 +87,7 @@ export const startTokens = (db: Db) => {
       return (await found.sort({ subscription_id: 1 }).limit(limit).toArray()).map((row) => row.subscription_id);
     },
 
-    /** How many there are for a type, at most a million. */
+    /** How many there are for a type, at most 10,000 unless another limit is given. */
     count: ({ appId, typeId }: OfType, limit = mostCounted): Promise<number> =>
       rows.countDocuments({ app_id: appId, type_id: typeId }, { limit }),
   };

@@ -38,6 +38,13 @@ describe("the queries of the running service", function () {
     await fill(system.db);
   });
 
+  /** Queries that count, of one collection or of all: as the driver counts, or devices of an activity by their state. */
+  const countsOf = (of: string): RecordedQuery[] =>
+    queries.filter(
+      ({ collection, pipeline = [] }) =>
+        [collection, ""].includes(of) && pipeline.some((step) => counting.some((how) => isDeepStrictEqual(step, how))),
+    );
+
   after(async () => {
     await sending?.close();
     await rm(dir, { recursive: true, force: true });
@@ -49,10 +56,19 @@ describe("the queries of the running service", function () {
   });
 
   it("count no further than somebody asked for", () => {
-    const counts = queries.filter(({ pipeline }) => pipeline?.some((step) => isDeepStrictEqual(step, count)));
-    expect(counts.map(({ collection }) => collection)).to.include("subscriptions");
+    const counts = countsOf("");
+    expect(counts.map(({ collection }) => collection)).to.include.members([
+      "subscriptions",
+      "live_activity_recipients",
+    ]);
     const endless = counts.filter(({ pipeline = [] }) => !pipeline.some((step) => "$limit" in step));
     expect(endless.filter(({ collection }) => !few.includes(collection))).to.deep.equal([]);
+  });
+
+  it("count subscriptions by what the indexes of audiences have, so that no document is read", () => {
+    const matched = countsOf("subscriptions").flatMap(({ pipeline = [] }) => pipeline.slice(0, 1));
+    const asked = matched.flatMap((step) => Object.keys("$match" in step ? (step.$match ?? {}) : {}));
+    expect(["app_id", "channel", "status", "_id", "test_device"]).to.include.members(asked);
   });
 
   it("find what was made in a time by its ids, which are in the order of time", () => {
@@ -66,8 +82,8 @@ describe("the queries of the running service", function () {
   });
 });
 
-/** How the driver counts documents. */
-const count = { $group: { _id: 1, n: { $sum: 1 } } };
+/** How the driver counts documents, and how states of devices are counted. */
+const counting = [{ $group: { _id: 1, n: { $sum: 1 } } }, { $group: { _id: "$state", count: { $sum: 1 } } }];
 /** Settings of an app, of which it has some hundred at most: their custom resources make and remove them. */
 const few = allCollections.filter(({ appRemoval }) => "operator" in appRemoval).map(({ name }) => name);
 

@@ -56,8 +56,8 @@ describe("lookups that share a query", () => {
     const of = { tenantId: "ten_d", appId: "app_d", reach };
     expect(await size({ ...of, testOnly: false, category: null })).to.equal(25);
     expect(await size({ ...of, testOnly: true, category: null })).to.equal(12);
-    expect(await counts.billable("ten_d", ["app_d"], 100)).to.equal(27);
-    expect(await counts.billable("ten_d", ["app_d"], 20)).to.equal(20);
+    expect(await counts.billable(["app_d"], 100)).to.equal(27);
+    expect(await counts.billable(["app_d"], 20)).to.equal(20);
   });
 
   it("read many keys at once by pages", async () => {
