@@ -8,6 +8,7 @@ import { activityRecipients } from "#core/storage/live-activities/recipients.ts"
 import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
+import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import { drop, type SendHeld } from "../live-activities/send-held.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
@@ -55,6 +56,7 @@ const stores = ({ db }: LiveActivityJobDeps) => ({
   sent: liveActivityMessages(db),
   waiting: waitingDeliveries(db),
   recount: receiptStore(db).recount,
+  usage: deliveryCounts(db),
 });
 
 type Stored = LiveActivityJobDeps & ReturnType<typeof stores>;

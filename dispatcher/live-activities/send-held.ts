@@ -3,8 +3,10 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import type { ActivityRecipients } from "#core/storage/live-activities/recipients.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { WaitingDeliveries } from "#core/storage/messages/waiting.ts";
+import type { DeliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import type { Delivered, Work } from "../messages/delivery/deliver.ts";
 import { deliveryIdOf } from "../messages/delivery/delivery-row.ts";
 import { chunkOf } from "../messages/turn.ts";
@@ -16,13 +18,14 @@ import type { ActivityDeliverDeps } from "./sorting.ts";
 export type SendHeldDeps = {
   recipients: ActivityDeliverDeps["recipients"];
   activityRecipients: Pick<ActivityRecipients, "release" | "lose" | "finish">;
-  waiting: Pick<WaitingDeliveries, "end">;
+  waiting: Pick<WaitingDeliveries, "end" | "ended">;
   recount: ActivityDeliverDeps["recount"];
   inOrder: InOrder;
   /** Delivers as usual; what it stores takes the place of deliveries that wait. */
   deliver: Deliver;
   /** False when the events could not be published now. */
   followUp: (work: Work, delivered: Delivered, lease: Lease) => Promise<boolean>;
+  usage: DeliveryCounts;
   clock: Clock;
 };
 
@@ -61,12 +64,14 @@ const sendNow = async (deps: SendHeldDeps, { message, app, devices }: Held, leas
   const final = { ...delivered, again: [], invalid: [] };
   if (!(await deps.followUp(work, final, lease))) return "again";
   await deps.recount([message._id], now);
+  await countUsage(deps, delivered.stored);
   const ended = event === "end" ? delivered.stored.filter(({ sent_at: at }) => at !== undefined) : [];
   const endedOn = ended.map(({ subscription_id: id }) => id);
   if (endedOn.length > 0) await deps.activityRecipients.finish(activity, endedOn, now);
   const isLeft = new Set(delivered.again.map(({ subscriptionId }) => subscriptionId));
   const done = devices.filter(({ subscription_id: id }) => !delivered.halted && !isLeft.has(id));
   await release(deps, message, done);
+  await deps.usage.forget(message._id);
   return delivered.halted || isLeft.size > 0 ? "again" : "done";
 };
 
@@ -82,7 +87,7 @@ const release = (
 
 /** Ends what waits for these devices without sending it. */
 export const drop = async (
-  deps: Pick<SendHeldDeps, "waiting" | "recount" | "activityRecipients" | "clock">,
+  deps: Pick<SendHeldDeps, "waiting" | "recount" | "usage" | "activityRecipients" | "clock">,
   { message, devices }: { message: Pick<MessageRow, "_id">; devices: readonly ActivityRecipientRow[] },
   as: "superseded" | "expired",
 ): Promise<Result> => {
@@ -90,6 +95,15 @@ export const drop = async (
   const ids = devices.map(({ subscription_id: id }) => deliveryIdOf(message._id, id));
   await deps.waiting.end(ids, as, now);
   await deps.recount([message._id], now);
+  await countUsage(deps, await deps.waiting.ended(ids));
   await release(deps, message, devices);
+  await deps.usage.forget(message._id);
   return "done";
+};
+
+/** Which devices are handled together changes from run to run: each counts by itself. */
+const countUsage = async ({ usage }: Pick<SendHeldDeps, "usage">, stored: readonly DeliveryRow[]): Promise<void> => {
+  await Promise.all(
+    stored.map((row) => usage.count({ id: row._id, tenantId: row.tenant_id, holder: row.message_id }, [row])),
+  );
 };

@@ -69,7 +69,7 @@ const sendPiece = (
   position: number,
 ): Promise<Sent> => {
   const chunk = { ...chunkOf(message, piece, position, clock.now()), fence: message.fence };
-  return send({ message, app, chunks: [{ chunk, rows: piece.rows }], isWhole: false }, lease);
+  return send({ message, app, chunks: [{ chunk, rows: piece.rows }], holder: message._id, isWhole: false }, lease);
 };
 
 /** Sends chunks, those of updates and ends of live activities in their order: what was to be tried again may be outdated. */

@@ -57,7 +57,7 @@ const run = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null)
 
   const extend = (now: Date) => deps.chunks.extend(chunk, now);
   const { kind } = await whileAllowed(deps, { taken: chunk, extend }, (lease) =>
-    deps.send({ message, app, chunks: [{ chunk }], isWhole: false }, lease),
+    deps.send({ message, app, chunks: [{ chunk }], holder: chunk._id, isWhole: false }, lease),
   );
   if (kind === "halted" && isSuspended()) return defer(deps, chunk);
   if (kind === "halted") return giveBack(deps, chunk, 0);

@@ -3,7 +3,6 @@ import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import { inSpan, type Span, type Tracer } from "#core/runtime/tracing/tracer.ts";
-import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Deliver } from "../live-activities/deliver.ts";
 import { inTrace } from "../work/in-trace.ts";
 import { changesOf } from "./counts.ts";
@@ -11,7 +10,6 @@ import type { Delivered, Work } from "./delivery/deliver.ts";
 
 export type ObservedDeps = {
   metrics: Pick<DispatcherMetrics, "chunkSeconds" | "firstSentSeconds" | "invalidationsHeld">;
-  countUsage: CountUsage;
   tracer: Tracer;
   log: Log;
   clock: Clock;
@@ -21,7 +19,7 @@ export type ObservedDeps = {
 export const observed =
   (deps: ObservedDeps, run: Deliver): Deliver =>
   async (work, lease) => {
-    const { tracer, clock, metrics, countUsage } = deps;
+    const { tracer, clock, metrics } = deps;
     const { chunk, message } = work;
     const startedMs = clock.now().getTime();
     const span = tracer.child(`deliver ${chunk.channel}`, "internal", message.traceparent);
@@ -31,8 +29,6 @@ export const observed =
     const nowMs = clock.now().getTime();
     metrics.chunkSeconds.observe({ channel: chunk.channel }, (nowMs - startedMs) / 1000, traceparent);
     metrics.invalidationsHeld.inc({ channel: chunk.channel }, delivered.doubted);
-    const sent = delivered.fresh.filter(({ status }) => status !== "suppressed");
-    countUsage(chunk.tenant_id, { deliveries: sent.length });
     if (isFirst(work, delivered)) {
       const dueMs = (message.scheduled_for ?? message.created_at).getTime();
       metrics.firstSentSeconds.observe({}, Math.max(0, nowMs - dueMs) / 1000, traceparent);

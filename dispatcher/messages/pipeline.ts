@@ -27,7 +27,7 @@ import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
 import { languages } from "#core/storage/people/languages.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
-import type { CountUsage } from "#core/storage/usage/counter.ts";
+import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import type { Senders } from "../channels/registry.ts";
 import { activityDeliver } from "../live-activities/deliver.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
@@ -70,7 +70,6 @@ export type PipelineDeps = {
   cut: AbortSignal;
   metrics: DispatcherMetrics;
   tracer: Tracer;
-  countUsage: CountUsage;
   log: Log;
   clock: Clock;
   random: Random;
@@ -100,9 +99,17 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
 /** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
 const stores = ({ db, holder }: PipelineDeps) => {
   const [messages, parts, people] = [messageWork(db), chunks(db), audience(db)];
+  const usage = deliveryCounts(db);
+  /** What was counted of a holder is done with once this has stored its end. */
+  const ending = async (holder: { _id: string }, end: Promise<boolean>): Promise<boolean> => {
+    const isOurs = await end;
+    if (isOurs) void usage.forget(holder._id);
+    return isOurs;
+  };
   const pageOfActivity = activityAudience(db);
   const lease = (now: Date) => ({ holder, now, leaseMs });
   return {
+    usage,
     activities: activities(db),
     sent: liveActivityMessages(db),
     audience: {
@@ -114,13 +121,19 @@ const stores = ({ db, holder }: PipelineDeps) => {
       ...messages,
       take: (id: string, now: Date) => messages.take(id, lease(now)),
       extend: (message: MessageRow, now: Date) => messages.extend(message, now, leaseMs),
-      rest: repeated(messages.rest),
+      finish: (...given: Parameters<typeof messages.finish>) => ending(given[0], messages.finish(...given)),
+      /** Of a planned message only chunks are left: what its turn sent is over. */
+      rest: repeated((message: MessageRow, dueAt: Date, planned: boolean) => {
+        const resting = messages.rest(message, dueAt, planned);
+        return planned ? ending(message, resting) : resting;
+      }),
       defer: repeated(messages.defer),
     },
     chunks: {
       ...parts,
       take: (id: string, now: Date) => parts.take(id, lease(now)),
       extend: (chunk: ChunkRow, now: Date) => parts.extend(chunk, now, leaseMs),
+      end: (chunk: ChunkRow) => ending(chunk, parts.end(chunk)),
       giveBack: repeated(parts.giveBack),
       defer: repeated(parts.defer),
     },
@@ -151,6 +164,7 @@ const sending = (deps: Joined): Send => {
     deliver: observed(deps, activityDeliver({ ...deps, ...ofActivities(deps), record: store }, toRecipients)),
     followUp: following(deps),
     chunks: parts,
+    countUsage: (...given) => repeatWrite(storeForMs, () => deps.usage.count(...given)),
     messages,
     clock,
   });

@@ -5,6 +5,7 @@ import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { DeliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import type { Lease } from "../work/lease.ts";
 import { changesOf } from "./counts.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
@@ -14,6 +15,8 @@ export type SendDeps = {
   /** False when the events could not be published now. */
   followUp: (work: Work, delivered: Delivered, lease: Lease) => Promise<boolean>;
   chunks: { recipientsOfRetries: (chunkId: string) => Promise<string[]> };
+  /** Counts as usage what is stored of a chunk; safe to repeat until its holder has ended. */
+  countUsage: DeliveryCounts["count"];
   messages: { count: (messageId: string, counts: Counts, now: Date) => Promise<void> };
   clock: Clock;
 };
@@ -24,6 +27,8 @@ export type Batch = {
   app: AppRow;
   /** With their recipients, where they were read a moment ago. */
   chunks: readonly { chunk: ChunkRow; rows?: readonly Reached[] | undefined }[];
+  /** The document that is given back or ended when they are sent: the chunk of the queue, or the message. */
+  holder: string;
   /** Whether these are the whole message: unless some are to be tried again, it ends here and is counted then. */
   isWhole: boolean;
 };
@@ -39,7 +44,7 @@ export type Send = (batch: Batch, lease: Lease) => Promise<Sent>;
 /** Sends chunks: delivers each, does what follows from it, and counts what was stored. Safe to run twice. */
 export const send =
   (deps: SendDeps): Send =>
-  async ({ message, app, chunks, isWhole }, lease) => {
+  async ({ message, app, chunks, holder, isWhole }, lease) => {
     const fresh: DeliveryRow[] = [];
     const sent: Sent = { kind: "sent", stored: [], hasRetries: false };
     for (const { chunk, rows } of chunks) {
@@ -47,7 +52,11 @@ export const send =
       const recipients = chunk.recipients.filter((id) => !retried.has(id));
       const work = { chunk: { ...chunk, recipients }, message, app, rows };
       const delivered = await deps.deliver(work, lease);
-      const isPublished = await deps.followUp(work, delivered, lease);
+      const piece = { id: chunk._id, tenantId: chunk.tenant_id, holder };
+      const [isPublished] = await Promise.all([
+        deps.followUp(work, delivered, lease),
+        lease.isLost() ? undefined : deps.countUsage(piece, delivered.stored), // else who has it counts
+      ]);
       sent.stored.push(...delivered.stored);
       fresh.push(...delivered.fresh);
       sent.hasRetries ||= delivered.again.length > 0 || retried.size > 0;

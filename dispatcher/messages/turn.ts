@@ -85,7 +85,10 @@ export const sendNow = async (
     chunk: { ...chunkOf(message, piece, position, deps.clock.now()), fence: message.fence },
     rows: piece.rows,
   }));
-  const { kind, stored, hasRetries } = await deps.send({ message, app, chunks, isWhole: true }, lease);
+  const { kind, stored, hasRetries } = await deps.send(
+    { message, app, chunks, holder: message._id, isWhole: true },
+    lease,
+  );
   if (kind !== "sent") return { kind: "halted" };
   if (hasRetries) return { kind: "under_way", planned: true };
   return message.fence === 1 ? { kind: "complete", all: stored } : { kind: "complete" };

@@ -9,6 +9,8 @@ import { refusedOf } from "../mongo/duplicate.ts";
 export type TenantUsageRow = Partial<UsageCounts> & {
   _id: string;
   tenant_id: string;
+  /** Pieces of work under way, and how many of their deliveries are in `deliveries`: see delivery-counts.ts. */
+  counting?: { id: string; count: number }[];
   expires_at: Date;
 };
 
@@ -77,7 +79,9 @@ export const tenantUsage = (db: Db) => {
     ofTenant: async (tenantId: string, now: Date): Promise<RecentUsage> => {
       const month = `month/${monthOf(now)}/${tenantId}`;
       const ids = [...lastHour(now).map((step) => `${step}/${tenantId}`), month];
-      const found = await rows.find({ _id: { $in: ids } }, { batchSize: ids.length + 1 }).toArray();
+      const found = await rows
+        .find({ _id: { $in: ids } }, { projection: { counting: 0 }, batchSize: ids.length + 1 })
+        .toArray();
       const { of = [], others = [] } = Object.groupBy(found, ({ _id }) => (_id === month ? "of" : "others"));
       return { last_hour: sumOfUsage(others), this_month: sumOfUsage(of) };
     },

@@ -11,6 +11,7 @@ import {
   startSending,
 } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
+import { expectUsageIsExact } from "../../support/system/usage.ts";
 import { until } from "../../support/until.ts";
 
 const recipients = 5_000;
@@ -52,9 +53,10 @@ describe("programs that are killed during a send", function () {
     await sentMore(recipients / 4);
     await killAndRestart(dispatchers[0]);
     await sentMore(200);
-    await killAndRestart(api);
+    const [third] = await Promise.all([system.start("dispatcher"), killAndRestart(api)]);
     await sentMore(200);
     await killAndRestart(dispatchers[1]);
+    await third.stop();
     const { ids, answers } = await caller.stop();
 
     const whole = await audit(sending, { messageId, devices, withinMs: takenOverMs });
@@ -69,6 +71,7 @@ describe("programs that are killed during a send", function () {
     for (const one of small) expectAllSent(one, 1);
     const repeated = [whole, ...small].reduce((sum, one) => sum + one.repeated, 0);
     expect(repeated, "pushes repeated").to.be.within(1, 2 * unsavedLimit); // none: the kills would have hit nothing
+    await expectUsageIsExact(system);
   });
 });
 

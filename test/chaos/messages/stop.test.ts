@@ -16,6 +16,7 @@ import {
   startSending,
 } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
+import { expectUsageIsExact } from "../../support/system/usage.ts";
 import { until } from "../../support/until.ts";
 
 const recipients = 3_000;
@@ -65,6 +66,7 @@ describe("a dispatcher that gets SIGTERM during a send", function () {
     const whole = await audit(sending, { messageId, devices, withinMs: 60_000 });
     expectAllSent(whole, recipients);
     expect(whole.repeated).to.equal(0);
+    await expectUsageIsExact(system);
   });
 
   it("stores a mail as uncertain whose answer does not come before the grace is over, and the next start does not send it", async () => {
@@ -79,6 +81,7 @@ describe("a dispatcher that gets SIGTERM during a send", function () {
     await dispatcher.stop();
     expect((await dispatcher.log()).at(-1)).to.include({ event: "program.stopped", code: 0 });
     expect(await deliveriesOf(system, messageId)).to.have.nested.property("[0].uncertain", true);
+    await expectUsageIsExact(system);
 
     smtp.script({});
     await dispatcher.restart();

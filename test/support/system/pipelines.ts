@@ -100,7 +100,6 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       window: unsavedWindow(unsavedLimit),
       hints: { message: async () => undefined, chunk: async () => undefined },
       events: { publish: async () => true },
-      countUsage: () => undefined,
       outbox: { flush: async () => undefined },
       settle: async () => undefined,
       holder,

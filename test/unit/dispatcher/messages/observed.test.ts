@@ -21,7 +21,7 @@ const run = async (
   const { log, lines } = keptLog();
   const metrics = createMetrics("dispatcher");
   let seen: Work | undefined;
-  const deliver = observed({ tracer, log, metrics, clock, countUsage: () => undefined }, async (work) => {
+  const deliver = observed({ tracer, log, metrics, clock }, async (work) => {
     seen = work;
     clock.tick(3_000);
     return { ...nothing, stored: [sent], ...change.delivered };

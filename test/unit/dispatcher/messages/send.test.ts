@@ -25,11 +25,12 @@ const given = (change: Partial<SendDeps> = {}) => {
     },
     followUp: async () => did.push("follow up") > 0,
     chunks: { recipientsOfRetries: async () => ["sub_2"] },
+    countUsage: async ({ id }, stored) => void did.push(`use ${id} ${stored.length}`),
     messages: { count: async (_id, counts) => void did.push(counts) },
     clock: handClock(),
     ...change,
   });
-  const batch = { message: aMessage(), app: anApp(), chunks: [{ chunk }] };
+  const batch = { message: aMessage(), app: anApp(), chunks: [{ chunk }], holder: chunk._id };
   return {
     did,
     queued: () => run({ ...batch, isWhole: false }, aLease()),
@@ -45,13 +46,13 @@ describe("sending a chunk", () => {
     const sent = await queued();
     expect(sent).to.deep.include({ kind: "sent", hasRetries: false });
     expect(sent.stored).to.have.length(2);
-    expect(did).to.deep.equal(["deliver sub_1", "follow up", { targeted: 1, expired: 1 }]);
+    expect(did).to.deep.equal(["deliver sub_1", "follow up", `use ${chunk._id} 2`, { targeted: 1, expired: 1 }]);
   });
 
   it("leaves the counting to the end of a message that ends with it", async () => {
     const { did, whole } = given();
     await whole();
-    expect(did).to.deep.equal(["deliver sub_1", "follow up"]);
+    expect(did).to.deep.equal(["deliver sub_1", "follow up", `use ${chunk._id} 2`]);
   });
 
   for (const { it: what, change, kind } of [
@@ -74,6 +75,12 @@ describe("sending a chunk", () => {
     const interrupted = aChunk({ recipients: ["sub_1", "sub_2"], fence: 2 });
     const { hasRetries } = await run({ ...batch, chunks: [{ chunk: interrupted }], isWhole: true }, aLease());
     expect([did[0], hasRetries]).to.deep.equal(["deliver sub_1", true]);
+  });
+
+  it("leaves its usage to the run that has taken it over", async () => {
+    const { did, run, batch } = given();
+    await run({ ...batch, isWhole: true }, aLease({ isLost: () => true }));
+    expect(did).to.deep.equal(["deliver sub_1", "follow up"]);
   });
 
   it("begins no further chunk when one was halted", async () => {

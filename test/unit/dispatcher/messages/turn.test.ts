@@ -48,6 +48,7 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
       },
       followUp: async () => true,
       chunks,
+      countUsage: async () => undefined,
       messages: { count: async (_id, counts) => void counted.push(counts) },
       clock,
       ...change,
