@@ -8,6 +8,8 @@ const mostNames = 50_000; // 200 bytes each; the least recently seen are forgott
 const ofSender = { capacity: 4_000, perSecond: 2_000 };
 /** Requests of one source to one sender that are not the provider's: a wrong secret may be tried. */
 const ofForger = { capacity: 100, perSecond: 2 };
+/** Requests of one source to one sender whose signature nobody can check yet, and those of all sources. */
+const unchecked = { ofSource: { capacity: 100, perSecond: 2 }, ofAll: { capacity: 500, perSecond: 20 } };
 /** Requests of one source to nobody: each costs a read of MongoDB. */
 const toNobody = { capacity: 200, perSecond: 20 };
 
@@ -31,6 +33,11 @@ export const floodLimits = (clock: Clock) => {
       const state = sender === null ? sources.take(source, toNobody) : sources.take(`${source} ${sender}`, ofForger);
       return state.isAllowed ? null : new RateLimited(tooMany, state);
     },
+    /** A request that waits in the queue for its certificate. @throws RateLimited when too many do */
+    unchecked: (ip: string, sender: string): void => {
+      allow(sources.take(`unchecked ${sourceOf(ip)} ${sender}`, unchecked.ofSource), tooManyUnchecked);
+      allow(senders.take(`unchecked ${sender}`, unchecked.ofAll), tooManyUnchecked);
+    },
     /** @throws RateLimited */
     verified: (sender: string): void => {
       known.set(sender, true);
@@ -40,6 +47,8 @@ export const floodLimits = (clock: Clock) => {
 };
 
 const tooMany = "too many callbacks were refused";
+
+const tooManyUnchecked = "too many callbacks wait for a certificate";
 
 const allow = (state: RateState, message: string): void => {
   if (!state.isAllowed) throw new RateLimited(message, state);

@@ -1,17 +1,20 @@
+import type { Db } from "mongodb";
 import { callbacks } from "#core/channels/callbacks.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { CallbackQueue } from "#core/queue/callbacks.ts";
+import { publicAuthorities } from "#core/runtime/http/public-authorities.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Directory } from "#core/storage/directory.ts";
+import { fetchedCertificates, providerCertificates } from "#core/storage/service/provider-certificates.ts";
 import type { Outside } from "../http/outside.ts";
-import { certificates } from "./certificates.ts";
 import { floodLimits } from "./flood-limits.ts";
 import { receive } from "./receive.ts";
 
 /** What of the platform these use cases take. */
 export type CallbackPlatform = {
+  db: Db;
   directory: Pick<Directory, "app">;
   secrets: Pick<KeyRing, "open">;
   callbacks: CallbackQueue;
@@ -25,12 +28,13 @@ export type CallbackPlatform = {
 export const ingress: Outside<CallbackPlatform> = {
   prefix: "/ingress/",
   path: "/ingress/{provider}/{appId}",
-  bind: ({ directory, secrets, callbacks: queue, settings, metrics, log, clock }) =>
+  bind: ({ db, directory, secrets, callbacks: queue, settings, metrics, log, clock }) =>
     receive({
       callbacks,
       app: directory.app,
       unseal: secrets.open,
-      certificate: certificates({ clock }),
+      certificate: fetchedCertificates({ all: providerCertificates(db).all, clock }),
+      trusted: publicAuthorities,
       limits: floodLimits(clock),
       keep: queue.keep,
       publicUrl: settings.publicUrl,

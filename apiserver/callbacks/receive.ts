@@ -1,6 +1,7 @@
 import { type OpenAccount, openAccount } from "#core/channels/accounts.ts";
 import type { ProviderCallbacks } from "#core/channels/callbacks.ts";
-import { type CallbackRequest, maxCallbackBytes, type Verdict } from "#core/channels/kit/callbacks.ts";
+import type { Authorities } from "#core/channels/kit/authorities.ts";
+import { type CallbackRequest, maxCallbackBytes, refused, type Verdict } from "#core/channels/kit/callbacks.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
 import type { CallbackQueue } from "#core/queue/callbacks.ts";
@@ -15,25 +16,28 @@ export type ReceiveDeps = {
   callbacks: Readonly<Record<string, ProviderCallbacks | undefined>>;
   app: (id: string) => Promise<AppRow | null>;
   unseal: KeyRing["open"];
-  /** @throws Unavailable */
-  certificate: (url: string) => Promise<string>;
+  /** A provider's certificate (PEM), by its address; null as long as nobody has fetched it. */
+  certificate: (url: string) => Promise<string | null>;
+  /** Who vouches for such certificates. */
+  trusted: () => Authorities;
   limits: FloodLimits;
   keep: CallbackQueue["keep"];
   /** The service's own address, as providers know it. */
   publicUrl: string;
-  count: (labels: { provider: string; outcome: Verdict["kind"] }) => void;
+  count: (labels: { provider: string; outcome: Outcome }) => void;
   log: Log;
   clock: Clock;
 };
 
 /**
  * Answers a provider: what it signed waits in the queue before it is answered. Whoever cannot sign learns nothing: a
- * provider, app, part or method that is not known is 404, and so is an app without an account; all else is 403.
+ * provider, app, part or method that is not known is 404, and so is an app without an account; all else is 403. What is
+ * signed with a certificate that nobody has fetched yet waits unchecked, in small numbers, until a dispatcher has it.
  */
 export const receive =
   (deps: ReceiveDeps) =>
   async (request: OutsideRequest): Promise<OutsideReply> => {
-    const { limits, clock } = deps;
+    const { limits } = deps;
     const [provider = "", appId = "", ...rest] = request.parts;
     const sender = `${provider} ${appId}`;
     const refuse = (to: string | null, error: AppError): never => {
@@ -51,14 +55,14 @@ export const receive =
       throw error;
     });
     const called = { ...read, method, part: rest.join("/") } as const;
-    const verdict = await verify(deps, { found, app }, called);
-    deps.count({ provider, outcome: verdict.kind });
+    const { verdict, outcome } = await verify(deps, { found, app }, called);
+    deps.count({ provider, outcome });
     if (verdict.kind === "unknown") return refuse(sender, nowhere());
     if (verdict.kind === "refused") return refuse(sender, forbidden());
-    limits.verified(sender);
-    const { part, url, body } = called;
-    const callback = { part, url, body, contentType: contentTypeOf(request), receivedAt: clock.now() };
-    if (verdict.kind === "queued") await deps.keep({ tenantId: app.tenant_id, appId, provider }, callback);
+    if (outcome === "unchecked") limits.unchecked(request.ip, sender);
+    else limits.verified(sender);
+    if (verdict.kind === "queued")
+      await keep(deps, { app, provider, called, isUnchecked: outcome === "unchecked" }, request);
     const { status = 200, contentType, text } = verdict.reply;
     return { status, headers: { "Content-Type": contentType }, body: text };
   };
@@ -71,20 +75,46 @@ const calledOf = async ({ publicUrl }: ReceiveDeps, request: OutsideRequest) => 
   body: request.method === "GET" ? Buffer.alloc(0) : await request.body(maxCallbackBytes),
 });
 
+type Outcome = Verdict["kind"] | "unchecked";
+
 const verify = async (
-  { unseal, certificate, clock }: ReceiveDeps,
+  deps: ReceiveDeps,
   { found, app }: { found: ProviderCallbacks; app: AppRow },
   called: CallbackRequest,
-): Promise<Verdict> => {
-  const url = found.certificateOf(called);
-  const given = url === null ? null : await certificate(url);
-  const open = (sealed: Sealed, context: string): string => openShared(unseal, sealed, context, "the account");
-  return found.verify(called, {
+): Promise<{ verdict: Verdict; outcome: Outcome }> => {
+  const open = (sealed: Sealed, context: string): string => openShared(deps.unseal, sealed, context, "the account");
+  const verdict = found.verify(called, {
     open: <C extends Channel>(channel: C): OpenAccount<C> | null => openAccount(app, channel, open),
-    now: clock.now(),
-    certificate: given,
+    now: deps.clock.now(),
   });
+  const { certified } = found;
+  if (certified === null || verdict.kind !== "queued") return { verdict, outcome: verdict.kind };
+  const url = certified.addressOf(called.body);
+  if (url === null) return { verdict: refused, outcome: "refused" };
+  const certificate = await deps.certificate(url);
+  if (certificate === null) return { verdict, outcome: "unchecked" };
+  const isTheirs = certified.problemOf(called.body, { pem: certificate, trusted: deps.trusted() }) === null;
+  return isTheirs ? { verdict, outcome: "queued" } : { verdict: refused, outcome: "refused" };
 };
+
+type Taken = { app: AppRow; provider: string; called: CallbackRequest; isUnchecked: boolean };
+
+const keep = (
+  { keep: store, clock }: ReceiveDeps,
+  { app, provider, called, isUnchecked }: Taken,
+  request: OutsideRequest,
+) =>
+  store(
+    { tenantId: app.tenant_id, appId: app._id, provider },
+    {
+      part: called.part,
+      url: called.url,
+      body: called.body,
+      contentType: contentTypeOf(request),
+      receivedAt: clock.now(),
+      ...(isUnchecked && { isUnchecked }),
+    },
+  );
 
 /** In lower case and without parameters. */
 const contentTypeOf = ({ header }: OutsideRequest): string =>

@@ -6,7 +6,14 @@ import { postmark } from "./email/callbacks/postmark.ts";
 import { sendgrid } from "./email/callbacks/sendgrid.ts";
 import { ses } from "./email/callbacks/ses.ts";
 import { hms } from "./hms-push/callbacks/hms.ts";
-import type { Callback, CallbackContent, CallbackDefinition, CallbackRequest, Verdict } from "./kit/callbacks.ts";
+import type {
+  Callback,
+  CallbackContent,
+  CallbackDefinition,
+  CallbackRequest,
+  Certified,
+  Verdict,
+} from "./kit/callbacks.ts";
 import { ownProvider, ownReceipts } from "./kit/own-receipts.ts";
 import { rcsCallbacks } from "./rcs/callbacks.ts";
 import { twilio } from "./sms/callbacks/twilio.ts";
@@ -16,12 +23,10 @@ import { meta } from "./whatsapp/callbacks.ts";
 /** The callbacks of a provider to the accounts that apps have on one channel. */
 export type ProviderCallbacks = {
   channel: Channel;
-  certificateOf: (request: CallbackRequest) => string | null;
+  /** Null when `verify` checks the signature, too. */
+  certified: Certified | null;
   /** `open` opens the app's account on the channel: null when it has none, which nothing can be verified for. */
-  verify: (
-    request: CallbackRequest,
-    verifying: { open: OpenAccountOf; now: Date; certificate: string | null },
-  ) => Verdict;
+  verify: (request: CallbackRequest, verifying: { open: OpenAccountOf; now: Date }) => Verdict;
   read: (callback: Callback) => CallbackContent;
 };
 
@@ -29,10 +34,10 @@ export type OpenAccountOf = <C extends Channel>(channel: C) => OpenAccount<C> | 
 
 export const callbacksOf = <C extends Channel>(
   channel: C,
-  { certificateOf = () => null, verify, read }: CallbackDefinition<OpenAccount<C>>,
+  { certified = null, verify, read }: CallbackDefinition<OpenAccount<C>>,
 ): ProviderCallbacks => ({
   channel,
-  certificateOf,
+  certified,
   verify: (request, { open, ...verifying }) => {
     const account = open(channel);
     return account === null ? { kind: "unknown" } : verify(request, { ...verifying, account });

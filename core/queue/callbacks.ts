@@ -20,6 +20,7 @@ const Queued = Type.Object({
   received_at: Type.String({ format: "date-time" }),
   /** Base64, deflated before. */
   body: Type.String(),
+  unchecked: Type.Optional(Type.Literal(true)),
 });
 type Queued = Static<typeof Queued>;
 
@@ -42,7 +43,7 @@ const mostBytes = 262_144;
 const mostBodyBytes = maxCallbackBytes;
 const batched = { most: 200, inFlight: 4, everyMs: 25 }; // under load many share a message; alone none waits
 
-/** Puts verified callbacks into the queue; those of a tenant that come at the same time share a message. */
+/** Puts callbacks into the queue; those of a tenant that come at the same time share a message. */
 export const callbackQueue = ({ publisher, subjects }: CallbackQueueDeps): CallbackQueue => {
   const publish = async (tenantId: string, group: readonly Kept[]): Promise<boolean[]> => {
     const made = splitBySize(group).map(async (callbacks) => {
@@ -105,6 +106,7 @@ const queued = ({ appId, provider }: Omit<CallbackOf, "tenantId">, callback: Cal
   content_type: callback.contentType,
   received_at: callback.receivedAt.toISOString(),
   body: deflateRawSync(callback.body, { level: 1 }).toString("base64"),
+  ...(callback.isUnchecked && { unchecked: true }),
 });
 
 /** Callbacks of one tenant that waited in one message of the stream. */
@@ -128,5 +130,6 @@ const read = (tenantId: string, { app_id: appId, provider, body, ...kept }: Queu
     contentType: kept.content_type,
     receivedAt: new Date(kept.received_at),
     body: inflateRawSync(Buffer.from(body, "base64"), { maxOutputLength: maxCallbackBytes }),
+    ...(kept.unchecked && { isUnchecked: true as const }),
   },
 });

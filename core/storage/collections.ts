@@ -31,6 +31,7 @@ import { subscriptionCollection } from "./people/subscription-row.ts";
 import { userCollection } from "./people/users.ts";
 import { planCollection } from "./plans/plans.ts";
 import { cursorSecretCollection } from "./service/cursor-secret.ts";
+import { providerCertificateCollection } from "./service/provider-certificates.ts";
 import { replyCollection } from "./service/replies.ts";
 import { statusDayCollection } from "./status/days.ts";
 import { heartbeatCollection } from "./status/heartbeats.ts";
@@ -79,6 +80,7 @@ export const allCollections: readonly CollectionSpec[] = [
   liveActivityTypeCollection,
   messageCollection,
   planCollection,
+  providerCertificateCollection,
   removalCollection,
   replyCollection,
   revokedTokenCollection,

@@ -11,9 +11,12 @@ import type { Sessions } from "#core/storage/people/sessions.ts";
 import type { Words } from "#core/storage/suppressions/words.ts";
 import type { Cause, Suppressor } from "../suppressions/suppress.ts";
 import type { Report } from "./apply.ts";
+import type { Checked } from "./check.ts";
 import type { Content } from "./read.ts";
+import { isYoung } from "./waiting.ts";
 
 export type HandleDeps = {
+  check: (batch: CallbackBatch, signal: AbortSignal) => Promise<Checked>;
   read: (batch: CallbackBatch) => Content[];
   /** Gives the receipts whose delivery is not stored yet. */
   apply: (report: Report) => Promise<Receipt[]>;
@@ -32,12 +35,10 @@ export type HandleDeps = {
   clock: Clock;
 };
 
-/** A delivery is stored seconds after it was sent; minutes, while MongoDB is away. */
-const waitMs = 900_000;
 const pauseMs = { first: 1_000, most: 60_000 };
 const done: Settlement = { kind: "done" };
 
-/** What cannot be done yet: receipts without their delivery, a confirmation that was not answered. */
+/** What cannot be done yet: without its certificate or its delivery, or a confirmation that was not answered. */
 type Left = { of: CallbackOf; callback: Callback };
 
 /**
@@ -48,16 +49,18 @@ type Left = { of: CallbackOf; callback: Callback };
 export const handleCallbacks =
   (deps: HandleDeps) =>
   async (batch: CallbackBatch, { attempt, isRepeated, signal }: HandlerContext): Promise<Settlement> => {
-    const contents = deps.read(batch);
+    const { signed, pending } = await deps.check(batch, signal);
+    const contents = deps.read({ callbacks: signed });
     for (const content of contents) await followWords(deps, content);
     const groups = [...Map.groupBy(contents, ({ of }) => `${of.appId} ${of.provider}`).values()];
-    const left = await Promise.all([
+    const undone = await Promise.all([
       ...groups.map((group) => applyGroup(deps, group, isRepeated)),
       ...contents.map((content) => confirm(deps, content, signal)),
     ]);
-    if (left.flat().length === 0) return done;
+    const left = [...pending.map(({ callback, ...of }): Left => ({ of, callback })), ...undone.flat()];
+    if (left.length === 0) return done;
     if (contents.every(mayWait)) return { kind: "retry", delayMs: delayOf(attempt), reason: "it cannot be done yet" };
-    for (const { of, callback } of left.flat()) await deps.queue.keep(of, callback);
+    for (const { of, callback } of left) await deps.queue.keep(of, callback);
     return done;
   };
 
@@ -102,8 +105,8 @@ const applyGroup = async (deps: HandleDeps, group: readonly Content[], isRepeate
   const { of, callback } = first;
   const missing = await deps.apply({ tenantId: of.tenantId, appId: of.appId, receipts, isRepeated });
   await deps.suppressor.suppress(missing.flatMap((receipt) => wishOf(first, receipt)));
-  if (missing.length > 0 && !isYoung(deps, first)) deps.unmatched(missing.length);
-  if (missing.length === 0 || !isYoung(deps, first)) return [];
+  if (missing.length > 0 && !isYoung(callback, deps.clock.now())) deps.unmatched(missing.length);
+  if (missing.length === 0 || !isYoung(callback, deps.clock.now())) return [];
   const pages = Array.from({ length: Math.ceil(missing.length / mostKept) }, (_, n) => n * mostKept);
   return pages.map((from) => ({
     of: { ...of, provider: ownProvider },
@@ -125,8 +128,5 @@ const confirm = async (deps: HandleDeps, content: Content, signal: AbortSignal):
   const { of, callback, confirm: address } = content;
   if (address === undefined) return [];
   const isDone = await deps.confirm(address, of.appId, signal).then(() => true, falseWhenAway);
-  return isDone || !isYoung(deps, content) ? [] : [{ of, callback }];
+  return isDone || !isYoung(callback, deps.clock.now()) ? [] : [{ of, callback }];
 };
-
-const isYoung = ({ clock }: HandleDeps, { callback }: Content): boolean =>
-  clock.now().getTime() - callback.receivedAt.getTime() < waitMs;

@@ -12,16 +12,20 @@ import { callbackStream } from "#core/queue/jetstream/topology.ts";
 import { worker } from "#core/queue/jetstream/worker.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
+import { publicAuthorities } from "#core/runtime/http/public-authorities.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
+import { fetchedCertificates, providerCertificates } from "#core/storage/service/provider-certificates.ts";
 import { followedWords } from "#core/storage/suppressions/words.ts";
 import type { GuardedClient } from "../net/guarded/client.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import { applyReceipts, type Report } from "./apply.ts";
+import { certificates, sharing } from "./certificates.ts";
+import { checkCallbacks } from "./check.ts";
 import { confirmation } from "./confirm.ts";
 import { handleCallbacks } from "./handle.ts";
 import { readCallbacks } from "./read.ts";
@@ -56,8 +60,19 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
     receipts: receiptStore(db),
     closeSessions: writers.close,
   });
+  const { keep, all } = providerCertificates(db);
+  const count = (labels: { provider: string; kind: string }, by: number) => metrics.callbackItems.inc(labels, by);
   const handle = handleCallbacks({
-    read: readCallbacks({ callbacks, count: (labels, by) => metrics.callbackItems.inc(labels, by), log }),
+    check: checkCallbacks({
+      callbacks,
+      certificate: certificates({ request: deps.client.request, known: fetchedCertificates({ all, clock }), clock }),
+      trusted: publicAuthorities,
+      share: sharing(keep, clock),
+      count,
+      log,
+      clock,
+    }),
+    read: readCallbacks({ callbacks, count, log }),
     apply: gather<Report, Receipt[]>({ write: apply, ...batched, isOfOne }),
     suppressor: suppressions,
     sessions: writers,

@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Receipt } from "../../domain/messages/receipts.ts";
 import type { InboundWord } from "../../domain/suppressions/words.ts";
+import type { Authorities } from "./authorities.ts";
 
 /** A request of a provider to `/ingress/{provider}/{appId}/{part}`, as it came. Source: docs/reference/callbacks.md. */
 export type CallbackRequest = {
@@ -15,19 +16,19 @@ export type CallbackRequest = {
   body: Buffer;
 };
 
-/** A verified request as it waits in the queue. */
+/** A request as it waits in the queue. */
 export type Callback = Pick<CallbackRequest, "part" | "url" | "body"> & {
   /** Its `Content-Type`, in lower case and without parameters; "" without one. */
   contentType: string;
   receivedAt: Date;
+  /** That nobody has seen the signature yet: whoever takes it from the queue fetches the certificate first. */
+  isUnchecked?: true;
 };
 
 /** What a request is verified with. `Account` has the members of the open account that the definition reads. */
 export type Verifying<Account> = {
   account: Account;
   now: Date;
-  /** The certificate (PEM) from the address that `certificateOf` gave; null when it gave none. */
-  certificate: string | null;
 };
 
 export type CallbackReply = { status?: number; contentType: string; text: string };
@@ -45,13 +46,26 @@ export type Verdict =
   | { kind: "queued"; reply: CallbackReply }
   | { kind: "answered"; reply: CallbackReply };
 
+/** How the signature is checked of a provider that signs with a certificate of its own. */
+export type Certified = {
+  /** The https address of the certificate, which is the provider's own; null for what it cannot have signed. */
+  addressOf: (body: Buffer) => string | null;
+  /**
+   * What is wrong with the certificate (PEM) from there, or with the signature; null when the provider signed it. The same
+   * object of authorities is to be given each time: what was judged by them is remembered with it.
+   */
+  problemOf: (body: Buffer, by: { pem: string; trusted: Authorities }) => CertifiedProblem | null;
+};
+
+export type CertifiedProblem = { of: "certificate" | "signature"; reason: string };
+
 /**
  * The callbacks of one provider: pure functions. `verify` is called by the apiserver before anything is kept, `read` by a
  * dispatcher afterwards, perhaps more than once for the same callback.
  */
 export type CallbackDefinition<Account> = {
-  /** The https address of the certificate that the signature is checked with, which must be the provider's own. */
-  certificateOf?: (request: CallbackRequest) => string | null;
+  /** With this `verify` judges all but the signature: nothing may be done before that is checked, too. */
+  certified?: Certified | null;
   /** Compares secrets in constant time ({@link isSame}). Never throws: what cannot be parsed is refused. */
   verify: (request: CallbackRequest, verifying: Verifying<Account>) => Verdict;
   /** All that is in it, at most {@link maxCallbackItems}; what is not understood is left out. @throws UnreadableCallback */

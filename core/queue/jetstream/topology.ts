@@ -72,7 +72,7 @@ export const eventStream = (prefix: string): StreamSpec => ({
 /** Batches of callbacks of one tenant that may wait: of 256 KiB each, so that a tenant has at most a quarter of the stream. */
 export const callbackBatchesPerTenant = 1_024;
 
-/** Verified callbacks of providers. A tenant over its share is refused, so that the provider repeats them; others are not. */
+/** Callbacks of providers. A tenant over its share is refused, so that the provider repeats them; others are not. */
 export const callbackStream = (prefix: string): StreamSpec => ({
   stream: {
     name: `${prefix}-callbacks`,

@@ -33,8 +33,11 @@ export const apiserverMetrics = (registry: Registry) => {
     ),
     callbacks: counterFromZero(
       "herald_callbacks_total",
-      "callbacks by provider and what became of them (queued, answered: a handshake, refused: not signed, unknown)",
-      combinations({ provider: callbackProviders, outcome: ["queued", "answered", "refused", "unknown"] }),
+      "callbacks by provider and what became of them (queued, unchecked: queued until its certificate is there, answered: a handshake, refused: not signed, unknown)",
+      [
+        ...combinations({ provider: callbackProviders, outcome: ["queued", "answered", "refused", "unknown"] }),
+        { provider: "ses", outcome: "unchecked" },
+      ],
     ),
     rateDecisions: counterFromZero(
       "herald_rate_limit_decisions_total",

@@ -69,8 +69,11 @@ const callbackMetrics = (registry: Registry) => {
   return {
     callbackItems: counterFromZero(
       "herald_callback_items_total",
-      "what was read in callbacks, by provider: receipts by their kind, messages of people (inbound), callbacks that are not as documented (unreadable)",
-      combinations({ provider: callbackProviders, kind: ["delivered", "unreadable"] }),
+      "what was read in callbacks, by provider: receipts by their kind, messages of people (inbound), callbacks that are not as documented (unreadable), those that came before their certificate and were not signed with it (refused)",
+      [
+        ...combinations({ provider: callbackProviders, kind: ["delivered", "unreadable"] }),
+        { provider: "ses", kind: "refused" },
+      ],
     ),
     unmatchedReceipts: counter(
       "herald_receipts_unmatched_total",

@@ -5,10 +5,12 @@ import type { Counts } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { providerCertificates } from "#core/storage/service/provider-certificates.ts";
 import type { SuppressionRow } from "#core/storage/suppressions/suppressions.ts";
+import { issuedBy } from "../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { aMail, aSentMessage, seedMails } from "../../support/callbacks/deliveries.ts";
-import { sendgridKeys } from "../../support/callbacks/signed.ts";
+import { sendgridKeys, snsTopic } from "../../support/callbacks/signed.ts";
 import { aSubscription, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { counted, deliveriesOf, type Sending, send, startMail, startSending } from "../../support/system/sending.ts";
@@ -18,6 +20,7 @@ import { until } from "../../support/until.ts";
 describe("callbacks of providers", function () {
   this.timeout(120_000);
   const keys = sendgridKeys();
+  const arn = "arn:aws:sns:xx-nowhere-1:123456789012:mails"; // of a region that no name server knows
   let sending: Sending;
   let mail: Simulator;
   let api: SystemProgram;
@@ -27,7 +30,10 @@ describe("callbacks of providers", function () {
     sending = await startSending(await testServers());
     const { db, app, start } = sending.system;
     mail = await startMail(sending.system);
-    const tells = { "channels.email.sendgrid": { public_key: keys.publicKey } };
+    const tells = {
+      "channels.email.sendgrid": { public_key: keys.publicKey },
+      "channels.email.ses": { topic_arn: arn },
+    };
     await db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: tells });
     [api, dispatcher] = await Promise.all([start("apiserver"), start("dispatcher")]);
   });
@@ -170,6 +176,33 @@ describe("callbacks of providers", function () {
     await until(async () => (await statusOf(id)) === "delivered");
     expect(await counted([api], "herald_callbacks_total")).to.be.greaterThan(50);
   });
+
+  it("of Amazon SES wait for their certificate, and are refused from then on when it did not sign them", async () => {
+    const { db, app } = sending.system;
+    const topic = snsTopic(arn, issuedBy(sending.authority, "sns.amazonaws.com"));
+    const [{ mails }, forger] = [await seedMails(db, ofApp(), 3), snsTopic(arn)];
+    const [early = "", late = "", forged = ""] = mails.map(({ delivery }) => delivery._id);
+    const post = async (id: string, of = topic): Promise<number> => {
+      const headers = [{ name: "Message-ID", value: `<${id}@shop.example>` }];
+      const mail = { timestamp: new Date().toISOString(), destination: ["a@example.com"], headers };
+      const signed = of.notification({ eventType: "Delivery", mail, delivery: { timestamp: mail.timestamp } });
+      return (await fetch(callbackUrl(api.url, "ses", app._id), { method: "POST", ...signed })).status;
+    };
+    expect(await post(early)).to.equal(200);
+    expect(await post(forged, forger)).to.equal(200);
+    await providerCertificates(db).keep(topic.certificateUrl, topic.certificate, new Date());
+    await until(async () => (await post(forged, forger)) === 403);
+    expect(await post(late)).to.equal(200);
+    await until(async () => (await statusOf(late)) === "delivered");
+    await until(async () => (await statusOf(early)) === "delivered", 30_000);
+    await until(async () => (await refusedBy(dispatcher)) > 0, 30_000);
+    expect(await statusOf(forged)).to.equal("sent");
+  });
+
+  const refusedBy = async ({ healthUrl }: SystemProgram): Promise<number> => {
+    const page = await (await fetch(`${healthUrl}/metrics`)).text();
+    return Number(/herald_callback_items_total\{[^}]*kind="refused"[^}]*\} (\d+)/.exec(page)?.[1] ?? 0);
+  };
 
   it("are no part of the interface: nobody learns of an app by them", async () => {
     const reply = await fetch(callbackUrl(api.url, "sendgrid", newId("app", new Date())), {

@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, randomBytes, randomUUID, sign } from "node:crypto";
-import { type Certificate, selfSigned } from "../../../dev/simulators/kit/certificate.ts";
+import { authority, type Certificate, issuedBy } from "../../../dev/simulators/kit/certificate.ts";
 
 /** A callback as a provider sends it. */
 export type Signed = { headers: Record<string, string>; body: string };
@@ -42,20 +42,27 @@ export const signedPostmark = (event: object, login: { username: string; passwor
   body: JSON.stringify(event),
 });
 
-export const snsCertificateUrl = "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-test.pem";
+/** Where Amazon SNS of a region keeps a certificate. */
+export const snsCertificateAt = (region: string): string =>
+  `https://sns.${region}.amazonaws.com/SimpleNotificationService-${"0123456789abcdef".repeat(2)}.pem`;
 
-/** What Amazon SNS signs with a certificate of its own. */
-export const snsTopic = (topicArn: string, certificate: Certificate = selfSigned()) => {
+/** Who vouches for certificates of Amazon SNS, here. */
+export const snsAuthority = authority("herald test authority");
+
+/** What Amazon SNS signs for a topic with a certificate of its own; one of `snsAuthority` when left out. */
+export const snsTopic = (topicArn: string, certificate: Certificate = issuedBy(snsAuthority, "sns.amazonaws.com")) => {
+  const certificateUrl = snsCertificateAt(topicArn.split(":")[3] ?? "");
   const signed = (members: Record<string, string>, version: "1" | "2"): Signed => {
     const names = Object.keys(members).sort(); // the order in which they are signed is that of their names
     const text = names.map((name) => `${name}\n${members[name]}\n`).join("");
     const signature = sign(version === "1" ? "sha1" : "sha256", Buffer.from(text), certificate.key).toString("base64");
-    const body = { ...members, SignatureVersion: version, Signature: signature, SigningCertURL: snsCertificateUrl };
+    const body = { ...members, SignatureVersion: version, Signature: signature, SigningCertURL: certificateUrl };
     return { headers: { "content-type": "text/plain; charset=UTF-8" }, body: JSON.stringify(body) };
   };
   const common = (now: Date) => ({ MessageId: randomUUID(), TopicArn: topicArn, Timestamp: now.toISOString() });
   return {
     certificate: certificate.cert,
+    certificateUrl,
     notification: (event: object, now = new Date(), version: "1" | "2" = "2"): Signed =>
       signed({ Type: "Notification", ...common(now), Message: JSON.stringify(event) }, version),
     confirmation: (url: string, now = new Date()): Signed =>

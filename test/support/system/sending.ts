@@ -10,7 +10,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { startApns } from "../../../dev/simulators/apns.ts";
 import { startFcm } from "../../../dev/simulators/fcm.ts";
-import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
+import { type Issuer, selfSigned, simulatorsName } from "../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { type Credentials, makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
@@ -27,6 +27,8 @@ import { type System, startSystem } from "./system.ts";
  */
 export type Sending = {
   system: System;
+  /** An authority that the installation's programs trust. */
+  authority: Issuer;
   apns: Simulator;
   texts: () => Promise<TwilioSimulator>;
   android: () => Promise<Simulator>;
@@ -46,6 +48,7 @@ export const startSending = async (
   const system = await startSystem({ ...servers, plan, apns: { url: apns.url, credentials }, env });
   return {
     system,
+    authority: { name: simulatorsName, ...credentials.tls },
     apns,
     texts: async () => {
       await giveTexts(system, credentials);

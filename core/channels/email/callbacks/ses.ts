@@ -1,4 +1,5 @@
 import type { Receipt, ReceiptFact } from "../../../domain/messages/receipts.ts";
+import type { Authorities } from "../../kit/authorities.ts";
 import {
   accepted,
   type CallbackDefinition,
@@ -12,6 +13,7 @@ import { instantOf, jsonOf, listOf, memberOf, textOf } from "../../kit/reading.t
 import { errored, hardBounce, refusalFact, unsubscribed } from "./bounces.ts";
 import { deliveryIdIn, mailAddress, receiptOf } from "./carried.ts";
 import { snsMessage } from "./sns.ts";
+import { snsCertificates } from "./sns-certificate.ts";
 
 /** SNS tries again for an hour at most. */
 const freshMs = 2 * 3_600_000;
@@ -21,13 +23,22 @@ const freshMs = 2 * 3_600_000;
  * Amazon SNS", "Examples of event data …" (2026-11). The topic has to be the account's: everybody can have SNS sign.
  */
 export const ses: CallbackDefinition<{ ses: { topic_arn: string } | null }> = {
-  certificateOf: ({ body }) => snsMessage(body)?.certificateUrl ?? null,
-  verify: ({ method, part, body }, { account, certificate, now }) => {
+  verify: ({ method, part, body }, { account, now }) => {
     if (account.ses === null || method !== "POST" || part !== "") return unknown;
     const message = snsMessage(body);
-    if (message === null || certificate === null) return refused;
+    if (message === null) return refused;
     const isTheirs = isSame(message.topicArn, account.ses.topic_arn) && isFresh(message.timestamp, now, freshMs);
-    return isTheirs && message.isSigned(certificate) ? accepted : refused;
+    return isTheirs ? accepted : refused;
+  },
+  certified: {
+    addressOf: (body) => snsMessage(body)?.certificateUrl ?? null,
+    problemOf: (body, { pem, trusted }) => {
+      const message = snsMessage(body);
+      if (message === null) return { of: "signature", reason: "it is no message of SNS" };
+      const vouched = vouching(trusted)(pem, { topic: message.topic, at: message.timestamp });
+      if ("problem" in vouched) return { of: "certificate", reason: vouched.problem };
+      return message.isSigned(vouched.key) ? null : { of: "signature", reason: "another signed it" };
+    },
   },
   read: ({ body }) => {
     const message = snsMessage(body);
@@ -37,6 +48,14 @@ export const ses: CallbackDefinition<{ ses: { topic_arn: string } | null }> = {
       return { receipts: [], inbound: [], confirm: subscribeUrl };
     return { receipts: type === "Notification" ? receiptsOf(jsonOf(message.message)) : [], inbound: [] };
   },
+};
+
+const vouchers = new WeakMap<Authorities, ReturnType<typeof snsCertificates>>(); // each remembers what it judged
+
+const vouching = (trusted: Authorities): ReturnType<typeof snsCertificates> => {
+  const vouch = vouchers.get(trusted) ?? snsCertificates(trusted);
+  vouchers.set(trusted, vouch);
+  return vouch;
 };
 
 const receiptsOf = (event: unknown): Receipt[] => {

@@ -1,6 +1,7 @@
-import { verify, X509Certificate } from "node:crypto";
+import { type KeyObject, verify } from "node:crypto";
 import type { CallbackRequest } from "../../kit/callbacks.ts";
 import { jsonOf, textOf } from "../../kit/reading.ts";
+import { isCertificateUrl, isConfirmationUrl, type SnsTopic, topicOf } from "./sns-topic.ts";
 
 /**
  * Messages of Amazon SNS over HTTPS. Sources: Amazon SNS, "Parsing Amazon SNS message formats", "Verifying the signatures
@@ -9,11 +10,13 @@ import { jsonOf, textOf } from "../../kit/reading.ts";
 export type SnsMessage = {
   type: "Notification" | "SubscriptionConfirmation" | "UnsubscribeConfirmation";
   topicArn: string;
+  topic: SnsTopic;
   timestamp: Date;
   message: string;
   subscribeUrl: string | null;
   certificateUrl: string;
-  isSigned: (certificate: string) => boolean;
+  /** Whether it was signed with this key, whosever that is. */
+  isSigned: (key: KeyObject) => boolean;
 };
 
 /** Which members are signed, in their order; `Subject` only where there is one. */
@@ -26,27 +29,29 @@ const signed = {
 /** By `SignatureVersion`. */
 const digests: Readonly<Record<string, string>> = { 1: "sha1", 2: "sha256" };
 
-/** Reads a message; null for what is none, or names addresses that are not Amazon's own. */
+/** Reads a message; null for what is none, or names a certificate that is not of SNS in the region of its topic. */
 export const snsMessage = (body: CallbackRequest["body"]): SnsMessage | null => {
   const given = jsonOf(body);
   const type = textOf(given, "Type") ?? "";
-  const topicArn = textOf(given, "TopicArn");
-  const timestamp = new Date(textOf(given, "Timestamp") ?? "");
-  const certificateUrl = amazonUrl(textOf(given, "SigningCertURL"));
-  if (!Object.hasOwn(signed, type) || topicArn === null || certificateUrl === null) return null;
+  const topicArn = textOf(given, "TopicArn") ?? "";
+  const topic = topicOf(topicArn);
+  const certificateUrl = textOf(given, "SigningCertURL") ?? "";
+  const subscribeUrl = textOf(given, "SubscribeURL") ?? "";
+  if (!Object.hasOwn(signed, type) || topic === null || !isCertificateUrl(certificateUrl, topic)) return null;
   const known = type as SnsMessage["type"]; // sound: it is a member
   return {
     type: known,
     topicArn,
-    timestamp,
+    topic,
+    timestamp: new Date(textOf(given, "Timestamp") ?? ""),
     message: textOf(given, "Message") ?? "",
-    subscribeUrl: amazonUrl(textOf(given, "SubscribeURL")),
+    subscribeUrl: isConfirmationUrl(subscribeUrl, topic) ? subscribeUrl : null,
     certificateUrl,
-    isSigned: (certificate) => isSigned(given, known, certificate),
+    isSigned: (key) => isSigned(given, known, key),
   };
 };
 
-const isSigned = (given: unknown, type: SnsMessage["type"], certificate: string): boolean => {
+const isSigned = (given: unknown, type: SnsMessage["type"], key: KeyObject): boolean => {
   const digest = digests[textOf(given, "SignatureVersion") ?? ""];
   const signature = Buffer.from(textOf(given, "Signature") ?? "", "base64");
   if (digest === undefined) return false;
@@ -54,19 +59,5 @@ const isSigned = (given: unknown, type: SnsMessage["type"], certificate: string)
     const value = textOf(given, name);
     return value === null ? [] : [`${name}\n${value}\n`];
   });
-  try {
-    return verify(digest, Buffer.from(text.join("")), new X509Certificate(certificate).publicKey, signature);
-  } catch {
-    return false; // the certificate is none
-  }
-};
-
-/** The address when it is of Amazon SNS itself: anybody could sign with a certificate of their own. */
-const amazonUrl = (text: string | null): string | null => {
-  const url = text !== null && URL.canParse(text) ? new URL(text) : null;
-  const isAmazons =
-    url?.protocol === "https:" &&
-    /^sns\.[a-z0-9-]{1,32}\.amazonaws\.com(\.cn)?$/.test(url.hostname) &&
-    [url.port, url.username, url.password].every((part) => part === "");
-  return isAmazons ? url.href : null;
+  return verify(digest, Buffer.from(text.join("")), key, signature);
 };

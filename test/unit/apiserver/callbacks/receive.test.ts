@@ -10,6 +10,7 @@ import {
 import { AppError, Unavailable } from "#core/errors.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { fetchedCertificates } from "#core/storage/service/provider-certificates.ts";
 import { floodLimits } from "../../../../apiserver/callbacks/flood-limits.ts";
 import { type ReceiveDeps, receive } from "../../../../apiserver/callbacks/receive.ts";
 import type { OutsideRequest } from "../../../../apiserver/http/outside.ts";
@@ -29,6 +30,16 @@ const provider: CallbackDefinition<{ host: string }> = {
     return header("signature") === "yes" ? accepted : refused;
   },
   read: () => ({ receipts: [], inbound: [] }),
+};
+
+const own = "https://sns.example/own.pem";
+/** One whose body has to be the certificate from its own address. */
+const certifiedProvider: CallbackDefinition<{ host: string }> = {
+  ...provider,
+  certified: {
+    addressOf: (body) => (body.length === 0 ? null : own),
+    problemOf: (body, { pem }) => (body.toString() === pem ? null : { of: "signature", reason: "another signed it" }),
+  },
 };
 
 const asked = (target: string, over: Partial<OutsideRequest> = {}): OutsideRequest => ({
@@ -54,10 +65,11 @@ const given = (over: Partial<ReceiveDeps> = {}) => {
     },
   };
   const answer = receive({
-    callbacks: { post: callbacksOf("email", watched) },
+    callbacks: { post: callbacksOf("email", watched), certified: callbacksOf("email", certifiedProvider) },
     app: async (id) => [app, empty].find(({ _id }) => _id === id) ?? null,
     unseal: keyRing(testKeyRing).open,
-    certificate: async () => "PEM",
+    certificate: async () => null,
+    trusted: () => new Map(),
     limits: floodLimits(clock),
     keep: async (...one) => void kept.push(one),
     publicUrl: "https://herald.example/",
@@ -137,6 +149,63 @@ describe("a request to /ingress", () => {
     const body = async () => Buffer.alloc(++reads);
     await given().codeOf(asked("post/app_none", { body }));
     expect(reads).to.equal(0);
+  });
+});
+
+describe("what is signed with a certificate", () => {
+  const path = `certified/${app._id}`;
+  const body = async () => Buffer.from("PEM");
+  const has = (pem: string | null) => ({ certificate: async (url: string) => (url === own ? pem : null) });
+
+  it("is taken when it is signed with the provider's own", async () => {
+    const { codeOf, kept } = given(has("PEM"));
+    expect(await codeOf(asked(path, { body }))).to.equal("200");
+    expect(kept[0]?.[1]).to.not.have.property("isUnchecked");
+  });
+
+  it("is refused when another signed it, or without a certificate", async () => {
+    const { codeOf, kept } = given(has("PEM"));
+    expect(await codeOf(asked(path))).to.equal("HS_FORBIDDEN");
+    expect(await codeOf(asked(path, { body: async () => Buffer.alloc(0) }))).to.equal("HS_FORBIDDEN");
+    expect(kept).to.deep.equal([]);
+  });
+
+  it("waits unchecked as long as nobody has the certificate", async () => {
+    const { codeOf, kept } = given(has(null));
+    expect(await codeOf(asked(path, { body }))).to.equal("200");
+    expect(kept[0]?.[1]).to.include({ isUnchecked: true });
+  });
+
+  it("asks for no certificate before all else was judged", async () => {
+    let asks = 0;
+    const { codeOf } = given({ certificate: async () => (asks++, null) });
+    await codeOf(asked(path, { ...unsigned, body }));
+    await codeOf(asked(`certified/${empty._id}`, { body }));
+    await codeOf(asked("certified/app_none", { body }));
+    expect(asks).to.equal(0);
+  });
+
+  it("waits unchecked in small numbers, of one source and of all", async () => {
+    const { codeOf, kept } = given(has(null));
+    for (let n = 0; n < 200; n++) await codeOf(asked(path, { body }));
+    expect(kept).to.have.length(100);
+    expect(await codeOf(asked(path, { body }))).to.equal("HS_RATE_LIMITED");
+    for (let n = 0; n < 2_000; n++) await codeOf(asked(path, { body, ip: `198.51.${n >> 8}.${n & 255}` }));
+    expect(kept).to.have.length(500);
+  });
+});
+
+describe("certificates that were fetched", () => {
+  it("are read once a second, however many are asked for that nobody has", async () => {
+    const [time, rows] = [handClock(), new Map([[own, "PEM"]])];
+    let reads = 0;
+    const find = fetchedCertificates({ all: async () => (reads++, new Map(rows)), clock: time });
+    for (let n = 0; n < 3_000; n++) expect(await find(`https://sns.example/${n}.pem`)).to.equal(null);
+    expect(await find(own)).to.equal("PEM");
+    expect(reads).to.equal(1);
+    rows.set("https://sns.example/new.pem", "NEW");
+    time.tick(1_000);
+    expect(await find("https://sns.example/new.pem")).to.equal("NEW");
   });
 });
 

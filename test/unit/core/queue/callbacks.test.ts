@@ -38,6 +38,13 @@ describe("the queue of callbacks", () => {
     expect(published[0]?.id).to.not.equal(published[1]?.id);
   });
 
+  it("says what nobody has checked yet", async () => {
+    const { queue, published } = given();
+    await queue.keep(of("ten_1"), { ...callback(), isUnchecked: true });
+    const read = published.flatMap(({ json }) => callbackBatch(JSON.parse(json)).callbacks);
+    expect(read[0]?.callback.isUnchecked).to.equal(true);
+  });
+
   it("has those of one tenant that come at the same time share a message", async () => {
     const { queue, published } = given();
     await Promise.all(["ten_1", "ten_2"].flatMap((id) => [1, 2, 3].map((n) => queue.keep(of(id), callback(`${n}`)))));

@@ -35,9 +35,10 @@ const given = ({
   const kept: Parameters<HandleDeps["queue"]["keep"]>[] = [];
   const followed = new Set<string>();
   const clock = handClock();
-  const post = { channel, certificateOf: () => null, verify: () => ({ kind: "unknown" as const }) };
+  const post = { channel, certified: null, verify: () => ({ kind: "unknown" as const }) };
   const read = () => ({ receipts: [], inbound: [], ...content });
   const handle = handleCallbacks({
+    check: async ({ callbacks: signed }) => ({ signed, pending: [] }),
     read: readCallbacks({ callbacks: { ...callbacks, post: { ...post, read } }, count: () => undefined, log }),
     apply: async ({ receipts, isRepeated }) => {
       done.push(...receipts.map(({ deliveryId }) => `${deliveryId}${isRepeated ? " again" : ""}`));
@@ -109,6 +110,20 @@ describe("callbacks in the queue", () => {
     await fromPost();
     expect(kept).to.have.length(3);
     for (const [, { body }] of kept) expect(body.length).to.be.below(1_000_000);
+  });
+
+  it("wait alone for their certificate, and by themselves beside others", async () => {
+    const check: HandleDeps["check"] = async ({ callbacks: [first, ...rest] }) => ({
+      signed: rest,
+      pending: first === undefined ? [] : [first],
+    });
+    const { run, kept, done } = given({ check, content: { receipts: [delivered("dlv_1")] } });
+    const unchecked = { ...of, provider: "ses", callback: { ...callback, isUnchecked: true as const } };
+    expect(await run([unchecked])).to.include({ kind: "retry", delayMs: 1_000 });
+    expect(kept).to.deep.equal([]);
+    expect(await run([unchecked, { ...of, provider: "post", callback }])).to.deep.equal({ kind: "done" });
+    expect(kept).to.deep.equal([[{ ...of, provider: "ses" }, unchecked.callback]]);
+    expect(done).to.deep.equal(["dlv_1"]);
   });
 
   it("are not done when what is missing cannot be put back", async () => {

@@ -10,10 +10,7 @@ const signed = ({ at = now, user = "herald", key = "a secret" } = {}): string =>
   hmsReceipt({ user, key }, [], at).headers["x-huawei-callback-id"];
 
 const verdict = (given: string | null, of: typeof account | Record<keyof typeof account, null> = account) =>
-  hms.verify(
-    { method: "POST", part: "", url: "", header: () => given, body: Buffer.from("{}") },
-    { account: of, now, certificate: null },
-  );
+  hms.verify({ method: "POST", part: "", url: "", header: () => given, body: Buffer.from("{}") }, { account: of, now });
 
 describe("a receipt of Push Kit", () => {
   it("is taken with the signature of the account, and answered as Huawei wants it", () => {

@@ -32,7 +32,7 @@ const request = (over: Partial<CallbackRequest> & { signature?: string } = {}): 
     ...rest,
   };
 };
-const verify = (given: CallbackRequest) => meta.verify(given, { account, now, certificate: null });
+const verify = (given: CallbackRequest) => meta.verify(given, { account, now });
 const read = (body: Buffer) =>
   meta.read({
     part: account.phone_number_id,

@@ -3,13 +3,14 @@ import { mailgun } from "#core/channels/email/callbacks/mailgun.ts";
 import { postmark } from "#core/channels/email/callbacks/postmark.ts";
 import { sendgrid } from "#core/channels/email/callbacks/sendgrid.ts";
 import { ses } from "#core/channels/email/callbacks/ses.ts";
+import { authoritiesOf } from "#core/channels/kit/authorities.ts";
 import type { CallbackRequest, Verdict } from "#core/channels/kit/callbacks.ts";
 import {
   type Signed,
   sendgridKeys,
   signedMailgun,
   signedPostmark,
-  snsCertificateUrl,
+  snsAuthority,
   snsTopic,
 } from "../../../../../support/callbacks/signed.ts";
 
@@ -28,7 +29,14 @@ const requestOf = ({ headers, body }: Signed, over: Partial<CallbackRequest> = {
 const topicArn = "arn:aws:sns:eu-central-1:123456789012:mails";
 const [keys, otherKeys] = [sendgridKeys(), sendgridKeys()];
 const [topic, otherTopic] = [snsTopic(topicArn), snsTopic("arn:aws:sns:eu-central-1:999999999999:mails")];
+const trusted = authoritiesOf([snsAuthority.cert]);
 const login = { username: "herald", password: "s3cret" };
+
+/** As an apiserver that has the certificate. */
+const verifySes = (request: CallbackRequest, pem = topic.certificate): Verdict["kind"] => {
+  const { kind } = ses.verify(request, { account: { ses: { topic_arn: topicArn } }, now });
+  return kind === "queued" && ses.certified?.problemOf(request.body, { pem, trusted }) !== null ? "refused" : kind;
+};
 
 type Verify = (request: CallbackRequest) => Verdict["kind"];
 type Sign = (at?: Date) => Signed;
@@ -36,31 +44,28 @@ type Sign = (at?: Date) => Signed;
 const providers: { name: string; verify: Verify; sign: Sign; forged: Sign; tooOld: Date | null }[] = [
   {
     name: "Amazon SES",
-    verify: (request) =>
-      ses.verify(request, { account: { ses: { topic_arn: topicArn } }, now, certificate: topic.certificate }).kind,
+    verify: (request) => verifySes(request),
     sign: (at = now) => topic.notification({ eventType: "Send" }, at),
     forged: () => snsTopic(topicArn).notification({ eventType: "Send" }, now),
     tooOld: hoursAgo(3),
   },
   {
     name: "SendGrid",
-    verify: (request) =>
-      sendgrid.verify(request, { account: { sendgrid: { public_key: keys.publicKey } }, now, certificate: null }).kind,
+    verify: (request) => sendgrid.verify(request, { account: { sendgrid: { public_key: keys.publicKey } }, now }).kind,
     sign: (at = now) => keys.signed([{ event: "delivered" }], at),
     forged: () => otherKeys.signed([{ event: "delivered" }], now),
     tooOld: hoursAgo(26),
   },
   {
     name: "Mailgun",
-    verify: (request) =>
-      mailgun.verify(request, { account: { mailgun: { signing_key: "key-1" } }, now, certificate: null }).kind,
+    verify: (request) => mailgun.verify(request, { account: { mailgun: { signing_key: "key-1" } }, now }).kind,
     sign: (at = now) => signedMailgun({ event: "delivered" }, { key: "key-1", now: at }),
     forged: () => signedMailgun({ event: "delivered" }, { key: "key-2", now }),
     tooOld: hoursAgo(10),
   },
   {
     name: "Postmark",
-    verify: (request) => postmark.verify(request, { account: { postmark: login }, now, certificate: null }).kind,
+    verify: (request) => postmark.verify(request, { account: { postmark: login }, now }).kind,
     sign: () => signedPostmark({ RecordType: "Delivery" }, login),
     forged: () => signedPostmark({ RecordType: "Delivery" }, { ...login, password: "s3creT" }),
     tooOld: null, // it tells no instant
@@ -89,7 +94,6 @@ for (const { name, verify, sign, forged, tooOld } of providers) {
 
 describe("what a signature covers", () => {
   const altered = ({ headers, body }: Signed): Signed => ({ headers, body: body.replace("delivered", "delivereD") });
-  const verifySes = (signed: Signed) => providers[0]?.verify(requestOf(signed));
 
   it("is the body, at SendGrid", () => {
     expect(providers[1]?.verify(requestOf(altered(keys.signed([{ event: "delivered" }], now))))).to.equal("refused");
@@ -97,56 +101,68 @@ describe("what a signature covers", () => {
 
   it("is each member of a message of SNS", () => {
     const signed = topic.notification({ eventType: "Send" }, now);
-    expect(verifySes({ ...signed, body: signed.body.replace("Send", "Open") })).to.equal("refused");
-    expect(verifySes({ ...signed, body: signed.body.replace('"MessageId":"', '"MessageId":"x') })).to.equal("refused");
+    for (const body of [signed.body.replace("Send", "Open"), signed.body.replace('"MessageId":"', '"MessageId":"x')])
+      expect(verifySes(requestOf({ ...signed, body }))).to.equal("refused");
   });
 
   it("may be made with SHA-1 at Amazon, as topics are set up at first", () => {
-    expect(verifySes(topic.notification({ eventType: "Send" }, now, "1"))).to.equal("queued");
+    expect(verifySes(requestOf(topic.notification({ eventType: "Send" }, now, "1")))).to.equal("queued");
   });
 });
 
 describe("the topic of an account", () => {
-  const given = { account: { ses: { topic_arn: topicArn } }, now };
-
   it("is the only one that is listened to, as everybody can have Amazon sign", () => {
     const request = requestOf(otherTopic.notification({ eventType: "Send" }, now));
-    expect(ses.verify(request, { ...given, certificate: otherTopic.certificate }).kind).to.equal("refused");
+    expect(verifySes(request, otherTopic.certificate)).to.equal("refused");
   });
 
-  it("names a certificate of Amazon SNS", () => {
-    expect(ses.certificateOf?.(requestOf(topic.notification({}, now)))).to.equal(snsCertificateUrl);
+  it("names a certificate of Amazon SNS in its region", () => {
+    const { body } = requestOf(topic.notification({}, now));
+    expect(ses.certified?.addressOf(body)).to.equal(topic.certificateUrl);
   });
 
+  const pem = "SimpleNotificationService-0123456789abcdef0123456789abcdef.pem";
   for (const url of [
-    "http://sns.eu-central-1.amazonaws.com/x.pem",
-    "https://sns.eu-central-1.amazonaws.com.example.com/x.pem",
-    "https://example.com/sns.eu-central-1.amazonaws.com/x.pem",
-    "https://user@sns.eu-central-1.amazonaws.com/x.pem",
-    "https://sns.eu-central-1.amazonaws.com:8443/x.pem",
-    "https://s3.amazonaws.com/x.pem",
+    `http://sns.eu-central-1.amazonaws.com/${pem}`,
+    `https://sns.eu-central-1.amazonaws.com.example.com/${pem}`,
+    `https://example.com/sns.eu-central-1.amazonaws.com/${pem}`,
+    `https://user@sns.eu-central-1.amazonaws.com/${pem}`,
+    `https://sns.eu-central-1.amazonaws.com:8443/${pem}`,
+    `https://sns.us-east-1.amazonaws.com/${pem}`,
+    `https://s3.amazonaws.com/${pem}`,
+    `https://sns.eu-central-1.amazonaws.com/${pem}?Action=GetTopicAttributes`,
+    `https://sns.eu-central-1.amazonaws.com/${pem}#x`,
+    `https://sns.eu-central-1.amazonaws.com/x/${pem}`,
+    "https://sns.eu-central-1.amazonaws.com/?Action=Publish&Message=-----BEGIN+CERTIFICATE-----",
+    "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123.pem",
     "none",
   ]) {
     it(`names none at ${url}`, () => {
       const { body, headers } = topic.notification({ eventType: "Send" }, now);
-      const request = requestOf({ headers, body: body.replace(snsCertificateUrl, url) });
-      expect(ses.certificateOf?.(request)).to.equal(null);
-      expect(ses.verify(request, { ...given, certificate: topic.certificate }).kind).to.equal("refused");
+      const request = requestOf({ headers, body: body.replace(topic.certificateUrl, url) });
+      expect(ses.certified?.addressOf(request.body)).to.equal(null);
+      expect(verifySes(request)).to.equal("refused");
     });
   }
 
-  it("is confirmed at Amazon alone", () => {
+  it("is confirmed at Amazon SNS of its region alone", () => {
     const read = (url: string) =>
       ses.read({ ...requestOf(topic.confirmation(url, now)), contentType: "text/plain", receivedAt: now });
     const theirs = "https://sns.eu-central-1.amazonaws.com/?Action=ConfirmSubscription&Token=t0k3n";
     expect(read(theirs)).to.deep.equal({ receipts: [], inbound: [], confirm: theirs });
-    expect(read("https://example.com/")).to.not.have.property("confirm");
+    for (const url of [
+      "https://example.com/",
+      theirs.replace("eu-central-1", "us-east-1"),
+      theirs.replace("ConfirmSubscription", "DeleteTopic"),
+      theirs.replace(".com/", ".com:8443/"),
+    ])
+      expect(read(url)).to.not.have.property("confirm");
   });
 });
 
 describe("an account without callbacks of a provider", () => {
   it("knows none", () => {
-    const nothing = { now, certificate: null };
+    const nothing = { now };
     const request = requestOf({ headers: {}, body: "{}" });
     expect(ses.verify(request, { ...nothing, account: { ses: null } }).kind).to.equal("unknown");
     expect(sendgrid.verify(request, { ...nothing, account: { sendgrid: null } }).kind).to.equal("unknown");

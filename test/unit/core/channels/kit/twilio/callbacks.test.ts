@@ -29,7 +29,7 @@ const signed = (part: string, members: [string, string][] | object): CallbackReq
 };
 
 const verify = (request: CallbackRequest, of: typeof account | { twilio: null } = account) =>
-  twilio.verify(request, { account: of, now, certificate: null });
+  twilio.verify(request, { account: of, now });
 
 const read = (part: string, members: [string, string][] | object) => {
   const { url, body, header } = signed(part, members);
