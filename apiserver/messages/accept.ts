@@ -1,8 +1,8 @@
-import { impossible } from "#core/channels/content.ts";
+import { impossible, whySkipped } from "#core/channels/content.ts";
 import { refuse } from "#core/errors.ts";
-import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
+import type { CreateNotificationResult, SkippedChannel } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
-import type { Channel } from "#core/schema/vocabulary/channels.ts";
+import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Messages } from "#core/storage/messages/messages.ts";
@@ -86,12 +86,24 @@ const acceptedOf = ({ row: { _id, accepted }, ...repeat }: Stored): Accepted => 
 
 type Decided = { draft: Draft; channels: Channel[]; html: string | undefined; estimate: Estimate };
 
+/** The app's channels that a message which names none does not go over. */
+const skippedBy = (app: AppRow, { channelsAsked, meant }: Draft): SkippedChannel[] =>
+  configuredOf(app, { channels: channelsAsked === null ? allChannels : [] }).flatMap((channel) => {
+    const reason = whySkipped(channel, meant.content);
+    return reason === null ? [] : [{ channel, reason }];
+  });
+
 const rowOf = (request: AcceptRequest, decided: Decided, begun: Begun): MessageRow => {
   const { caller, app, key, traceparent } = request;
   const { draft, channels, html, estimate } = decided;
+  const skipped = skippedBy(app, draft);
   return {
     ...messageOf({ caller, app, key, traceparent, fingerprint: draft.fingerprint }, begun),
-    accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
+    accepted: {
+      recipients_estimate: estimate.recipients,
+      ...missingOf(estimate),
+      ...(skipped.length > 0 && { skipped_channels: skipped }),
+    },
     name: draft.name,
     labels: draft.labels,
     category: draft.category,

@@ -13,7 +13,7 @@ export type Draft = ReturnType<typeof draftOf>;
 
 /** Checks what a schema cannot say, and sorts the members into their groups. Names every failing member at once. */
 export const draftOf = (body: CreateNotification, now: Date) => {
-  const content: Content = pick(body, Object.keys(Content.properties));
+  const content = contentOf(body);
   const options: Options = pick(body, Object.keys(Options.properties));
   const due = dueAtOf(options.send_after, now);
   const meant = { content: saidIn(content), options, target: meantBy(body.target) };
@@ -44,7 +44,10 @@ export const draftOf = (body: CreateNotification, now: Date) => {
   };
 };
 
-const pick = (body: CreateNotification, names: readonly string[]): Record<string, never> => {
+/** The members of a body that say something. */
+export const contentOf = (body: object): Content => pick(body, Object.keys(Content.properties));
+
+const pick = (body: object, names: readonly string[]): Record<string, never> => {
   const given = new Map(Object.entries(body));
   const entries = names.filter((name) => given.has(name)).map((name) => [name, given.get(name)]);
   return Object.fromEntries(entries) as Record<string, never>; // sound: the names are the group's own
@@ -61,7 +64,8 @@ export const targetErrors = (target: Target): FieldError[] => {
 
 type Channels = { channels: Channel[]; asked: Channel[] | null; errors: FieldError[] };
 
-const channelsOf = ({ target, content }: { target: Target; content: Content }): Channels => {
+/** The channels that a message may go over, and what is wrong with its content on them. */
+export const channelsOf = ({ target, content }: { target: Target; content: Content }): Channels => {
   const asked = channelsAsked(target);
   const channels = asked ?? channelsWithContent(content);
   const silent = asked?.find((channel) => !hasContent(channel, content));

@@ -1,33 +1,72 @@
-import { channelsAsked } from "#core/channels/content.ts";
-import { meantBy } from "#core/domain/messages/neutral.ts";
+import { channelsAsked, impossible, whySkipped } from "#core/channels/content.ts";
+import { meantBy, saidIn } from "#core/domain/messages/neutral.ts";
 import { refuse } from "#core/errors.ts";
 import type { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
-import { channels } from "#core/schema/vocabulary/channels.ts";
+import type { SkippedChannel } from "#core/schema/messages/message.ts";
+import type { Content, Target } from "#core/schema/messages/notification.ts";
+import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { audienceOf, configuredOf, requireChannels } from "../accepting/audience.ts";
 import { missingOf } from "../accepting/estimate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { AcceptDeps } from "./accept.ts";
-import { targetErrors } from "./draft.ts";
+import { channelsOf, contentOf, targetErrors } from "./draft.ts";
+import { unsupported } from "./unsupported.ts";
 
 export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate"> & { limit: NarrowLimit };
 
 const allowance = { calls: 10, seconds: 1 }; // of an app; docs/reference/limits.md#narrow-rates
 
 /**
- * Counts whom a message to a target would reach now, over the channels that it names, or else all of the app's. Nothing
- * is sent, stored or reserved. Source: docs/reference/messages.md#estimate.
+ * Counts whom a message to a target would reach now: over the channels that it names, else over those of the app that it
+ * has content for, or all of the app's when no content is given. Nothing is sent, stored or reserved.
+ * Source: docs/reference/messages.md#estimate.
  */
 export const estimateAudience =
   ({ estimate, limit }: EstimateAudienceDeps) =>
-  async (app: AppRow, { target: given, ...options }: EstimateAudience): Promise<EstimateAudienceResult> => {
+  async (app: AppRow, body: EstimateAudience): Promise<EstimateAudienceResult> => {
     await limit("notifications.estimate", app._id, allowance);
-    refuse(targetErrors(given));
-    const target = meantBy(given);
-    const asked = channelsAsked(target);
-    const aimed = { channelsAsked: asked, channels: asked ?? [...channels] };
+    const aimed = aimedBy(body);
     const configured = configuredOf(app, aimed);
-    const found = await estimate(audienceOf(app, { target, options }, configured), target);
+    refuse(impossible({ content: aimed.content, options: {} }, configured));
+    const options = { include_unsubscribed: body.include_unsubscribed === true };
+    const over = aimed.channelsAsked === null ? allChannels : configured;
+    const found = await estimate(audienceOf(app, { target: aimed.target, options }, over), aimed.target);
     requireChannels(aimed, configured);
-    return { recipients: found.recipients, by_channel: found.byChannel, new_contacts: 0, ...missingOf(found) };
+    return { ...split(app, aimed, found.byChannel), new_contacts: 0, ...missingOf(found) };
   };
+
+type Aimed = { target: Target; content: Content; channelsAsked: Channel[] | null; channels: readonly Channel[] };
+
+/** What is asked about, judged as a message is. @throws ValidationError */
+const aimedBy = (body: EstimateAudience): Aimed => {
+  const [target, content] = [meantBy(body.target), saidIn(contentOf(body))];
+  const problems = [...unsupported(body), ...targetErrors(body.target)];
+  if (Object.keys(content).length === 0) {
+    refuse(problems);
+    const asked = channelsAsked(target);
+    return { target, content, channelsAsked: asked, channels: asked ?? allChannels };
+  }
+  const { channels, asked, errors } = channelsOf({ target, content });
+  refuse([...problems, ...errors]);
+  return { target, content, channelsAsked: asked, channels };
+};
+
+type Split = Pick<EstimateAudienceResult, "recipients" | "by_channel" | "skipped_channels">;
+
+const split = (app: AppRow, { content, channels }: Aimed, counts: Readonly<Record<string, number>>): Split => {
+  const reasonOf = (channel: Channel): SkippedChannel["reason"] | null => {
+    if (app.channels[channel] === undefined) return "not_configured";
+    return channels.includes(channel) ? null : whySkipped(channel, content);
+  };
+  const counted = allChannels.flatMap((channel) => {
+    const recipients = counts[channel] ?? 0;
+    return recipients === 0 ? [] : [{ channel, reason: reasonOf(channel), recipients }];
+  });
+  const reached = counted.filter(({ reason }) => reason === null);
+  return {
+    recipients: reached.reduce((sum, { recipients }) => sum + recipients, 0),
+    by_channel: Object.fromEntries(reached.map(({ channel, recipients }) => [channel, recipients])),
+    skipped_channels: counted.flatMap(({ reason, ...one }) => (reason === null ? [] : [{ ...one, reason }])),
+  };
+};

@@ -143,7 +143,13 @@ export const docs: Docs = {
   examples: {
     CreateNotification: notifications,
     CreateNotificationResult: [
-      { id: refs.message_id, status: "queued", recipients_estimate: 1, external_id_missing: [] },
+      {
+        id: refs.message_id,
+        status: "queued",
+        recipients_estimate: 1,
+        external_id_missing: [],
+        skipped_channels: [{ channel: "email", reason: "no_content" }],
+      },
       {
         id: refs.message_id,
         status: "queued",
@@ -152,9 +158,18 @@ export const docs: Docs = {
         missing: { subscription_ids: [], aliases: { crm: ["A-0816"] } },
       },
     ],
-    EstimateAudience: [{ app_id: exampleAppId, target: { all: true, channels: ["email"] } }],
+    EstimateAudience: [
+      { app_id: exampleAppId, target: { all: true, channels: ["email"] } },
+      { app_id: exampleAppId, target: { all: true }, contents: { en: "Goal in the 89th minute." } },
+    ],
     EstimateAudienceResult: [
-      { recipients: 3, by_channel: { ios_push: 1, email: 2 }, new_contacts: 0, external_id_missing: [] },
+      {
+        recipients: 2,
+        by_channel: { ios_push: 2 },
+        skipped_channels: [{ channel: "email", reason: "no_content", recipients: 3 }],
+        new_contacts: 0,
+        external_id_missing: [],
+      },
     ],
     Delivery: [delivery],
     DeliveryPage: [nextPage(delivery)],
@@ -176,7 +191,7 @@ export const docs: Docs = {
     uncertain: true,
   },
   narrowed: {
-    EstimateAudience: (schema) => changed(schema, { target }),
+    EstimateAudience: (schema) => changed(schema, { ...refused(["custom_data"]), target, rcs_card: card }),
     CreateNotification: (schema) => ({
       ...changed(schema, { ...refused(unsupportedMembers), target, rcs_card: card }),
       anyOf: [

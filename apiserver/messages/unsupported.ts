@@ -32,7 +32,7 @@ export const unsupportedTargets = [
 export const unsupportedOfCard = ["media_height", "orientation"] as const;
 
 /** Every member of a body that would be without effect, but for its target. */
-export const unsupported = (body: CreateNotification): FieldError[] => [
+export const unsupported = (body: Partial<CreateNotification>): FieldError[] => [
   ...asking(unsupportedMembers, body).map((member) => ({ field: member, message: later })),
   ...asking(unsupportedOfCard, body.rcs_card ?? {}).map((member) => ({
     field: `rcs_card.${member}`,

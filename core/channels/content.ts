@@ -1,5 +1,6 @@
 import { languagesOf } from "../domain/messages/languages.ts";
 import type { FieldError } from "../errors.ts";
+import type { SkippedChannel } from "../schema/messages/message.ts";
 import type { Content, Options, Target } from "../schema/messages/notification.ts";
 import type { Channel } from "../schema/vocabulary/channels.ts";
 import { allDefinitions, definitionOf, definitions } from "./all.ts";
@@ -13,9 +14,14 @@ export const hasContent = (channel: Channel, content: Content): boolean => defin
 
 /** The channels that have content: those that a message goes over when it names none. */
 export const channelsWithContent = (content: Content): Channel[] =>
-  allDefinitions
-    .filter(({ content: { isIn, isMeant = isIn } }) => isIn(content) && isMeant(content))
-    .map(({ name }) => name);
+  allDefinitions.map(({ name }) => name).filter((name) => whySkipped(name, content) === null);
+
+/** Why a message that names no channels does not go over one; null when it does. */
+export const whySkipped = (channel: Channel, content: Content): SkippedChannel["reason"] | null => {
+  const { isIn, isMeant = isIn } = definitionOf(channel).content;
+  if (!isIn(content)) return "no_content";
+  return isMeant(content) ? null : "not_named";
+};
 
 /** The channels a message asks for, each once, in its own order; null when it names none. */
 export const channelsAsked = ({ channels }: Target): Channel[] | null => (channels ? [...new Set(channels)] : null);

@@ -1,17 +1,21 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { CreateNotificationResult } from "./message.ts";
-import { CreateNotification, Options, Target } from "./notification.ts";
+import { CreateNotificationResult, SkippedChannel } from "./message.ts";
+import { Content, CreateNotification, contentNeeds, Options, Target } from "./notification.ts";
 
-const { Integer, Optional, Record, String: Text } = Type;
+const { Array: List, Integer, Optional, Record, String: Text } = Type;
 
 /** Body of `POST /v1/notifications/estimate`. Source: docs/reference/messages.md#estimate. */
-export const EstimateAudience = Closed({
-  app_id: CreateNotification.properties.app_id,
-  target: Target,
-  include_unsubscribed: Optional(Options.properties.include_unsubscribed),
-});
+export const EstimateAudience = Closed(
+  {
+    app_id: CreateNotification.properties.app_id,
+    target: Target,
+    include_unsubscribed: Optional(Options.properties.include_unsubscribed),
+    ...Content.properties,
+  },
+  contentNeeds,
+);
 export type EstimateAudience = Static<typeof EstimateAudience>;
 
 const { recipients_estimate: recipients, external_id_missing, missing } = CreateNotificationResult.properties;
@@ -22,6 +26,13 @@ export const EstimateAudienceResult = Type.Object({
   by_channel: Record(Text(), Integer({ minimum: 1 }), {
     description: "channels that reach anybody; their sum is `recipients`",
   }),
+  skipped_channels: List(
+    Type.Object({
+      ...SkippedChannel.properties,
+      recipients: Integer({ minimum: 1, description: "of the target on this channel, who are not in `recipients`" }),
+    }),
+    { description: "channels with somebody of the target whom the message does not reach" },
+  ),
   new_contacts: Integer({ minimum: 0, description: "of `recipients`, those that are not known yet; always 0" }),
   external_id_missing,
   missing,

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { DateTime, Nullable } from "../json/common.ts";
+import { ChannelName, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
@@ -64,6 +64,17 @@ export type Message = Static<typeof Message>;
 
 export const MessagePage = PageOf(Message);
 
+/** A channel that is not gone over although its target names none. Source: docs/reference/messages.md#skipped-channels. */
+export const SkippedChannel = Type.Object({
+  channel: ChannelName,
+  reason: Enum(["no_content", "not_named", "not_configured"], {
+    description:
+      "no_content: the message says nothing on it; not_named: texts alone go there only when target.channels names it; " +
+      "not_configured: the app has no account for it",
+  }),
+});
+export type SkippedChannel = Static<typeof SkippedChannel>;
+
 /** Reply of `POST /v1/notifications`. `missing` is additive: what else of the target matched nothing. */
 export const CreateNotificationResult = Type.Object({
   id: Text(),
@@ -74,6 +85,11 @@ export const CreateNotificationResult = Type.Object({
     Type.Object({
       subscription_ids: List(Text()),
       aliases: Type.Record(Text(), List(Text())),
+    }),
+  ),
+  skipped_channels: Optional(
+    List(SkippedChannel, {
+      description: "channels that the app has an account for and this message no content; left out when there are none",
     }),
   ),
 });

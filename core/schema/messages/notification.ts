@@ -179,7 +179,7 @@ const ofMails = {
 } as const;
 
 /** Members that would be without effect, as another that they need is missing: nothing is accepted and ignored. */
-const needs = {
+export const contentNeeds = {
   allOf: [
     ...Object.entries(ofMails).map(([member, asking]) =>
       conditional({
@@ -230,7 +230,7 @@ export const CreateNotification = Closed(
     ...Content.properties,
     ...Options.properties,
   },
-  needs,
+  contentNeeds,
 );
 export type CreateNotification = Static<typeof CreateNotification>;
 

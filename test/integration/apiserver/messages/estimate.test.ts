@@ -89,11 +89,6 @@ describe("an estimate", () => {
     });
   }
 
-  it("is refused with the content of a message, which it has no use for", async () => {
-    const { status, error } = await estimate({ all: true }, { contents: { en: "x" } });
-    expect([status, error.details["field"]]).to.deep.equal([400, "contents"]);
-  });
-
   it("of a channel that the app has no account for is refused, and so is one of an app without any", async () => {
     const other = await seedTenant(site.db, { app: { channels: {} } });
     const app_id = other.app._id;
