@@ -24,10 +24,11 @@ import { holderName } from "./engine/leadership/leader.ts";
 import type { LeaseTiming } from "./engine/leadership/lease.ts";
 import { makeStores } from "./engine/stores.ts";
 import { allKinds } from "./kinds/all.ts";
+import { presence } from "./kube/api.ts";
 import { type KubeClient, kubeClient } from "./kube/client.ts";
 import { connection } from "./kube/connection.ts";
 import { eventRecorder } from "./kube/events.ts";
-import { scopeOf } from "./kube/scope.ts";
+import { isLookedAt, type Scope, scopeOf } from "./kube/scope.ts";
 import { secrets } from "./kube/secrets.ts";
 import { watchLevels } from "./levels.ts";
 import { type Operator, operator } from "./operator.ts";
@@ -98,20 +99,19 @@ export const makeParts = (deps: PartsDeps) => {
   const link = { nats, subjects: subjects(config.natsPrefix) };
   const announced = changes(link);
   const board = usageBoard({ usage: tenantUsage(mongo.db), backlogs: webhookBacklogs(mongo.db), clock });
+  const scope = scopeOf(config);
   const platform = makePlatform({
     clock,
     db: mongo.db,
     fence,
     announce: announcer(link).changed,
     stores: makeStores(allKinds),
+    ...sight(client, scope),
     secrets: secrets(writes, report),
     keyRing: keyRing(config.keyRing),
     randomBytes,
     jetstream: { nats, prefix: config.natsPrefix, replicas: config.natsReplicas },
-    network: {
-      guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
-      resolve: deps.resolve,
-    },
+    network: network(deps),
     usage: board,
     publicUrl: config.publicUrl,
   });
@@ -133,7 +133,7 @@ export const makeParts = (deps: PartsDeps) => {
     },
     timing: { relistMs: config.resyncSeconds * 1000, idleMs: config.watchIdleSeconds * 1000 },
     labelSelector: config.labelSelector,
-    scope: scopeOf(config),
+    scope,
     workersPerKind: config.workersPerKind,
     clock,
     log,
@@ -148,6 +148,17 @@ export const makeParts = (deps: PartsDeps) => {
     checks: { jetstream: nats.ping, kubernetes: listed(engine) },
   };
 };
+
+/** What of the cluster the operator may see. */
+const sight = (client: KubeClient, scope: Scope): Pick<Platform, "presence" | "isWatched"> => {
+  const isWatched = (namespace: string): boolean => isLookedAt(scope, namespace);
+  return { presence: presence(client, isWatched), isWatched };
+};
+
+const network = ({ config, resolve }: PartsDeps): Platform["network"] => ({
+  guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
+  resolve,
+});
 
 /** Names of tenants by their ids. */
 const namesOf =

@@ -71,10 +71,20 @@ export const objectWriter = <R extends Resource>({ api, onGuard, onWritten, repo
   },
 });
 
-const handledIn = (status: { lastHandledReconcileAt?: string }): string | undefined => status.lastHandledReconcileAt;
+const handledIn = (status: Handled): string | undefined => status.lastHandledReconcileAt;
 
 const askedOf = ({ metadata }: Resource): string | undefined =>
   metadata.annotations?.[reconcileAnnotation]?.slice(0, reconcileRequestCharacters);
+
+/** Whether a person asks for a reconciliation of a spec that was reconciled before: what it writes is a repair. */
+export const isAskedAgain = (resource: Resource): boolean => {
+  const { observedGeneration, lastHandledReconcileAt }: Handled = resource.status ?? {};
+  const asked = askedOf(resource);
+  const isNew = asked !== undefined && asked !== lastHandledReconcileAt;
+  return isNew && observedGeneration === resource.metadata.generation;
+};
+
+type Handled = { observedGeneration?: number; lastHandledReconcileAt?: string };
 
 const isNews = (before: Condition | undefined, { status, reason }: Finding): boolean =>
   before?.status !== status || before.reason !== reason;

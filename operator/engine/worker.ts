@@ -3,6 +3,7 @@ import type { Note } from "../kube/events.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
 import type { ControllerMetrics } from "./metrics.ts";
+import { isAskedAgain } from "./object-writer.ts";
 import type { Passes, Result } from "./reconcile.ts";
 import type { Vanished } from "./vanished.ts";
 import type { Work, WorkQueue } from "./work-queue.ts";
@@ -41,7 +42,7 @@ export const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
     if (result.verdict?.isChanged !== true) return;
     // dependants may need what was repaired, and no status shows it
     onEvent({ kind: "changed", object: resource, before: resource });
-    if (priority !== "resync") return;
+    if (priority !== "resync" && !isAskedAgain(resource)) return;
     metrics.repaired();
     report(resource, repaired);
   };

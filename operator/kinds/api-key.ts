@@ -18,7 +18,7 @@ import type { Finding } from "../policies/conditions.ts";
 import { retaken, rotateAnnotation } from "../policies/own-secret.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
-import { appLink, appOf, appOfTenant, inTenant, noTenant, tenantOf } from "../records/owner-refs.ts";
+import { appLink, appOf, appOfTenant, inTenant, noTenant, ofTenant, tenantOf } from "../records/owner-refs.ts";
 import type { MayWrite } from "../records/record-deps.ts";
 import type { Wanted } from "../records/writes.ts";
 
@@ -77,7 +77,7 @@ const handler = (deps: Deps): Handler<ApiKey> => {
       if (apps.finding !== null) return refusal(apps.finding);
       return apply(deps, { key, tenant, stand, members }, signal);
     },
-    remove: (key, signal) => record.drop(key, {}, signal),
+    remove: async (key, signal) => record.drop(key, {}, signal, await ofTenant(deps, key)),
   };
 };
 

@@ -14,7 +14,7 @@ import { accountsOf } from "../policies/apps/credentials.ts";
 import { sealAccounts } from "../policies/apps/seal-accounts.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
-import { inTenant, noTenant, tenantOf } from "../records/owner-refs.ts";
+import { inTenant, noTenant, ofTenant, tenantOf } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import type { MayWrite } from "../records/record-deps.ts";
 import { type InRoom, inRoom } from "../records/room.ts";
@@ -64,7 +64,13 @@ const handler = (deps: Deps): Handler<App> => {
       });
       return record.report(resource, stand, describe, signal);
     },
-    remove: (resource, signal) => record.drop(resource, { before: (id) => cascade.ofApp(id).then(() => null) }, signal),
+    remove: async (resource, signal) =>
+      record.drop(
+        resource,
+        { before: (id) => cascade.ofApp(id).then(() => null) },
+        signal,
+        await ofTenant(deps, resource),
+      ),
   };
 };
 

@@ -14,7 +14,7 @@ import { beside } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
-import { appIsGone, appLink, appOf, inApp } from "../records/owner-refs.ts";
+import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import { type InRoom, inRoom, planRoom } from "../records/room.ts";
 
@@ -60,7 +60,8 @@ const handler = (deps: Deps): Handler<ActivityType> => {
       const result = await deps.inRoom(at, () => record.keep(type, stand, wanted));
       return "verdict" in result ? result.verdict : record.kept(type, result, status);
     },
-    remove: (type, signal) => record.drop(type, { before: (id) => endWhatRuns(deps, id) }, signal),
+    remove: async (type, signal) =>
+      record.drop(type, { before: (id) => endWhatRuns(deps, id) }, signal, await ofApp(deps, type)),
   };
 };
 

@@ -1,13 +1,14 @@
 import { appResource } from "#core/channels/app-resource.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
 import { type TenantSpec, type TenantStatus, tenantResource } from "#core/schema/tenants/resource.ts";
+import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { type Handler, refusal } from "../engine/handler.ts";
 import { link, namespaceOf } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
-import { idOf, isClaiming } from "../policies/management.ts";
-import { type Claimant, namespaceTaken, sharesOf } from "../policies/tenants/namespaces.ts";
+import { idOf, isClaiming, nameOf as managerName } from "../policies/management.ts";
+import { type Claimant, namespaceNotWatched, namespaceTaken, sharesOf } from "../policies/tenants/namespaces.ts";
 import { usageStatus } from "../policies/tenants/usage.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 
@@ -49,15 +50,17 @@ const handler = (deps: Deps): Handler<Tenant> => {
       const { granted, lost } = await shares(deps, resource);
       const taken = namespaceTaken(lost);
       if (taken !== null && stand.row === null) return refusal(taken, retryMs);
+      const finding = taken ?? namespaceNotWatched(granted.filter((namespace) => !deps.isWatched(namespace)));
       const set = { ...members, namespaces: granted };
       const wanted = { set, begin: { created_at: clock.now() }, names: [set.name] };
       const result = await record.keep(resource, stand, wanted);
       if ("verdict" in result) return result.verdict;
       const verdict = record.kept(resource, result, statusOf(deps, resource, granted));
-      return taken === null ? verdict : { ...verdict, ready: taken, requeueAfterMs: retryMs };
+      if (finding === null) return verdict;
+      return { ...verdict, ready: finding, ...(taken !== null && { requeueAfterMs: retryMs }) };
     },
     remove: (resource, signal) =>
-      record.drop(resource, { before: (id) => empty(deps, id), after: (id) => removeLate(deps, id) }, signal),
+      record.drop(resource, { before: (id) => empty(deps, id, signal), after: (id) => removeLate(deps, id) }, signal),
   };
 };
 
@@ -69,11 +72,35 @@ const statusOf = ({ usage, record, clock }: Deps, resource: Tenant, namespaces: 
 const retryMs = 5_000; // no event says that a record released a namespace
 
 /** Removes what goes with a tenant; a tenant that has apps stays. */
-const empty = async ({ owners, cascade }: Deps, id: string): Promise<Finding | null> => {
-  const names = (await owners.apps.ofTenant(id, 5)).map(({ name }) => name);
-  if (names.length > 0) return refused("InUse", `the tenant has apps: ${names.join(", ")}`);
-  await cascade.ofTenant(id);
+const empty = async (deps: Deps, id: string, signal: AbortSignal): Promise<Finding | null> => {
+  const apps = await deps.owners.apps.ofTenant(id, appsAtOnce);
+  const left: string[] = [];
+  for (const app of apps) {
+    const keeper = await keeperOf(deps, app, signal);
+    if (keeper === null) await removeApp(deps, app);
+    else left.push(`${app.name} (${keeper})`);
+  }
+  if (left.length > 0) return refused("InUse", `the tenant has apps: ${left.slice(0, 5).join(", ")}`);
+  if (apps.length === appsAtOnce) return refused("InUse", "the tenant has more apps without an App; they are removed");
+  await deps.cascade.ofTenant(id);
   return null;
+};
+
+const appsAtOnce = 20; // a pass is bounded; the next one follows in 2 s
+
+/** What keeps an app; null for one whose App was deleted while the operator could not see it, e.g. before a restore. */
+const keeperOf = async ({ presence }: Deps, { managed }: AppRow, signal: AbortSignal): Promise<string | null> => {
+  if (managed === null) return "no resource's";
+  const { namespace, name } = managed;
+  const found = await presence(appResource, { name, ...(namespace !== null && { namespace }) }, signal);
+  if (found === "gone") return null;
+  return managerName(managed) + (found === "unseen" ? ", whose namespace is not watched" : "");
+};
+
+const removeApp = async ({ owners, cascade, announce }: Deps, { _id, managed }: AppRow): Promise<void> => {
+  if (managed === null) return;
+  await cascade.ofApp(_id);
+  if (await owners.apps.remove(_id, managed.uid)) announce(appCollection.name, _id);
 };
 
 /** Removes what was made while the tenant was removed: `requireTenant` may not have seen that it is gone. */

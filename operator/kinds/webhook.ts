@@ -19,7 +19,7 @@ import { signingOf } from "../policies/webhooks/signing-secret.ts";
 import { disabled, statusOf } from "../policies/webhooks/status.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
-import { appIsGone, appLink, appOf, inApp } from "../records/owner-refs.ts";
+import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import type { MayWrite } from "../records/record-deps.ts";
 import { type InRoom, inRoom, planRoom } from "../records/room.ts";
@@ -90,7 +90,8 @@ const handler = (deps: Deps): Handler<Webhook> => {
       };
       return record.report(resource, stand, describe, signal);
     },
-    remove: (resource, signal) => record.drop(resource, { before: (id) => beginRemoval(deps, id) }, signal),
+    remove: async (resource, signal) =>
+      record.drop(resource, { before: (id) => beginRemoval(deps, id) }, signal, await ofApp(deps, resource)),
   };
 };
 

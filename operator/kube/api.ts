@@ -15,11 +15,8 @@ export const resourceApi = <R extends Resource>(client: KubeClient, definition: 
   };
   return {
     /** Whether there is still this object, and not only another of its name. */
-    isThere: async ({ metadata }: R, signal: AbortSignal): Promise<boolean> => {
-      const path = `${collectionPath(definition, metadata)}?fieldSelector=metadata.name%3D${metadata.name}`;
-      const { items } = await client.call<{ items: R[] }>({ method: "GET", path }, signal);
-      return items.some((one) => one.metadata.uid === metadata.uid);
-    },
+    isThere: async ({ metadata }: R, signal: AbortSignal): Promise<boolean> =>
+      (await called<R>(client, definition, metadata, signal)).some((one) => one.metadata.uid === metadata.uid),
     setFinalizers: (resource: R, finalizers: readonly string[], signal: AbortSignal): Promise<R> =>
       patch(resource, "", { metadata: { finalizers } }, signal),
     patchStatus: (resource: R, status: object, signal: AbortSignal): Promise<R> =>
@@ -30,6 +27,29 @@ export const resourceApi = <R extends Resource>(client: KubeClient, definition: 
 type Change = { metadata?: object; status?: object };
 
 export type ResourceApi<R extends Resource> = ReturnType<typeof resourceApi<R>>;
+
+type Name = { namespace?: string; name: string };
+
+/** The resource of a name, if there is one, whatever its labels are; by a list, as the operator may `get` none. */
+const called = async <R>(
+  client: Pick<KubeClient, "call">,
+  definition: ResourceDefinition,
+  at: Name,
+  signal: AbortSignal,
+): Promise<R[]> => {
+  const path = `${collectionPath(definition, at)}?fieldSelector=metadata.name%3D${at.name}`;
+  return (await client.call<{ items: R[] }>({ method: "GET", path }, signal)).items;
+};
+
+export type Presence = ReturnType<typeof presence>;
+
+/** Asks the API server whether there is a resource of a name; `unseen`: it is where the operator may not look. */
+export const presence =
+  (client: Pick<KubeClient, "call">, isWatched: (namespace: string) => boolean) =>
+  async (definition: ResourceDefinition, at: Name, signal: AbortSignal): Promise<"there" | "gone" | "unseen"> => {
+    if (at.namespace !== undefined && !isWatched(at.namespace)) return "unseen";
+    return (await called(client, definition, at, signal)).length > 0 ? "there" : "gone";
+  };
 
 /** Collection of a kind, of a namespace or over all of them. */
 export const collectionPath = ({ plural }: ResourceDefinition, { namespace }: { namespace?: string } = {}): string =>

@@ -149,7 +149,10 @@ const managedByAnother = (at: Any): Finding | null => {
 /**
  * Whether the mark names this resource. With another uid it was a former object of its name, whose record it inherits.
  */
-const isMine = ({ managed }: ManagedRow, { definition, resource: { metadata } }: Any): boolean =>
+export const isMine = (
+  { managed }: ManagedRow,
+  { definition, resource: { metadata } }: Pick<Any, "definition" | "resource">,
+): boolean =>
   managed !== null &&
   managed.kind === definition.kind &&
   managed.namespace === (metadata.namespace ?? null) &&

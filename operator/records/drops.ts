@@ -1,18 +1,22 @@
 import type { Finding } from "../policies/conditions.ts";
 import { type Claimant, idOf, isRetained } from "../policies/management.ts";
+import { ownRecord } from "./heirs.ts";
 import { tenantOf } from "./owner-refs.ts";
-import type { NamedRow, RecordDeps } from "./record-deps.ts";
+import type { NamedRow, Place, RecordDeps } from "./record-deps.ts";
 
 type Around = { before?: (id: string) => Promise<Finding | null>; after?: (id: string) => Promise<void> };
 
 export const dropping = <R extends Claimant, Row extends NamedRow>(deps: RecordDeps<R, Row>) => {
   const { definition, rows, announce, collection } = deps;
 
-  const dropRecord = async (resource: R, { before, after }: Around): Promise<Finding | null> => {
+  const ownOf = ownRecord(deps);
+
+  const dropRecord = async (resource: R, around: Around, place: Place<R, Row>): Promise<Finding | null> => {
+    const { before, after } = around;
     const id = idOf(definition, resource);
     const { uid } = resource.metadata;
-    const row = await rows.find(id);
-    if (row !== null && row.managed?.uid !== uid) return null;
+    const row = await ownOf(resource, place);
+    if (row === "another's") return null;
     if (isRetained(resource)) {
       if (row !== null) await release(deps, resource, row);
       return null;
@@ -28,10 +32,15 @@ export const dropping = <R extends Claimant, Row extends NamedRow>(deps: RecordD
     /**
      * Removes the record and its Secret, or leaves both, as the resource says; another's are not touched. `before` may
      * say why the record cannot be removed yet; `after` follows the removal, and may be called again after a crash.
-     * Neither is called for a record that stays.
+     * Neither is called for a record that stays. Of `place` is what it may inherit.
      */
-    drop: async (resource: R, around: Around, signal: AbortSignal): Promise<Finding | null> => {
-      const blocked = await dropRecord(resource, around);
+    drop: async (
+      resource: R,
+      around: Around,
+      signal: AbortSignal,
+      place: Place<R, Row> = {},
+    ): Promise<Finding | null> => {
+      const blocked = await dropRecord(resource, around, place);
       if (blocked === null) await deps.ownSecret?.drop(deps.secrets, resource, signal);
       return blocked;
     },

@@ -82,3 +82,15 @@ export const inTenant = <R extends Resource>({ _id, namespaces }: TenantRow): Pl
   isReachable: (row) => row.tenant_id === _id,
   isPeer: ({ metadata }) => namespaces.includes(metadata.namespace ?? ""),
 });
+
+/** The same as `inTenant` and `inApp`, for a resource that goes: with no owner it reaches nothing. */
+export const ofTenant = async <R extends Resource>(deps: Pick<Platform, "owners">, resource: R) => {
+  const tenant = await tenantOf(deps, resource);
+  return tenant === undefined ? nowhere : inTenant<R>(tenant);
+};
+export const ofApp = async <R extends Resource<{ appRef: string }>>(deps: AppRefDeps, resource: R) => {
+  const app = await appOf(deps, resource, resource.spec.appRef);
+  return app.kind === "found" ? inApp(resource, app.row) : nowhere;
+};
+
+const nowhere = { isReachable: () => false };

@@ -9,6 +9,7 @@ import type { Plans } from "#core/storage/plans/plans.ts";
 import type { Fence } from "#core/storage/settings/managed.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";
 import type { Stores } from "../engine/stores.ts";
+import type { Presence } from "../kube/api.ts";
 import type { Secrets } from "../kube/secrets.ts";
 import type { UsageBoard } from "../usage/board.ts";
 
@@ -27,6 +28,9 @@ export type Base = {
   announce: Announce;
   owners: Owners;
   stores: Stores;
+  presence: Presence;
+  /** Whether the operator looks at resources of a namespace. */
+  isWatched: (namespace: string) => boolean;
   secrets: Secrets;
   keyRing: KeyRing;
   randomBytes: (size: number) => Buffer;

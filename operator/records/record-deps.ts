@@ -17,7 +17,7 @@ export type RecordDeps<R extends Claimant, Row extends NamedRow> = Pick<
   what: string;
   rows: ManagedRows<Row>;
   /** The kind's resources, with the indexes `external` and, where a name is unique, `name`. */
-  store: Pick<Store<R>, "by">;
+  store: Pick<Store<R>, "by" | "get">;
   /** The record that has the unique name; null when the kind has none, or another unique member is taken. */
   called: (set: Partial<Row>) => Promise<Row | null>;
   ownSecret?: OwnSecret<R>;

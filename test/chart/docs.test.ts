@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
-import { MongoClient } from "mongodb";
+import { type Db, MongoClient } from "mongodb";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { findTool } from "../../dev/files/find-tool.ts";
-import { bin, rootDir, testDir } from "../../dev/files/paths.ts";
+import { rootDir, testDir } from "../../dev/files/paths.ts";
 import { freePorts } from "../../dev/processes/free-ports.ts";
 import { type ServerProcess } from "../../dev/processes/process.ts";
 import { startProgram } from "../../dev/processes/programs.ts";
@@ -18,6 +18,7 @@ import { blocksOf } from "../support/pages/blocks.ts";
 import { testKeyRing } from "../support/rows/fixtures.ts";
 import { type TestServers, testServers } from "../support/servers/servers.ts";
 import { until } from "../support/until.ts";
+import { aCheckout } from "./support/checkout.ts";
 
 /** Commands that need nodes, and what runs them there. */
 const onNodes: Record<string, string> = {
@@ -53,9 +54,7 @@ describe("the pages on running Herald in a cluster", function () {
   after(async () => {
     await operator?.stop();
     await cluster?.stop();
-    const client = await MongoClient.connect(servers.mongodbUrl);
-    await client.db(database).dropDatabase();
-    await client.close();
+    await inDatabase((db) => db.dropDatabase());
     await rm(dir, { recursive: true, force: true });
   });
 
@@ -68,9 +67,9 @@ describe("the pages on running Herald in a cluster", function () {
     await run("kubectl apply -f -", JSON.stringify(othersTenant));
   };
   /** The pod that the chart asks for, as far as one can run without nodes. */
-  const startOperator = async (): Promise<void> => {
+  const startOperator = async (more: Record<string, string> = {}): Promise<void> => {
     const [healthPort = 0] = await freePorts(1);
-    operator = await startProgram({ program: "operator", dir, healthPort, env: environment() });
+    operator = await startProgram({ program: "operator", dir, healthPort, env: { ...environment(), ...more } });
   };
   const environment = (): Record<string, string> => ({
     KUBECONFIG: cluster.kubeconfig,
@@ -84,6 +83,10 @@ describe("the pages on running Herald in a cluster", function () {
     HERALD_HTTP_HOST: "127.0.0.1",
   });
 
+  const inDatabase = async <T>(act: (db: Db) => Promise<T>): Promise<T> => {
+    const client = await MongoClient.connect(servers.mongodbUrl);
+    return act(client.db(database)).finally(() => client.close());
+  };
   const run = (script: string, input = ""): Promise<string> => {
     const env = { PATH: `${join(home, "bin")}:${process.env["PATH"]}`, KUBECONFIG: cluster.kubeconfig };
     return command(["bash", "-euo", "pipefail", "-c", script], { cwd: home, env, input, timeoutMs: commandsMs });
@@ -200,7 +203,7 @@ describe("the pages on running Herald in a cluster", function () {
 
   it("restore everything into an empty cluster: the ids, the records and the key that apps have", async () => {
     const before = await idsAndKeys();
-    const hashes = await hashesIn(database, servers);
+    const hashes = await inDatabase(hashesIn);
     await follow("backup.md", "Back up");
     expect(await run("jq --raw-output '[.items[].apiVersion] | unique | join(\" \")' resources.json")).to.equal(
       "herald.dev/v1alpha1\n",
@@ -214,15 +217,33 @@ describe("the pages on running Herald in a cluster", function () {
     await run(rest.join("\n"));
     await run("kubectl --namespace demo wait apps.herald.dev/shop apikeys.herald.dev/backend --for=condition=Ready");
     expect(await idsAndKeys()).to.equal(before);
-    expect(await hashesIn(database, servers)).to.deep.equal(hashes);
+    expect(await inDatabase(hashesIn)).to.deep.equal(hashes);
     const keyRing = "get secret herald-key-ring --namespace herald --output jsonpath='{.data}'";
     expect(await run(`kubectl ${keyRing}`)).to.equal(
       await run("jq --compact-output .data key-ring.json | tr -d '\\n'"),
     );
   });
 
+  it("end every deletion: in a namespace that is no longer watched, of what is in use, without an operator", async () => {
+    await operator.stop();
+    await startOperator({ HERALD_OPERATOR_WATCH_NAMESPACES: "default" });
+    await run(
+      "kubectl wait tenants.herald.dev/demo --for=jsonpath='{.status.conditions[0].reason}'=NamespaceNotWatched",
+    );
+    await follow("uninstall.md", "When a namespace is no longer watched");
+    const [retain = "", unfinalize = ""] = commandsOf("uninstall.md", "When a deletion does not end");
+    await run(`kubectl delete tenants.herald.dev demo --wait=false\n${retain}
+               kubectl wait tenants.herald.dev/demo --for=delete --timeout=20s`);
+    await operator.stop();
+    await run(unfinalize);
+    const left = "kubectl get plans.herald.dev --output jsonpath='{.items[*].metadata.finalizers}'";
+    expect(await run(left)).to.equal("");
+    await inDatabase((db) => Promise.all(records.slice(1).map((name) => db.collection(name).deleteMany({}))));
+    await startOperator();
+  });
+
   it("uninstall, and leave nothing of ours and all that is others'", async () => {
-    await follow("uninstall.md");
+    await follow("uninstall.md", "# Uninstall");
     expect(await run("kubectl get crd --output name")).to.equal(
       "customresourcedefinition.apiextensions.k8s.io/tenants.a.example\n",
     );
@@ -230,10 +251,8 @@ describe("the pages on running Herald in a cluster", function () {
     expect(
       await run("kubectl get clusterroles,deployments,secrets --all-namespaces --output name | grep herald || true"),
     ).to.equal("");
-    const client = await MongoClient.connect(servers.mongodbUrl);
-    for (const name of ["plans", "tenants", "apps", "api_keys"])
-      expect(await client.db(database).collection(name).countDocuments(), name).to.equal(0);
-    await client.close();
+    const counts = await inDatabase((db) => Promise.all(records.map((name) => db.collection(name).countDocuments())));
+    expect(counts).to.deep.equal(records.map(() => 0));
   });
 
   it("install for real after a trial, to which the kinds belonged, and restart for a new password", async () => {
@@ -247,6 +266,13 @@ describe("the pages on running Herald in a cluster", function () {
     expect(restarted.trim().split("\n")).to.have.length(3);
   });
 });
+
+const records = ["plans", "tenants", "apps", "api_keys"];
+
+const hashesIn = async (db: Db): Promise<unknown> => {
+  const rows = await db.collection<ApiKeyRow>("api_keys").find().toArray();
+  return rows.map(({ _id, hashes }) => ({ _id, hashes }));
+};
 
 const commandsMs = 120_000; // those of a whole page
 
@@ -267,22 +293,3 @@ const othersKind = {
   },
 };
 const othersTenant = { apiVersion: "a.example/v1", kind: "Tenant", metadata: { name: "others" } };
-
-/** A folder like a checkout, whose `helm` does not wait for Jobs: there are no nodes to run them. */
-const aCheckout = async (dir: string, helm: string): Promise<string> => {
-  const home = join(dir, "home");
-  await mkdir(join(home, "bin"), { recursive: true });
-  for (const name of ["charts", "config", "deploy", "crds"]) await symlink(join(rootDir, name), join(home, name));
-  await symlink(bin("kubectl"), join(home, "bin/kubectl"));
-  const script = `#!/bin/sh\ncase $1 in install|upgrade|rollback|uninstall) set -- "$@" --no-hooks;; esac\nexec ${helm} "$@"\n`;
-  await writeFile(join(home, "bin/helm"), script);
-  await chmod(join(home, "bin/helm"), 0o755);
-  return home;
-};
-
-const hashesIn = async (database: string, { mongodbUrl }: TestServers): Promise<unknown> => {
-  const client = await MongoClient.connect(mongodbUrl);
-  const rows = await client.db(database).collection<ApiKeyRow>("api_keys").find().toArray();
-  await client.close();
-  return rows.map(({ _id, hashes }) => ({ _id, hashes }));
-};

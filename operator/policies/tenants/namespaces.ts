@@ -34,3 +34,13 @@ export const namespaceTaken = (lost: readonly { namespace: string; to: string }[
         "NamespaceTaken",
         lost.map(({ namespace, to }) => `namespace ${namespace} belongs to tenant ${to}`).join("; "),
       );
+
+/** Says which namespaces the operator does not look at: resources there get no condition, so their Tenant tells. */
+export const namespaceNotWatched = (namespaces: readonly string[]): Finding | null =>
+  namespaces.length === 0
+    ? null
+    : refused(
+        "NamespaceNotWatched",
+        `the operator does not look at ${namespaces.join(", ")}: what stands there is left as it is, until ` +
+          "operator.rbac.namespaces (HERALD_OPERATOR_WATCH_NAMESPACES) has it, or this Tenant has it no more",
+      );

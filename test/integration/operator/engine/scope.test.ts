@@ -11,6 +11,16 @@ describe("operator: what it looks at, and when", function () {
   let theirs: ReturnType<typeof manifests>;
   let operator: Started;
   const apps = () => herald.db.collection<AppRow>("apps");
+  const eventsOf = async (object: Manifest): Promise<string[]> => {
+    const { uid } = (await herald.get(object))?.metadata ?? {};
+    const request = { method: "GET", path: `/api/v1/events?fieldSelector=involvedObject.uid%3D${uid}` } as const;
+    const { items } = await herald.client.call<{ items: { reason: string }[] }>(request, AbortSignal.timeout(5_000));
+    return items.map(({ reason }) => reason);
+  };
+  const handled = (value: string) =>
+    until(async () => (await herald.get(ours.app()))?.status?.["lastHandledReconcileAt"] === value);
+  const repairs = async (): Promise<number> =>
+    (await operator.metrics.driftRepairs.get()).values.find(({ labels }) => labels.kind === "app")?.value ?? 0;
   const reconcile = (object: Manifest, value: string) =>
     herald.patch(object, { metadata: { annotations: { "herald.dev/reconcile": value } } });
 
@@ -45,6 +55,16 @@ describe("operator: what it looks at, and when", function () {
     expect(operator.log()).to.not.include("row.orphaned");
   });
 
+  it("says of a Tenant which of its namespaces are not watched, and goes on with the others", async () => {
+    const tenant = await herald.ready(ours.tenant(), "False", "NamespaceNotWatched");
+    const namespaces = [ours, theirs].map(({ namespace }) => namespace.metadata.name);
+    expect(tenant.status).to.deep.include({ namespaces });
+    const ready = await herald.conditionOf(ours.tenant(), "Ready");
+    expect(ready?.message).to.contain(namespaces[1]).and.to.not.contain(namespaces[0]);
+    await until(async () => (await eventsOf(ours.tenant())).includes("NamespaceNotWatched"));
+    await herald.ready(ours.app());
+  });
+
   it("notices a new value of a Secret that it may look at", async () => {
     const accounts = async () =>
       JSON.stringify((await apps().findOne({ "managed.namespace": ours.namespace.metadata.name }))?.channels);
@@ -56,15 +76,20 @@ describe("operator: what it looks at, and when", function () {
   it("reconciles at once when the annotation asks, sets right what was changed, and says which request it followed", async () => {
     await operator.stop();
     operator = await herald.start(); // resyncs each ten minutes
-    await herald.ready(ours.app());
+    await reconcile(ours.app(), "first"); // after what follows a start
+    await handled("first");
+    expect(await repairs()).to.equal(0);
     const app = { "managed.namespace": ours.namespace.metadata.name };
     const wanted = (await apps().findOne(app))?.name;
     await apps().updateOne(app, { $set: { name: "changed behind its back" } });
     await reconcile(ours.app(), "2026-11-23T12:00:00Z");
-    await until(
-      async () => (await herald.get(ours.app()))?.status?.["lastHandledReconcileAt"] === "2026-11-23T12:00:00Z",
-    );
+    await handled("2026-11-23T12:00:00Z");
     expect((await apps().findOne(app))?.name).to.equal(wanted);
+    await until(async () => (await repairs()) === 1);
+    await until(async () => (await eventsOf(ours.app())).includes("Repaired"));
+    await reconcile(ours.app(), "again"); // nothing is to be repaired
+    await handled("again");
+    expect(await repairs()).to.equal(1);
     await herald.patch(ours.app(), { metadata: { annotations: { "herald.dev/reconcile": null } } });
     await until(async () => (await herald.get(ours.app()))?.status?.["lastHandledReconcileAt"] === undefined);
   });

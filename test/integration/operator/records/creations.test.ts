@@ -71,6 +71,8 @@ describe("operator: webhooks that are made at the same time", function () {
       fence: { epoch: () => 1, check: () => undefined },
       announce: () => undefined,
       stores,
+      presence: async () => "there",
+      isWatched: () => true,
       secrets,
       keyRing: keyRing(testKeyRing),
       randomBytes,
