@@ -15,6 +15,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { contentTemplates } from "#core/storage/content-templates/content-templates.ts";
 import { directory } from "#core/storage/directory.ts";
 import type { FileSettings } from "#core/storage/files/open.ts";
@@ -119,7 +120,7 @@ export const platform = (made: Made) => {
     mail: mailOf(config),
     unseal: secrets.open,
     linkSigner: secrets.signer(linksPurpose),
-    suppressions: suppressions({ db: mongo.db, secrets, clock }),
+    suppressions: suppressions({ db: mongo.db, secrets, clock, held: heldBy(made) }),
     graceMs: config.graceSeconds * 1_000,
     /** Aborts when nothing new is to be begun. */
     stopping: stopping.signal,
@@ -169,3 +170,9 @@ export const health = (
     registry: metrics.registry,
   });
 };
+
+/** Counts addresses that were called gone and not believed to be. */
+const heldBy =
+  ({ metrics }: Pick<Made, "metrics">) =>
+  (channel: Channel): void =>
+    metrics.invalidationsHeld.inc({ channel });

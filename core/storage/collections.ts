@@ -38,6 +38,7 @@ import { heartbeatCollection } from "./status/heartbeats.ts";
 import { incidentCollection } from "./status/incidents.ts";
 import { suppressionKeyCollection } from "./suppressions/keys.ts";
 import { suppressionCollection } from "./suppressions/suppressions.ts";
+import { verdictCollection } from "./suppressions/verdicts.ts";
 import { followedWordCollection } from "./suppressions/words.ts";
 import { tenantCollection } from "./tenants/tenants.ts";
 import { webhookBacklogCollection } from "./usage/backlogs.ts";
@@ -98,6 +99,7 @@ export const allCollections: readonly CollectionSpec[] = [
   webhookDeliveryCollection,
   webhookShareCollection,
   webhookStatsCollection,
+  verdictCollection,
 ];
 
 /** Makes the indexes of every collection, or of those given, as they are declared. @throws IndexError */

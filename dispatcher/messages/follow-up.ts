@@ -1,9 +1,12 @@
+import type { Refusing } from "#core/channels/kit/refusals.ts";
+import { refusingOf } from "#core/channels/refusals.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { deliveryEvents } from "#core/schema/events/messages.ts";
 import { showAs } from "#core/schema/json/show.ts";
+import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
@@ -39,7 +42,7 @@ export const followUp =
     if (!isLost()) await deps.chunks.keep(retryChunks({ chunk, message }, delivered.again, now));
     if (delivered.invalid.length > 0) await deps.subscriptions.invalidate(delivered.invalid, now);
     await deps.closeSessions(delivered.stored);
-    const refused = [...bouncesOf(delivered), ...delivered.stored.flatMap(optOutOf)];
+    const refused = [...bouncesOf(delivered), ...delivered.stored.flatMap(refusedOf)];
     if (refused.length > 0) await deps.suppress(refused, now);
     return deps.events.publish(chunk.tenant_id, delivered.stored.flatMap(eventOf), message.traceparent);
   };
@@ -52,16 +55,25 @@ const bouncesOf = ({ stored, invalid }: Delivered): About[] => {
     if (type === undefined || row.sent_at || (type === "hard" && !gone.has(row.subscription_id))) return [];
     const refused = { kind: "bounced", type, code, providerCode, reason: row.error_message ?? "" } as const;
     const receipt = { deliveryId: row._id, providerId: null, address: null, at: row.created_at, ...refused };
-    return [{ row, receipt }];
+    return [{ row, receipt, isAnswer: true }];
   });
 };
 
-/** What a provider refused because its recipient has opted out. */
-const optOutOf = (row: DeliveryRow): About[] => {
+/** What a provider refused because its recipient has opted out, or may not be there. */
+const refusedOf = (row: DeliveryRow): About[] => {
   const { error_code: code, error_message: reason = "", provider_code: providerCode = null } = row;
-  if (code !== "RECIPIENT_OPTED_OUT") return [];
-  const refused = { kind: "failed", suppress: "carrier_opt_out", code, providerCode, reason } as const;
-  return [{ row, receipt: { deliveryId: row._id, providerId: null, address: null, at: row.created_at, ...refused } }];
+  if (code === undefined || row.sent_at !== undefined) return [];
+  const ends = endsOf(refusingOf(row.channel, providerCode ?? ""), code);
+  if (ends === null) return [];
+  const refused = { kind: "failed", code, providerCode, reason, ...ends } as const;
+  const receipt = { deliveryId: row._id, providerId: null, address: null, at: row.created_at, ...refused };
+  return [{ row, receipt, isAnswer: true }];
+};
+
+const endsOf = (refusing: Refusing | undefined, code: DeliveryErrorCode) => {
+  if (refusing?.isDoubtful) return { suppress: "invalid_address", isDoubtful: true } as const;
+  const isOut = refusing === undefined ? code === "RECIPIENT_OPTED_OUT" : refusing.kind === "opted_out";
+  return isOut ? { suppress: refusing?.suppress ?? ("carrier_opt_out" as const) } : null;
 };
 
 /** Source: docs/reference/events.md#kinds. */

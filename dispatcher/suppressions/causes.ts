@@ -1,54 +1,87 @@
 import { maskAddress } from "#core/channels/addresses.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
-import { softBounceEnd } from "#core/domain/suppressions/effects.ts";
+import { isGivenUp, softBounceEnd } from "#core/domain/suppressions/effects.ts";
 import type { Suppressed } from "#core/domain/suppressions/strength.ts";
-import { isContact } from "#core/schema/vocabulary/channels.ts";
+import { groupOf } from "#core/domain/suppressions/verdicts.ts";
+import { type Channel, isContact } from "#core/schema/vocabulary/channels.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { Contact } from "#core/storage/people/ended.ts";
+import type { Contact, Mark } from "#core/storage/people/ended.ts";
+import type { Reached } from "#core/storage/suppressions/verdicts.ts";
+import type { Doubts, Judged } from "./doubt.ts";
 import type { Cause } from "./suppress.ts";
 
 export type CausesDeps = {
   byId: (subscriptionIds: readonly string[]) => Promise<Contact[]>;
-  softBounces: {
-    add: (subscriptionId: string, at: Date) => Promise<Contact | null>;
+  marks: {
+    add: (subscriptionId: string, mark: Mark, at: Date) => Promise<readonly Date[]>;
     forget: (subscriptionIds: readonly string[]) => Promise<void>;
   };
+  /** Hears what receipts say of addresses; says which of them to doubt. */
+  judge: (all: readonly Judged[], now: Date) => Promise<Doubts>;
+  /** Counts addresses that were called gone and not believed to be. */
+  held: (channel: Channel) => void;
 };
 
-/** A receipt with the delivery that it is about. */
-export type About = { row: DeliveryRow; receipt: Receipt };
+/** A receipt with the delivery that it is about. `isAnswer`: its provider refused it at once, and was believed. */
+export type About = { row: DeliveryRow; receipt: Receipt; isAnswer?: true };
 
 /** Which addresses get no more messages because of receipts. Source: docs/reference/suppressions.md#reasons. */
 export const causesOf =
-  ({ byId, softBounces }: CausesDeps) =>
+  ({ byId, marks, judge, held }: CausesDeps) =>
   async (all: readonly About[], now: Date): Promise<Cause[]> => {
-    const through = all.filter(({ row, receipt }) => row.channel === "email" && receipt.kind === "delivered");
-    await softBounces.forget(through.map(({ row }) => row.subscription_id));
-    const said = await Promise.all(all.map(async (about) => ({ about, said: await saidBy(about, softBounces, now) })));
-    const found = said.flatMap(({ about, said: one }) => (one === null ? [] : [{ ...about, said: one }]));
-    if (found.length === 0) return [];
-    const contacts = await byId(found.map(({ row }) => row.subscription_id));
+    const through = all.filter(({ row, receipt }) => isContact(row.channel) && receipt.kind === "delivered");
+    await marks.forget(through.map(({ row }) => row.subscription_id));
+    const said = await Promise.all(all.map(async (about) => ({ ...about, said: await saidBy(about, marks, now) })));
+    const found = said.filter(({ receipt, said: one }) => one !== null || isGone(receipt));
+    const contacts = found.length === 0 ? [] : await byId(found.map(({ row }) => row.subscription_id));
     const known = new Map(contacts.map((one) => [one._id, one]));
-    return found.flatMap((one) => causeOf(one, known.get(one.row.subscription_id)));
+    const about = found.map((one) => ({ ...one, of: reachedBy(one, addressOf(one, known)) }));
+    const isDoubted = await judge(
+      [
+        ...through.map((one) => ({ ...one, of: reachedBy(one, one.receipt.address) })),
+        ...about.filter(({ receipt, isAnswer }) => isGone(receipt) && isAnswer !== true),
+      ].flatMap(({ of, row, receipt }): Judged[] =>
+        of === null ? [] : [{ of, deliveryId: row._id, isGone: isGone(receipt) }],
+      ),
+      now,
+    );
+    return about.flatMap(({ of, ...one }): Cause[] => {
+      if (one.said === null) return [];
+      if (of === null || !isGone(one.receipt) || one.isAnswer === true || !isDoubted(of))
+        return causeOf({ ...one, said: one.said }, addressOf(one, known));
+      held(one.row.channel);
+      return [];
+    });
   };
 
-const causeOf = (
-  { row, receipt, said }: About & { said: Suppressed },
-  contact: Pick<Contact, "token"> | undefined,
-): Cause[] => {
-  const { channel, tenant_id: tenantId, app_id: appId } = row;
-  if (!isContact(channel)) return []; // devices are not suppressed by their token
+/** Whether a receipt calls its address gone. */
+const isGone = (receipt: Receipt): boolean =>
+  (receipt.kind === "bounced" && receipt.type === "hard") ||
+  ("suppress" in receipt && receipt.suppress === "invalid_address");
+
+/** Its own address, unless it changed; null when nobody knows it. Devices are not suppressed by their token. */
+const addressOf = ({ row, receipt }: About, known: ReadonlyMap<string, Contact>): string | null => {
+  const { channel } = row;
+  if (!isContact(channel)) return null;
   const isOfDelivery = (one: string) => maskAddress(channel, one) === row.address_masked;
-  const address = [contact?.token, receipt.address].find((one) => one && isOfDelivery(one)); // its own, unless it changed
-  return address ? [{ of: { tenantId, appId }, channel, address, at: receipt.at, said }] : [];
+  const contact = known.get(row.subscription_id);
+  return [contact?.token, receipt.address].find((one) => one && isOfDelivery(one)) ?? null;
+};
+
+const reachedBy = ({ row }: About, address: string | null): Reached | null => {
+  const { channel, tenant_id: tenantId, app_id: appId, provider = "" } = row;
+  if (!isContact(channel) || address === null) return null;
+  return { of: { tenantId, appId }, channel, provider, group: groupOf(channel, address) };
+};
+
+const causeOf = ({ row, receipt, said }: About & { said: Suppressed }, address: string | null): Cause[] => {
+  const { channel, tenant_id: tenantId, app_id: appId } = row;
+  if (!isContact(channel) || address === null) return [];
+  return [{ of: { tenantId, appId }, channel, address, at: receipt.at, said }];
 };
 
 /** What a receipt says of its address; null when it says nothing. */
-const saidBy = async (
-  { row, receipt }: About,
-  softBounces: CausesDeps["softBounces"],
-  now: Date,
-): Promise<Suppressed | null> => {
+const saidBy = async ({ row, receipt }: About, marks: CausesDeps["marks"], now: Date): Promise<Suppressed | null> => {
   const because = (reason: Suppressed["reason"], more: Partial<Suppressed> = {}): Suppressed => ({
     reason,
     source: "provider",
@@ -63,7 +96,7 @@ const saidBy = async (
   switch (receipt.kind) {
     case "bounced": {
       if (receipt.type === "hard") return because("hard_bounce");
-      const bounces = (await softBounces.add(row.subscription_id, receipt.at))?.soft_bounces ?? [];
+      const bounces = await marks.add(row.subscription_id, "soft_bounces", receipt.at);
       const end = softBounceEnd(bounces, now);
       return end && because("soft_bounce", { expires_at: end });
     }
@@ -73,7 +106,10 @@ const saidBy = async (
       return because("unsubscribe", { source: receipt.source, categories: receipt.categories });
     case "failed":
     case "errored":
-      return receipt.suppress === undefined ? null : because(receipt.suppress);
+      if (receipt.suppress === undefined) return null;
+      if (receipt.isDoubtful && !isGivenUp(await marks.add(row.subscription_id, "unreachable", receipt.at)))
+        return null;
+      return because(receipt.suppress);
     case "sent":
     case "converted":
     case "delivered":

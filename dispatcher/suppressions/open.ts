@@ -6,23 +6,28 @@ import { heldBack } from "#core/storage/suppressions/held-back.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
 import { optOuts } from "#core/storage/suppressions/opt-outs.ts";
 import { suppressions as suppressionStore } from "#core/storage/suppressions/suppressions.ts";
-import { causesOf } from "./causes.ts";
+import { verdicts } from "#core/storage/suppressions/verdicts.ts";
+import { type CausesDeps, causesOf } from "./causes.ts";
+import { doubt } from "./doubt.ts";
 import { suppressionGate } from "./gate.ts";
 import { suppressor } from "./suppress.ts";
 
 export type Suppressions = ReturnType<typeof suppressions>;
 
-export type SuppressionsDeps = { db: Db; secrets: Pick<KeyRing, "seal" | "open">; clock: Clock };
+export type SuppressionsDeps = { db: Db; secrets: Pick<KeyRing, "seal" | "open">; clock: Clock } & Pick<
+  CausesDeps,
+  "held"
+>;
 
 /** The suppression list as sending and receipts use it. */
-export const suppressions = ({ db, secrets, clock }: SuppressionsDeps) => {
+export const suppressions = ({ db, secrets, clock, held }: SuppressionsDeps) => {
   const list = suppressionStore(db);
   const subscriptions = contactSubscriptions(db);
   const subjectsOf = suppressionKeys(db, secrets, clock);
   return {
     ...suppressor({ suppressions: list, subjectsOf, subscriptions, clock }),
     optOuts: optOuts({ suppressions: list, subjectsOf, clock }),
-    causesOf: causesOf(subscriptions),
+    causesOf: causesOf({ ...subscriptions, judge: doubt({ verdicts: verdicts(db) }), held }),
     gate: suppressionGate(heldBack({ suppressions: list, subjectsOf, clock })),
   };
 };

@@ -15,7 +15,11 @@ export type Cause = { of: OfApp; channel: ContactChannel; address: string; at: D
 export type SuppressDeps = {
   suppressions: {
     put: (rows: readonly SuppressionRow[], now: Date) => Promise<unknown>;
-    lift: (of: OfApp, entry: Pick<SuppressionRow, "subject" | "channel" | "reason">, before: Date) => Promise<void>;
+    lift: (
+      of: OfApp,
+      entry: Pick<SuppressionRow, "subject" | "channel">,
+      before: Date,
+    ) => Promise<SuppressionRow["reason"] | null>;
   };
   subjectsOf: (app: OfApp) => Promise<SubjectOf>;
   subscriptions: {
@@ -39,8 +43,7 @@ export const suppressor = (deps: SuppressDeps) => ({
   /** Lifts what a person themselves had asked for, unless they asked for it again since. */
   lift: async ({ of, channel, address, at }: Omit<Cause, "said">): Promise<void> => {
     const subject = (await deps.subjectsOf(of))(contactKey(channel, address));
-    const reason = "carrier_opt_out";
-    await deps.suppressions.lift(of, { subject, channel, reason }, at);
+    const reason = (await deps.suppressions.lift(of, { subject, channel }, at)) ?? "carrier_opt_out";
     await deps.subscriptions.resume(of, { channel, address, reason }, deps.clock.now());
   },
 });

@@ -1,10 +1,12 @@
 import type { Fault } from "../../domain/messages/outcome.ts";
-import type { ReceiptFact } from "../../domain/messages/receipts.ts";
+import { isOfRecipient, type ReceiptFact } from "../../domain/messages/receipts.ts";
 import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
 
 /**
  * What a provider's error code means, whether it answers a send or comes in a receipt afterwards: one table for both.
- * - `token_invalid`: the number cannot be reached by this channel. `opted_out`: its owner wants nothing more.
+ * - `token_invalid`: the number cannot be reached by this channel; with `isDoubtful` only when it is said on several
+ *   days: until then this message alone has failed.
+ * - `opted_out`: its owner wants nothing more; suppressed as `suppress`, else as what the carrier was told.
  * - `config_error`, `payload_error`: of the account; of this message. `retry_at`: it may work later.
  */
 export type Refusing = {
@@ -12,23 +14,25 @@ export type Refusing = {
   code: DeliveryErrorCode;
   fault?: Fault;
   reason?: string;
+  isDoubtful?: true;
+  suppress?: "unsubscribe";
 };
 
 export type Refusals = Readonly<Record<string, Refusing>>;
 
 /** The fact that a receipt with an error code tells. What came after the provider took a message is not tried again. */
 export const refusedFact = (refusals: Refusals, providerCode: string | null, provider: string): ReceiptFact => {
-  const { kind, code, reason } = refusals[providerCode ?? ""] ?? unknownRefusal;
+  const { kind, code, reason, isDoubtful, suppress } = refusals[providerCode ?? ""] ?? unknownRefusal;
   const why = { code: late[code] ?? code, providerCode, reason: reason ?? `${provider} could not deliver it` };
   switch (kind) {
     case "token_invalid":
-      return { kind: "failed", ...why, suppress: "invalid_address" };
+      return { kind: "failed", ...why, suppress: "invalid_address", ...(isDoubtful && { isDoubtful }) };
     case "opted_out":
-      return { kind: "failed", ...why, suppress: "carrier_opt_out" };
+      return { kind: "failed", ...why, suppress: suppress ?? "carrier_opt_out" };
     case "config_error":
     case "payload_error":
     case "retry_at":
-      return { kind: code === "RECIPIENT_UNREACHABLE" ? "failed" : "errored", ...why };
+      return { kind: isOfRecipient(code) ? "failed" : "errored", ...why };
   }
 };
 

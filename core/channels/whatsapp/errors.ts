@@ -13,6 +13,7 @@ const setUp: Refusing = { kind: "config_error", code: "PROVIDER_AUTH", fault: "p
 const notOfAll: Refusing = { kind: "config_error", code: "PROVIDER_REJECTED" };
 const limited: Refusing = { kind: "retry_at", code: "PROVIDER_RATE_LIMITED" };
 const unavailable: Refusing = { kind: "retry_at", code: "PROVIDER_UNAVAILABLE", fault: "provider" };
+const unreachable: Refusing = { kind: "token_invalid", code: "RECIPIENT_UNREACHABLE", isDoubtful: true };
 const rejected: Refusing = { kind: "payload_error", code: "PROVIDER_REJECTED" };
 const template: Refusing = { kind: "payload_error", code: "TEMPLATE_REJECTED" };
 const media: Refusing = { kind: "payload_error", code: "MEDIA_UNAVAILABLE" };
@@ -42,7 +43,8 @@ export const metaErrors: Refusals = Object.fromEntries([
   ...meaning(unavailable, "the business account is being maintained", 131057),
   ...meaning({ kind: "retry_at", code: "PROVIDER_UNAVAILABLE" }, "the template is not ready yet", 134101),
 
-  ...meaning({ kind: "token_invalid", code: "RECIPIENT_UNREACHABLE" }, "nobody can be reached at this number", 131026),
+  // no WhatsApp at the number; or its terms not accepted, too old a client, or a message held back: they may change
+  ...meaning(unreachable, "nobody can be reached at this number", 131026),
   ...meaning({ kind: "payload_error", code: "RECIPIENT_INVALID" }, "the recipient is the sender", 131021),
   ...meaning({ kind: "payload_error", code: "RECIPIENT_OPTED_OUT" }, "the person wants no marketing messages", 131050),
   ...meaning({ kind: "payload_error", code: "SESSION_CLOSED" }, "the person wrote nothing for 24 hours", 131047),

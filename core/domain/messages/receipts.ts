@@ -19,6 +19,7 @@ export type Receipt = {
  * - `opened`, `clicked`: by a program, such as a mail scanner, when `machine`: it is told and not counted.
  * - `converted`: a custom event counts for it; nobody reports it but us.
  * - `failed`: the recipient's side refused it for good; `errored`: credentials, set-up or content were refused.
+ *   `suppress`: as what the address is suppressed; with `isDoubtful` only when it is said on several days.
  * - `bounced`: a mail server refused it; `hard`: the address takes no mail at all.
  * - `complained`: reported as unwanted. `unsubscribed`: by a link, a header or the provider's own page; from the messages
  *   of some categories, or of all when that is null.
@@ -27,11 +28,17 @@ export type ReceiptFact =
   | { kind: "sent" | "delivered"; providerCode?: string }
   | { kind: "opened"; machine: boolean; userAgent: string | null }
   | { kind: "clicked"; machine: boolean; url: string | null; buttonId: string | null }
-  | ({ kind: "failed" | "errored"; suppress?: "carrier_opt_out" | "invalid_address" } & Refused)
+  | ({ kind: "failed" | "errored"; suppress?: Suppresses; isDoubtful?: true } & Refused)
   | ({ kind: "bounced"; type: "hard" | "soft" } & Refused)
   | { kind: "converted" }
   | { kind: "complained"; source: OptOutSource; reason: string | null }
   | { kind: "unsubscribed"; source: OptOutSource; reason: string | null; categories: string[] | null };
+
+/** Whether a refusal is of the recipient's side: the delivery has failed then, and nothing was wrong with it. */
+export const isOfRecipient = (code: DeliveryErrorCode): boolean =>
+  code === "RECIPIENT_UNREACHABLE" || code === "LANDLINE";
+
+export type Suppresses = "carrier_opt_out" | "invalid_address" | "unsubscribe";
 
 type Refused = { code: DeliveryErrorCode; providerCode: string | null; reason: string };
 

@@ -26,6 +26,12 @@ export const softBounceEnd = (bounces: readonly Date[], now: Date): Date | null 
   return recent.length >= soft.bounces ? new Date(now.getTime() + soft.lastsMs) : null;
 };
 
+const unreachableDays = 3;
+
+/** Whether an address that a provider could not reach at these instants is given up: on three days, UTC. */
+export const isGivenUp = (failures: readonly Date[]): boolean =>
+  new Set(failures.map((at) => at.toISOString().slice(0, 10))).size >= unreachableDays;
+
 /** What of an entry decides whether it holds a message back. */
 export type Entry = { reason: SuppressionReason; categories: readonly string[] | null };
 

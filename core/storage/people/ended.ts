@@ -99,7 +99,7 @@ export const contactSubscriptions = (db: Db) => {
     },
 
     restore: restored(rows),
-    softBounces: softBounces(rows),
+    marks: marks(rows),
   };
 };
 
@@ -126,25 +126,26 @@ const restored =
   };
 
 /** What of a subscription a suppression is about. */
-export type Contact = Pick<SubscriptionRow, "_id" | "user_id" | "token" | "channel" | "soft_bounces">;
-const contact = { user_id: 1, token: 1, channel: 1, soft_bounces: 1 } as const;
+export type Contact = Pick<SubscriptionRow, "_id" | "user_id" | "token" | "channel" | Mark>;
+const contact = { user_id: 1, token: 1, channel: 1, soft_bounces: 1, unreachable: 1 } as const;
 
-const mostBounces = 20; // that are remembered
+/** What is remembered of an address since something last came through to it. */
+export type Mark = "soft_bounces" | "unreachable";
 
-/** Bounces for now, such as of a full mailbox, since the last mail that came through. */
-const softBounces = (rows: Collection<SubscriptionRow>) => ({
-  /** Remembers a bounce once, however often it is told. */
-  add: async (id: string, at: Date): Promise<Contact | null> => {
-    await rows.updateOne(
-      { _id: id, soft_bounces: { $ne: at } },
-      { $push: { soft_bounces: { $each: [at], $slice: -mostBounces } } },
-    );
-    return rows.findOne<Contact>({ _id: id }, { projection: contact });
+const mostMarks = 20; // of each kind
+
+/** Failures that end an address only when there are several. */
+const marks = (rows: Collection<SubscriptionRow>) => ({
+  /** Remembers one once, however often it is told; gives all that are remembered. */
+  add: async (id: string, mark: Mark, at: Date): Promise<readonly Date[]> => {
+    await rows.updateOne({ _id: id, [mark]: { $ne: at } }, { $push: { [mark]: { $each: [at], $slice: -mostMarks } } });
+    return (await rows.findOne<Contact>({ _id: id }, { projection: contact }))?.[mark] ?? [];
   },
 
-  /** Forgets the bounces of those that a mail came through to. */
+  /** Forgets those of addresses that something came through to. */
   forget: async (ids: readonly string[]): Promise<void> => {
-    const filter = { _id: { $in: [...ids] }, soft_bounces: { $exists: true } };
-    if (ids.length > 0) await rows.updateMany(filter, { $unset: { soft_bounces: "" } });
+    if (ids.length === 0) return;
+    const marked = { $or: [{ soft_bounces: { $exists: true } }, { unreachable: { $exists: true } }] };
+    await rows.updateMany({ _id: { $in: [...ids] }, ...marked }, { $unset: { soft_bounces: "", unreachable: "" } });
   },
 });

@@ -32,6 +32,8 @@ export type SubscriptionRow = DueWork & {
   session_expires_at?: Date | null;
   /** When mail bounced for now, since the last that came through; absent when none did. */
   soft_bounces?: Date[];
+  /** When a provider said, not for sure, that nobody is reached there, since something came through. */
+  unreachable?: Date[];
   created_at: Date;
   updated_at: Date;
   /** Events that may not have been published yet. */

@@ -135,13 +135,15 @@ const held = (rows: Collection<SuppressionRow>) => ({
       .limit(pageListed)
       .toArray(),
 
-  /** Removes an entry of a reason that was there before an instant. */
+  /** Removes the opt-out that a carrier or provider was told before an instant; gives its reason. */
   lift: async (
     { tenantId, appId }: OfApp,
-    of: Pick<SuppressionRow, "subject" | "channel" | "reason">,
+    of: Pick<SuppressionRow, "subject" | "channel">,
     before: Date,
-  ) => {
-    await rows.deleteOne({ app_id: appId, ...of, tenant_id: tenantId, created_at: { $lte: before } });
+  ): Promise<SuppressionRow["reason"] | null> => {
+    const at = { app_id: appId, ...of, tenant_id: tenantId, created_at: { $lte: before } };
+    const told = [{ reason: "carrier_opt_out" }, { reason: "unsubscribe", source: "provider" }] as const;
+    return (await rows.findOneAndDelete({ ...at, $or: [...told] }))?.reason ?? null;
   },
 });
 

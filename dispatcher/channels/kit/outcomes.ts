@@ -89,9 +89,13 @@ export const meant = ({ kind, code, reason, fault }: Meaning, { table, answer, n
   }
 };
 
-/** The rows of a table of error codes. */
+/** The rows of a table of error codes. One that is doubtful ends no subscription by itself. */
 export const rowsOf = (refusals: Refusals): Row[] =>
-  Object.entries(refusals).map(([on, refusing]) => ({ on, ...refusing }));
+  Object.entries(refusals).map(([on, { isDoubtful, ...means }]) => ({
+    on,
+    ...means,
+    ...(isDoubtful && { kind: "payload_error" as const }),
+  }));
 
 /** What was found wrong before anything was sent. */
 export const refusal = (kind: "token_invalid" | "payload_error", code: DeliveryErrorCode, reason: string): Outcome => ({

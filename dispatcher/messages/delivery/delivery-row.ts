@@ -1,6 +1,7 @@
 import { maskAddress } from "#core/channels/addresses.ts";
 import { derivedId, ulid } from "#core/domain/ids.ts";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
+import { isOfRecipient } from "#core/domain/messages/receipts.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
@@ -43,8 +44,13 @@ export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
       });
     case "opted_out":
       return final(attempt, { ...refusal(outcome), status: "failed", failed_at: now });
-    case "config_error":
     case "payload_error":
+      return final(attempt, {
+        status: isOfRecipient(outcome.code) ? "failed" : "errored",
+        failed_at: now,
+        ...refusal(outcome),
+      });
+    case "config_error":
       return final(attempt, { status: "errored", failed_at: now, ...refusal(outcome) });
     case "retry_at":
       if (outcome.at < expiresAt) return { kind: "again", at: outcome.at, mayHaveArrived: chunk.may_have_arrived };

@@ -54,7 +54,7 @@ providerSuite<WhatsappMessage>({
         { answer: { status: 429, reason: "130429" }, kind: "retry_at" },
         { answer: { status: 400, reason: "131056" }, kind: "retry_at" },
         { answer: { status: 500, reason: "131016" }, kind: "retry_at" },
-        { answer: { status: 400, reason: "131026" }, kind: "token_invalid" },
+        { answer: { status: 400, reason: "131026" }, kind: "payload_error" },
         { answer: { status: 400, reason: "131047" }, kind: "payload_error" },
         { answer: { status: 404, reason: "132001" }, kind: "payload_error" },
         { answer: { status: 400, reason: "131053" }, kind: "payload_error" },

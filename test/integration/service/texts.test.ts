@@ -102,10 +102,10 @@ describe("a text on its way to a phone and back", function () {
 
   it("is found undelivered when Twilio says so, and its number becomes invalid", async () => {
     const phone = await seedPhone(system);
-    twilio.channels["sms"]?.script({ statuses: ["sent", "undelivered 30006"] });
+    twilio.channels["sms"]?.script({ statuses: ["sent", "undelivered 30005"] });
     const { delivery } = await sendTo(phone);
     const failed = await deliveryWhen(delivery._id, ({ status }) => status === "failed");
-    expect(failed).to.include({ error_code: "LANDLINE", provider_code: "30006" });
+    expect(failed).to.include({ error_code: "RECIPIENT_INVALID", provider_code: "30005" });
     await until(async () => (await subscription(phone))?.status === "invalid", endedMs);
   });
 
@@ -140,8 +140,11 @@ describe("a text on its way to a phone and back", function () {
     const { delivery } = await sendTo(phone);
     expect(delivery).to.include({ status: "failed", error_code: "RECIPIENT_OPTED_OUT", provider_code: "21610" });
     await until(async () => (await suppressionsOf(phone)).length > 0, endedMs);
-    expect((await suppressionsOf(phone))[0]).to.include({ reason: "carrier_opt_out", source: "provider" });
+    expect((await suppressionsOf(phone))[0]).to.include({ reason: "unsubscribe", source: "provider" });
     await until(async () => (await subscription(phone))?.status === "unsubscribed", endedMs);
+    await write(phone, "START");
+    await until(async () => (await subscription(phone))?.status === "subscribed", endedMs);
+    expect(await suppressionsOf(phone)).to.deep.equal([]);
   });
 
   it("is read by RCS, with one template for its card", async () => {

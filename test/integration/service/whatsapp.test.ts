@@ -138,13 +138,24 @@ describe("WhatsApp, from what a person writes to what they read", function () {
       expect((await sendTo(person, {})).suppression_reason).to.equal("session_closed");
     });
 
-  it("invalidates a number that nobody can be reached at, as Meta reports it later", async () => {
-    const person = await aPerson();
-    meta.script({ statuses: ["sent", "failed:131026"] });
-    const delivery = await sendTo(person, template);
-    await reaches(delivery, "failed");
-    await until(async () => (await stored(person)).status === "invalid", endsMs);
-  });
+  for (const [when, script] of [
+    ["at once", { answers: [{ status: 400, reason: "131026" }] }],
+    ["later", { statuses: ["sent", "failed:131026"] }],
+  ] as [string, object][])
+    it(`invalidates a number on the third day that nobody can be reached at, as Meta says ${when}`, async () => {
+      const person = await aPerson();
+      const days = [1, 2].map((n) => new Date(Date.now() - n * 86_400_000));
+      for (const known of [[], days]) {
+        const people = system.db.collection<SubscriptionRow>("subscriptions");
+        await people.updateOne({ _id: person._id }, { $push: { unreachable: { $each: known } } });
+        meta.script(script);
+        const delivery = await sendTo(person, template);
+        await reaches(delivery, "failed");
+        await until(async () => ((await stored(person)).unreachable ?? []).length > known.length, endsMs);
+        if (known.length === 0) expect((await stored(person)).status).to.equal("subscribed");
+      }
+      await until(async () => (await stored(person)).status === "invalid", endsMs);
+    });
 
   it("sends nothing more to somebody who says STOP, and goes on when they say START", async () => {
     const person = await aPerson();

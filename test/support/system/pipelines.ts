@@ -96,7 +96,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       directory: directory({ db: db(), changes: { on: () => undefined }, clock }),
       senders: accounts,
       suspensions: suspensionsOf(),
-      suppressions: suppressions({ db: db(), secrets: keyRing(testKeyRing), clock }),
+      suppressions: suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined }),
       window: unsavedWindow(unsavedLimit),
       hints: { message: async () => undefined, chunk: async () => undefined },
       events: { publish: async () => true },

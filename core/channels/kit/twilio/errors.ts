@@ -14,6 +14,8 @@ const spam = (reason: string): Refusing => ({ kind: "payload_error", code: "SPAM
 const unreachable = (reason: string): Refusing => ({ kind: "token_invalid", code: "RECIPIENT_UNREACHABLE", reason });
 const noNumber = (reason: string): Refusing => ({ kind: "token_invalid", code: "RECIPIENT_INVALID", reason });
 const landline: Refusing = { kind: "token_invalid", code: "LANDLINE", reason: "the number is a landline" };
+/** Phones that are switched off now: https://www.twilio.com/docs/api/errors/30003. */
+const away: Refusing = { kind: "retry_at", code: "RECIPIENT_UNREACHABLE", reason: "the phone cannot be reached" };
 const optedOut: Refusing = { kind: "opted_out", code: "RECIPIENT_OPTED_OUT", reason: "the recipient has opted out" };
 const limited: Refusing = { kind: "retry_at", code: "PROVIDER_RATE_LIMITED" };
 const fault: Refusing = { kind: "retry_at", code: "PROVIDER_UNAVAILABLE", fault: "provider" };
@@ -49,7 +51,7 @@ export const twilioErrors: Refusals = {
   21606: sender("the sender cannot send messages to this number"),
   21608: { kind: "config_error", code: "PROVIDER_REJECTED", reason: "a trial account sends to verified numbers alone" },
   21609: setUp("Twilio cannot call the service's public address: see HERALD_PUBLIC_URL"),
-  21610: optedOut,
+  21610: { ...optedOut, suppress: "unsubscribe" },
   21611: limited, // the sender's queue is full
   21612: message("no route from this sender to this number"),
   21614: landline, // "'To' number is not a valid mobile number"
@@ -78,10 +80,11 @@ export const twilioErrors: Refusals = {
   21705: setUp("the Messaging Service cannot be used"),
   30001: { ...limited, reason: "the sender's queue was full" },
   30002: setUp("the Twilio account is suspended"),
-  30003: unreachable("the phone cannot be reached"),
-  30004: { ...optedOut, reason: "the recipient, or their carrier, blocks messages" },
+  30003: away,
+  30004: { kind: "payload_error", code: "RECIPIENT_UNREACHABLE", reason: "the recipient, or their carrier, blocks it" },
   30005: { ...unreachable("the number is unknown"), code: "RECIPIENT_INVALID" },
-  30006: { ...landline, reason: "a landline, or a carrier that cannot be reached" },
+  // "the destination is a landline or […] a short code cannot reach the destination carrier": docs/api/errors/30006
+  30006: { ...landline, reason: "a landline, or a carrier that cannot be reached", isDoubtful: true },
   30007: spam("the carrier filtered it"),
   30008: { kind: "retry_at", code: "RECIPIENT_UNREACHABLE", reason: "the carrier gave no reason" },
   30009: message("a part of it was lost"),

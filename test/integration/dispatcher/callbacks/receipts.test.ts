@@ -45,7 +45,7 @@ describe("receipts on their way into the store", function () {
   const closeSessions: ApplyDeps["closeSessions"] = (rows) => sessions(db()).close(rows);
   /** A dispatcher as far as receipts go. */
   const aDispatcher = () => {
-    const list = suppressions({ db: db(), secrets: keyRing(testKeyRing), clock });
+    const list = suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined });
     const apply = applyReceipts({ ...list, receipts: receiptStore(db()), closeSessions, events, clock });
     return async (receipts: readonly Receipt[], { isRepeated = false, appId = of.app_id } = {}) =>
       (await apply([{ tenantId: of.tenant_id, appId, receipts, isRepeated }])).flat();
@@ -140,7 +140,7 @@ describe("receipts on their way into the store", function () {
     const { messageId, mails } = await seedMails(db(), of, 4);
     const receipts = mails.map(({ delivery }) => aReceipt(delivery, facts.delivered, 1));
     const halfDone = applyReceipts({
-      ...suppressions({ db: db(), secrets: keyRing(testKeyRing), clock }),
+      ...suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined }),
       receipts: {
         ...receiptStore(db()),
         count: async () => {

@@ -14,7 +14,7 @@ describe("words that people send", function () {
   this.timeout(60_000);
   const db = testDatabase("words");
   const clock = { now: () => new Date() };
-  const list = () => suppressions({ db: db(), secrets: keyRing(testKeyRing), clock });
+  const list = () => suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined });
   const stop = {
     reason: "carrier_opt_out",
     source: "keyword",

@@ -115,7 +115,11 @@ describe("addresses that bounce", () => {
 
   it("are suppressed for good when their owner has opted out, as the provider says", async () => {
     const optedOut = { channel: "sms", error_code: "RECIPIENT_OPTED_OUT", provider_code: "21610" } as const;
-    expect(await suppressedBy(aDelivery(optedOut), false)).to.deep.equal(["failed carrier_opt_out"]);
+    expect(await suppressedBy(aDelivery(optedOut), false)).to.deep.equal(["failed unsubscribe"]);
+    const blocked = { ...optedOut, provider_code: "63014" };
+    expect(await suppressedBy(aDelivery(blocked), false)).to.deep.equal(["failed carrier_opt_out"]);
+    const ofMarketing = { ...optedOut, channel: "whatsapp", provider_code: "131050" } as const;
+    expect(await suppressedBy(aDelivery(ofMarketing), false)).to.deep.equal([]);
     expect(await suppressedBy(aDelivery({ error_code: "RECIPIENT_UNREACHABLE" }), false)).to.deep.equal([]);
   });
 

@@ -115,7 +115,10 @@ describe("what Meta reports of a message", () => {
   });
 
   const failures: { code: number; becomes: object }[] = [
-    { code: 131026, becomes: { kind: "failed", code: "RECIPIENT_UNREACHABLE", suppress: "invalid_address" } },
+    {
+      code: 131026,
+      becomes: { kind: "failed", code: "RECIPIENT_UNREACHABLE", suppress: "invalid_address", isDoubtful: true },
+    },
     { code: 131047, becomes: { kind: "errored", code: "SESSION_CLOSED" } },
     { code: 131050, becomes: { kind: "errored", code: "RECIPIENT_OPTED_OUT" } },
     { code: 131053, becomes: { kind: "errored", code: "MEDIA_UNAVAILABLE" } },

@@ -31,7 +31,7 @@ const documented: Expected[] = [
   [503, [2, 133004], "retry_at", "PROVIDER_UNAVAILABLE"],
   [500, [131000, 131016, 131057], "retry_at", "PROVIDER_UNAVAILABLE"],
   [400, [134101], "retry_at", "PROVIDER_UNAVAILABLE"],
-  [400, [131026], "token_invalid", "RECIPIENT_UNREACHABLE"],
+  [400, [131026], "payload_error", "RECIPIENT_UNREACHABLE"],
   [400, [131021], "payload_error", "RECIPIENT_INVALID"],
   [400, [131050], "payload_error", "RECIPIENT_OPTED_OUT"],
   [400, [131047], "payload_error", "SESSION_CLOSED"],

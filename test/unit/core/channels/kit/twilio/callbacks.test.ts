@@ -109,25 +109,29 @@ describe("a callback of Twilio", () => {
     {
       value: "undelivered",
       code: "30003",
-      fact: { kind: "failed", code: "RECIPIENT_UNREACHABLE", suppress: "invalid_address" },
+      fact: { kind: "failed", code: "RECIPIENT_UNREACHABLE" },
     },
     {
       value: "undelivered",
       code: "30004",
-      fact: { kind: "failed", code: "RECIPIENT_OPTED_OUT", suppress: "carrier_opt_out" },
+      fact: { kind: "failed", code: "RECIPIENT_UNREACHABLE" },
     },
     {
       value: "undelivered",
       code: "30005",
       fact: { kind: "failed", code: "RECIPIENT_INVALID", suppress: "invalid_address" },
     },
-    { value: "undelivered", code: "30006", fact: { kind: "failed", code: "LANDLINE", suppress: "invalid_address" } },
+    {
+      value: "undelivered",
+      code: "30006",
+      fact: { kind: "failed", code: "LANDLINE", suppress: "invalid_address", isDoubtful: true },
+    },
     { value: "undelivered", code: "30007", fact: { kind: "errored", code: "SPAM_REJECTED" } },
     { value: "undelivered", code: "30008", fact: { kind: "failed", code: "RECIPIENT_UNREACHABLE" } },
     {
       value: "failed",
       code: "21610",
-      fact: { kind: "failed", code: "RECIPIENT_OPTED_OUT", suppress: "carrier_opt_out" },
+      fact: { kind: "failed", code: "RECIPIENT_OPTED_OUT", suppress: "unsubscribe" },
     },
     { value: "failed", code: "30001", fact: { kind: "errored", code: "PROVIDER_REJECTED" } },
     { value: "failed", code: "99999", fact: { kind: "errored", code: "PROVIDER_REJECTED" } },
@@ -139,6 +143,12 @@ describe("a callback of Twilio", () => {
       if (fact !== null) expect(receipts[0]).to.include({ deliveryId, providerId: "SM0123", ...fact });
     });
   }
+
+  for (const code of ["30003", "30004", "30007", "30008"])
+    it(`suppresses nobody for ${code}: the phone is off, or the message was blocked`, () => {
+      const { receipts } = read(statusPart(deliveryId), status("undelivered", [["ErrorCode", code]]));
+      expect(receipts[0]).to.not.have.property("suppress");
+    });
 
   const words: { it: string; members: [string, string][]; word: string | null }[] = [
     {
