@@ -24,7 +24,7 @@ import { settingRoutes } from "../settings/routes.ts";
 import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
 import { channelRoutes } from "./channel-routes.ts";
 import { channelUse } from "./channels.ts";
-import { checkSchemas } from "./checks.ts";
+import { checkName, checkSchemas } from "./checks.ts";
 import { docs } from "./openapi.ts";
 import { type SendPlatform, sendRoutes, sends, typeOfPath } from "./sends.ts";
 import { activityTypeView } from "./views.ts";
@@ -60,6 +60,7 @@ const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
       mapBounded(await types.ofApp(tenantId, appId), 8, counted),
 
     create: async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
+      checkName(body.name);
       checkSchemas(body);
       const { description = null, attributes_schema = anyAttributes } = body;
       const { platforms = defaultPlatforms, frequent_updates = false } = body;

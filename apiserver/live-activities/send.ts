@@ -28,7 +28,7 @@ import {
   type StoringDeps,
   storeNew,
 } from "../accepting/storing.ts";
-import { alertContent, checkSize, checkState, plainMembers } from "./draft.ts";
+import { alertContent, checkChange, checkSize, plainMembers } from "./draft.ts";
 
 export type SendDeps = StoringDeps & {
   activities: Pick<Activities, "insert" | "find" | "prolong" | "spend">;
@@ -79,7 +79,7 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   decide: (asked: Asked<Body>, activity: LiveActivityRow, newest: MessageRow | null) => Change,
 ): Promise<Answered> => {
   const { app, type, body } = asked;
-  if (body.content_state !== undefined) checkState(type, body.content_state);
+  checkChange(type, body);
   const before = await remembered(deps, asked, signal);
   if (before !== null) return answerOf(before);
   const found = await known(deps, asked, body.activity_id);

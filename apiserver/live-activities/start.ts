@@ -8,7 +8,7 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import { missingOf } from "../accepting/estimate.ts";
 import { type Begun, remembered, storeNew } from "../accepting/storing.ts";
-import { alertContent, checkSize, checkStart } from "./draft.ts";
+import { checkSize, checkStart, startContent } from "./draft.ts";
 import {
   type Answered,
   type Asked,
@@ -42,7 +42,8 @@ export const start =
     const change = { event: "start" as const, body, content_state, priority: body.priority ?? (10 as const) };
     const live = { ...liveOf(type, meant.activityId, change), attributes };
     const channels = channelsOfPlatforms(type.platforms);
-    const sized = { content: alertContent(body), channels, at: deps.clock.now() };
+    const content = startContent(body, channels, app);
+    const sized = { content, channels, at: deps.clock.now() };
     checkSize(body.channel === true ? { ...live, channel: anyChannel } : live, sized);
     const counted = deps.estimate(given, channels, target);
     const [before, estimate] = await Promise.all([remembered(deps, asked, signal), counted]);
@@ -54,6 +55,7 @@ export const start =
       return {
         ...rowOf(asked, begun, { ...live, ...(channel && { channel }) }, channels),
         accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
+        content,
         target,
       };
     };

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { Closed, MapOf } from "../json/common.ts";
 import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
-import { activityLimits, activityPlatforms, LiveActivityProperty } from "./type.ts";
+import { activityLimits, activityPlatforms, LiveActivityProperty, unusableNames } from "./type.ts";
 
 const { Array: List, Boolean: Flag, Enum, Literal, Number: Num, Optional, String: Text } = Type;
 
@@ -79,7 +79,10 @@ export const LiveActivityTypeSpec = resourceSpec(externalId("liveActivityType"),
     minLength: 1,
     maxLength: activityLimits.nameCharacters,
     description: "unique in the app; the name of the Swift struct that conforms to ActivityAttributes",
-    ...cel(immutable("name")),
+    ...cel(immutable("name"), {
+      rule: `!(self in [${unusableNames.map((name) => `'${name}'`).join(", ")}])`,
+      message: `name must not be one of ${unusableNames.map((name) => `"${name}"`).join(", ")}: no path would find the type`,
+    }),
   }),
   description: Optional(Text({ maxLength: activityLimits.descriptionCharacters, description: "a note for people" })),
   contentStateSchema: activitySchema("schema of the content state that updates carry"),

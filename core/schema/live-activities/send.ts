@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Closed, conditional, LanguageMap, MapOf } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { worded } from "../json/patterns.ts";
+import { patterns, worded } from "../json/patterns.ts";
 import { Target as MessageTarget } from "../messages/notification.ts";
 import { activityLimits } from "./type.ts";
 
@@ -18,8 +18,19 @@ export const ActivityValues = MapOf(
 );
 export type ActivityValues = Static<typeof ActivityValues>;
 
+/** The end of 2099, in seconds since 1970. */
+export const lastInstant = 4_102_444_800;
+
 const Instant = (description: string) =>
-  Optional(Integer({ minimum: 0, maximum: 4_102_444_800, description: `${description}; seconds since 1970` }));
+  Optional(
+    Union(
+      [
+        Integer({ minimum: 0, maximum: lastInstant }),
+        Text({ format: "iso-date-time", pattern: patterns.dateTime, maxLength: 64 }),
+      ],
+      { description: `${description}; seconds since 1970, or ISO 8601, without an offset UTC` },
+    ),
+  );
 
 const shared = {
   alert: Optional(

@@ -75,6 +75,9 @@ const ContentState = activitySchema("schema of the content state that updates ca
 const Attributes = activitySchema("schema of the attributes that a start carries; without properties: any");
 export type ActivitySchema = Static<typeof ContentState>;
 
+/** Names by which no path finds a type: the first has a meaning there, and of the others clients make another path. */
+export const unusableNames: readonly string[] = ["types", ".", ".."];
+
 const Name = Text({
   minLength: 1,
   maxLength: activityLimits.nameCharacters,

@@ -55,6 +55,9 @@ export const apnsFault = checker(
 );
 
 const Instant = Integer({ minimum: 0 });
+const words = { title: Optional(Text()), body: Optional(Text()), sound: Optional(Text()) };
+/** All of Apple's examples of a start have words. */
+const StartAlert = Union([Closed({ ...words, title: Text() }), Closed({ ...words, body: Text() })]);
 const activity = {
   timestamp: Instant,
   "content-state": Any({}),
@@ -75,6 +78,7 @@ const activityFaults: Record<string, (payload: unknown) => string | null> = {
         event: Enum(["start"]),
         "attributes-type": Text({ minLength: 1 }),
         attributes: Any({}),
+        alert: StartAlert,
         "input-push-token": Optional(One),
         "input-push-channel": Optional(Text({ minLength: 1 })),
       }),

@@ -51,6 +51,10 @@ describe("the sends of live activities", () => {
     ["a target without a selector", { ...start, target: { all: false } }, "target"],
     ["another priority", { ...start, priority: 7 }, "priority"],
     ["a date behind 2100", { ...start, stale_date: 4_102_444_801 }, "stale_date"],
+    ["a date behind 2100 as a text", { ...start, stale_date: "2100-01-01T00:00:01Z" }, "stale_date"],
+    ["a date before 1970", { ...start, dismissal_date: "1969-12-31T23:59:59Z" }, "dismissal_date"],
+    ["a text that is no date", { ...start, dismissal_date: "tomorrow" }, "dismissal_date"],
+    ["a day that the calendar does not have", { ...start, stale_date: "2026-02-30T12:00:00Z" }, "stale_date"],
   ];
   for (const [name, body, field] of cases) {
     it(`refuse ${name}`, async () => {
@@ -58,6 +62,32 @@ describe("the sends of live activities", () => {
       expect([reply.status, reply.body.error.details["field"]]).to.deep.equal([400, field]);
     });
   }
+
+  it("start with the app's name where no words are given, for a device without the activity", async () => {
+    const contentOf = async (body: object, type = "Order") => {
+      const { body: sent } = await call("POST", `/${type}/start`, { ...start, ...body });
+      const { body: message } = await call("GET", `/v1/notifications/${String(sent["message_id"])}`);
+      return (message["content"] as { alert?: object }).alert;
+    };
+    const named = { title: { en: tenant.app.name } };
+    expect(await contentOf({})).to.deep.equal(named);
+    expect(await contentOf({ alert: { title: { en: " " }, sound: "bell.caf" } })).to.deep.equal({
+      ...named,
+      sound: "bell.caf",
+    });
+    expect(await contentOf({ alert: { body: { de: "Gepackt" } } })).to.deep.equal({ body: { de: "Gepackt" } });
+    const onAndroid = { name: "Kite", platforms: ["android"], content_state_schema: { type: "object", properties } };
+    await call("POST", "/types", onAndroid);
+    expect(await contentOf({}, "Kite")).to.equal(undefined);
+  });
+
+  it("take instants in seconds and as ISO 8601", async () => {
+    const sent = { activity_id: "o-2", content_state: { step: 1 }, target: { all: true } };
+    const dates = { stale_date: 1_795_350_000, dismissal_date: "2026-11-23T09:20:00.900+01:00" };
+    expect((await call("POST", "/Order/start", { ...sent, ...dates })).status).to.equal(202);
+    const stored = await site.db.collection("messages").findOne({ "live_activity.activity_id": "o-2" });
+    expect(stored?.["live_activity"]).to.include({ stale_date: 1_795_350_000, dismissal_date: 1_795_422_000 });
+  });
 
   it("need the scope of sending, and tokens that of administration", async () => {
     const { row, token } = anApiKey({ tenant_id: tenant.tenant._id, scopes: ["notifications:write"] });

@@ -28,6 +28,8 @@ describe("a live activity type that is refused", () => {
     { it: "no name", body: { name: undefined }, field: "name" },
     { it: "an empty name", body: { name: "" }, field: "name" },
     { it: "a name of 101 characters", body: { name: "x".repeat(101) }, field: "name" },
+    { it: "a name that is a word of the path", body: { name: "types" }, field: "name" },
+    { it: "a name that a path leaves out", body: { name: ".." }, field: "name" },
     { it: "a description of 301 characters", body: { description: "x".repeat(301) }, field: "description" },
     { it: "no content state", body: { content_state_schema: undefined }, field: "content_state_schema" },
     {

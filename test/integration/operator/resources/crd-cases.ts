@@ -52,6 +52,11 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     object: () => make().webhook({ events: ["webhook.test"] }),
     says: "Unsupported value",
   },
+  {
+    it: "a type with a name that is a word of the path",
+    object: () => make().activityType({ name: "types" }),
+    says: "name must not be one of",
+  },
   { it: "a contact that is no address", object: () => make().tenant({ contact: { email: "me" } }), says: "email" },
   ...accountCases.map(([it, channels, says]) => ({ it, object: () => make().app({ channels }), says })),
   ...webhookCases.map(({ it: name, spec, says }) => ({
