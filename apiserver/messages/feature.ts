@@ -14,6 +14,7 @@ import {
   MessageQuery,
 } from "#core/schema/messages/message.ts";
 import { CreateNotification } from "#core/schema/messages/notification.ts";
+import { chunks } from "#core/storage/messages/chunks.ts";
 import { deliveryList } from "#core/storage/messages/delivery-list.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messages as messageStore } from "#core/storage/messages/messages.ts";
@@ -71,7 +72,7 @@ const make = ({ db, secrets, clock, log, cursors, limit, hints, mjml, settings, 
       clock,
     }),
     estimateAudience: estimateAudience({ estimate: counted, limit }),
-    cancel: cancel({ messages, settle: settleReserved(messages.rows, counters), clock }),
+    cancel: cancel({ messages, chunks: chunks(db), settle: settleReserved(messages.rows, counters), clock }),
   };
 };
 
@@ -159,7 +160,7 @@ const routes = [
     id: "cancelNotification",
     method: "DELETE",
     path: "/v1/notifications/{messageId}",
-    summary: "Cancel a notification that has not begun",
+    summary: "Cancel a notification of which nothing was sent",
     errors: ["HS_CONFLICT"],
     query: MessageQuery,
     reply: Message,

@@ -91,9 +91,12 @@ export const chunks = (db: Db) => {
 
     /** Whether the first chunk was let into the queue, which happens only when all of them are cut. */
     isBegun: async (messageId: string): Promise<boolean> => {
-      const first = await rows.findOne({ message_id: messageId, attempt: 0, position: 0 });
+      const first = await firstOf(rows, messageId);
       return first !== null && first.status !== "waiting";
     },
+
+    /** Whether a message is sent by chunks alone: none of it was sent before they were cut. */
+    isCut: async (messageId: string): Promise<boolean> => (await firstOf(rows, messageId))?.may_overlap === false,
 
     countOpen: (messageId: string, most: number): Promise<number> =>
       rows.countDocuments({ message_id: messageId, status: "open", position: { $gte: 0 } }, { limit: most }),
@@ -117,6 +120,9 @@ export const chunks = (db: Db) => {
       ),
   };
 };
+
+const firstOf = (rows: Collection<ChunkRow>, messageId: string): Promise<ChunkRow | null> =>
+  rows.findOne({ message_id: messageId, attempt: 0, position: 0 });
 
 const leasing = (rows: Collection<ChunkRow>) => ({
   /** Takes an open chunk whose lease is free. */

@@ -81,6 +81,8 @@ export type MessageRow = DueWork &
     planned: boolean;
     scheduled_for: Date | null;
     started_at: Date | null;
+    /** Of one that is sent by chunks: when the first of them began. Until then it may be cancelled. */
+    dispatched_at?: Date;
     completed_at: Date | null;
     created_at: Date;
     updated_at: Date;

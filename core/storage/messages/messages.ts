@@ -97,6 +97,17 @@ export const messages = (db: Db) => {
         cancellation(now),
         { returnDocument: "after" },
       ),
+
+    /**
+     * The same for one that is being sent by chunks, of which none has begun: those that are queued end without being sent.
+     * Null when one has.
+     */
+    cancelCut: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
+      rows.findOneAndUpdate(
+        { _id: id, tenant_id: tenantId, status: "processing", dispatched_at: { $exists: false }, ...staysCut },
+        cancellation(now),
+        { returnDocument: "after" },
+      ),
   };
 };
 
@@ -152,6 +163,9 @@ const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promi
 /** The driver repeats a write whose answer was lost: then the duplicate is this very message. */
 const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Promise<boolean> =>
   (await rows.countDocuments({ _id }, { limit: 1 })) === 1;
+
+/** Another turn would cut it anew, and might send a smaller audience without chunks, unless it is planned or scanned. */
+const staysCut = { $or: [{ planned: true }, { "target.all": true }] };
 
 const cancellation = (now: Date): Document[] => [
   {

@@ -15,8 +15,16 @@ export const messageWork = (db: Db) => {
     ...leasing(rows),
     ...ending(rows),
 
-    /** What a message says, for sending its chunks; null when it was cancelled or has ended. */
-    content: (id: string): Promise<MessageRow | null> => rows.findOne({ _id: id, status: "processing" }),
+    /**
+     * What a message says, for sending one of its chunks; null when it was cancelled or has ended. From then on it can be
+     * cancelled no more.
+     */
+    content: async (id: string, now: Date): Promise<MessageRow | null> => {
+      const row = await rows.findOne({ _id: id, status: "processing" });
+      if (row === null || row.dispatched_at !== undefined) return row;
+      const set = { $set: { dispatched_at: now } };
+      return rows.findOneAndUpdate({ _id: id, status: "processing" }, set, { returnDocument: "after" });
+    },
 
     /** Whether the message still needs a turn: a hint of one that has ended, or waits for its time, is stale. */
     needsTurn: async (id: string, now: Date): Promise<boolean> =>

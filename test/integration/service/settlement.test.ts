@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
+import { chunks } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messages } from "#core/storage/messages/messages.ts";
 import { settleReserved } from "#core/storage/messages/settlement.ts";
@@ -84,7 +85,7 @@ describe("what a message reserved and did not use", () => {
 
   it("is given back of a message that was cancelled by an apiserver that was killed then", async () => {
     const message = await stored({ status: "queued", fence: 0 });
-    const cut = cancel({ messages: messages(db()), settle: killed, clock })(message, never);
+    const cut = cancel({ messages: messages(db()), chunks: chunks(db()), settle: killed, clock })(message, never);
     expect(await cut.catch((error: unknown) => error)).to.be.instanceOf(Unavailable);
     expect((await find(message)).due_at).to.not.equal(null);
     await comeDue(message);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
+import { chunks } from "#core/storage/messages/chunks.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messages } from "#core/storage/messages/messages.ts";
 import { settleReserved } from "#core/storage/messages/settlement.ts";
@@ -49,7 +50,8 @@ describe("what messages reserve of a quota", () => {
       );
     const drop = async (id: string): Promise<void> => {
       const message = await kept.find(tenant._id, id, never);
-      if (message !== null) await cancel({ messages: kept, settle: settleOne, clock })(message, never);
+      if (message !== null)
+        await cancel({ messages: kept, chunks: chunks(db()), settle: settleOne, clock })(message, never);
     };
     /** As the dispatcher does when a message has been sent to so many. */
     const settle = async (id: string, sent: number): Promise<void> => {

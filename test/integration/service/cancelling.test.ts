@@ -1,0 +1,66 @@
+import { expect } from "chai";
+import { chunks } from "#core/storage/messages/chunks.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { messages } from "#core/storage/messages/messages.ts";
+import { messageWork } from "#core/storage/messages/work.ts";
+import { cancel } from "../../../apiserver/messages/cancel.ts";
+import { chunkOf } from "../../../dispatcher/messages/turn.ts";
+import { aMessage, handClock, noon } from "../../support/rows/work.ts";
+import { testDatabase } from "../../support/servers/database.ts";
+
+describe("a message that is being processed", () => {
+  const db = testDatabase("cancelling");
+  const never = new AbortController().signal;
+  const clock = handClock();
+  let ids = 0;
+
+  /** A message that a dispatcher has begun with, and how many of its chunks there are. */
+  const given = async (over: Partial<MessageRow> = {}, cut = 2): Promise<MessageRow> => {
+    const _id = `msg_cancelling_${++ids}`;
+    const all = { target: { all: true }, status: "processing" as const, fence: 1, lease: null };
+    const message = aMessage({ _id, ...all, ...over });
+    await messages(db()).rows.insertOne(message);
+    const piece = { channel: "ios_push" as const, recipients: ["sub_1"], scanned: null };
+    const made = Array.from({ length: cut }, (_, n) => chunkOf(message, piece, n, noon));
+    await chunks(db()).keep(made);
+    return message;
+  };
+  const settle = async () => undefined;
+  const ask = (message: MessageRow): Promise<unknown> =>
+    cancel({ messages: messages(db()), chunks: chunks(db()), settle, clock })(message, never).then(
+      ({ status }) => status,
+      ({ code }: { code: string }) => code,
+    );
+  const begin = ({ _id }: MessageRow) => messageWork(db()).content(_id, noon);
+
+  it("is cancelled while none of its chunks has begun, and none begins then", async () => {
+    const message = await given();
+    expect(await ask(message)).to.equal("cancelled");
+    expect(await begin(message)).to.equal(null);
+    expect(await ask(message)).to.equal("cancelled");
+    expect((await messages(db()).find(message.tenant_id, message._id, never))?.fence).to.equal(2); // a turn stops at that
+  });
+
+  it("is not cancelled when a chunk has begun", async () => {
+    const message = await given();
+    await begin(message);
+    expect(await ask(message)).to.equal("HS_CONFLICT");
+  });
+
+  it("is not cancelled when it may have been sent without chunks", async () => {
+    expect(await ask(await given({}, 0))).to.equal("HS_CONFLICT"); // to few
+    expect(await ask(await given({ fence: 2 }))).to.equal("HS_CONFLICT"); // it was cut after an earlier turn
+    const explicit = { target: { include_subscription_ids: ["sub_1"] } };
+    expect(await ask(await given({ ...explicit, planned: false }))).to.equal("HS_CONFLICT"); // it may be cut anew
+    expect(await ask(await given({ ...explicit, planned: true }))).to.equal("cancelled");
+  });
+
+  it("is either cancelled or sent when both come at once", async () => {
+    const both = async (message: MessageRow): Promise<boolean> => {
+      const [answer, sent] = await Promise.all([ask(message), begin(message)]);
+      return (answer === "cancelled") !== (sent !== null);
+    };
+    const made = await Promise.all(Array.from({ length: 20 }, () => given()));
+    expect(await Promise.all(made.map(both))).to.deep.equal(made.map(() => true));
+  });
+});
