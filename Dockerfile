@@ -18,10 +18,7 @@ COPY dispatcher dispatcher
 RUN node dev/bundle.ts bundle
 
 FROM all-packages AS packages
-# Of the renderer of /docs/ only the one file that browsers load is kept.
-RUN mv node_modules/redoc/bundles/redoc.standalone.js /tmp/ \
- && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
- && mkdir -p node_modules/redoc/bundles && mv /tmp/redoc.standalone.js node_modules/redoc/bundles/
+RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:24-slim
 LABEL org.opencontainers.image.title="herald" \

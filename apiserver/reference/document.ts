@@ -1,13 +1,12 @@
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import { exampleAppId, exampleTime } from "#core/schema/events/refs.ts";
 import type { Json } from "../http/feature.ts";
-import { errorCatalogue } from "./errors.ts";
 import type { Form } from "./form-samples.ts";
 import { type SampleRequest, samplesOf } from "./samples.ts";
 
 /**
  * The OpenAPI document as the reference at `/docs/` shows it: with the same request in four languages for every operation,
- * the events that endpoints get, and every error code. `baseUrl` is where clients reach the interface.
+ * and the events that endpoints get. `baseUrl` is where clients reach the interface.
  */
 export const referenceOf = (document: Json, baseUrl: string): Json => {
   const { paths, info, tags, ...rest } = document as Document; // sound: openapi() made it
@@ -20,7 +19,7 @@ export const referenceOf = (document: Json, baseUrl: string): Json => {
     ...rest,
     info: { ...info, description: introduction },
     servers: [{ url: baseUrl }],
-    tags: [...tags, ...catalogues],
+    tags: [...tags, { name: eventsTag, description: eventsAre }],
     paths: Object.fromEntries(
       Object.entries(paths).map(([path, methods]) => [path, Object.fromEntries(operations(path, methods))]),
     ),
@@ -36,20 +35,16 @@ type Operation = Json & {
 };
 type Document = Json & { info: Json; tags: Json[]; paths: Record<string, Record<string, Operation>> };
 
-const introduction = `Multi-channel messaging. Send \`Authorization: Bearer <key>\` with each request; JSON in, JSON out.
+export const introduction = `Multi-channel messaging. Send \`Authorization: Bearer <key>\` with each request; JSON in, JSON out.
 
 Members and values of enumerations may be added: clients ignore what they do not know. Lists come in pages: \`next_cursor\`
 is the \`cursor\` of the next one. Repeat a request that makes something with the same \`Idempotency-Key\`.
 
-The plain document is [openapi.json](/v1/openapi.json).`;
+The plain document is [openapi.json](../v1/openapi.json).`;
 
 const eventsTag = "Events to your endpoints";
 
-/** Pages of the reference that belong to no operation. */
-const catalogues = [
-  { name: "Errors", "x-traitTag": true, description: `\`error.code\` of a reply:\n\n${errorCatalogue()}` },
-  { name: eventsTag, description: "What an endpoint gets by `POST`, signed as Standard Webhooks says." },
-];
+const eventsAre = "What an endpoint gets by `POST`, signed as Standard Webhooks says.";
 
 type Shown = { document: Json; baseUrl: string; path: string; method: string; operation: Operation };
 

@@ -42,11 +42,10 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "HS_TIMEOUT",
 ]);
 
-/** Every error code as a table of Markdown. */
-export const errorCatalogue = (): string => {
-  const codes = Object.keys(errorStatuses) as ErrorCode[]; // sound: they are its keys
-  const rows = codes.map(
-    (code) => `| ${errorStatuses[code]} | \`${code}\` | ${meanings[code]} | ${passing.has(code) ? "yes" : "no"} |`,
-  );
-  return ["| Status | Code | When | Try again? |", "|---|---|---|---|", ...rows].join("\n");
-};
+export type KnownError = { code: ErrorCode; status: number; meaning: string; mayPass: boolean };
+
+/** Every error code: its status, when it is given, and whether the same request may succeed later. */
+export const knownErrors: readonly KnownError[] = Object.entries(meanings).map(([name, meaning]) => {
+  const code = name as ErrorCode; // sound: a key of the meanings
+  return { code, status: errorStatuses[code], meaning, mayPass: passing.has(code) };
+});

@@ -1,10 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { nowhere, type Outside, type OutsideReply, type OutsideRequest } from "../http/outside.ts";
-import { referenceOf } from "./document.ts";
-import { page, start } from "./page.ts";
+import { type SiteFile, siteOf } from "./site.ts";
 
 /**
  * The reference of the interface, as pages: no key, nothing of another host. `document` gives the OpenAPI document.
@@ -14,29 +11,18 @@ export const reference = (document: () => Record<string, unknown>): Outside<{ se
   prefix: "/docs/",
   path: "/docs/",
   bind: ({ settings }) => {
-    const files: Record<string, File> = {
-      "": file("text/html; charset=utf-8", async () => page),
-      "start.js": file(script, async () => start),
-      "redoc.js": file(script, async () => (await readFile(renderer, "utf8")).replaceAll(foreignLogo, "data:,")),
-      "openapi.json": file("application/json; charset=utf-8", async () =>
-        JSON.stringify(referenceOf(document(), settings.publicUrl)),
-      ),
+    let files: Map<string, File> | undefined; // made when first asked: most processes never are
+    return (request) => {
+      files ??= new Map([...siteOf(document(), settings.publicUrl)].map(([path, made]) => [path, fileOf(made)]));
+      return answer(files, request);
     };
-    return (request) => answer(files, request);
   },
 });
-
-const script = "text/javascript; charset=utf-8";
-
-const renderer = createRequire(import.meta.url).resolve("redoc/bundles/redoc.standalone.js");
-
-/** Redoc's own sign would be loaded from its makers' host; what says that the page is made by Redoc stays. */
-const foreignLogo = "https://cdn.redoc.ly/redoc/logo-mini.svg";
 
 /** A file as it is sent, made when it is asked for first. */
 type File = { type: string; plain: () => Promise<string>; zipped: () => Promise<Buffer> };
 
-const file = (type: string, make: () => Promise<string>): File => {
+const fileOf = ({ type, make }: SiteFile): File => {
   const plain = once(make);
   return { type, plain, zipped: once(async () => promisify(gzip)(await plain())) };
 };
@@ -56,11 +42,10 @@ const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
 };
 
 const answer = async (
-  files: Readonly<Record<string, File>>,
+  files: ReadonlyMap<string, File>,
   { method, parts, header }: OutsideRequest,
 ): Promise<OutsideReply> => {
-  const [name = "", ...more] = parts;
-  const found = Object.hasOwn(files, name) && more.length === 0 ? files[name] : undefined;
+  const found = files.get(parts.join("/"));
   if (found === undefined || (method !== "GET" && method !== "HEAD")) throw nowhere();
   const isZipped = /\bgzip\b/.test(header("accept-encoding") ?? "");
   const body = await (isZipped ? found.zipped() : found.plain());
@@ -71,8 +56,7 @@ const answer = async (
 const headers = {
   "Cache-Control": "public, max-age=300",
   Vary: "Accept-Encoding",
-  // Redoc writes its own styles, and searches in a worker that it makes
   "Content-Security-Policy":
-    "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
-    "connect-src 'self'; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };

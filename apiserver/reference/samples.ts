@@ -13,7 +13,7 @@ export type SampleRequest = {
   form?: Form;
 };
 
-/** As Redoc reads `x-codeSamples`. */
+/** As programs that show OpenAPI documents read `x-codeSamples`. */
 export type Sample = { lang: string; label: string; source: string };
 
 /** The same request in four languages, each without a library of its own. The key is in the environment: `HERALD_TOKEN`. */

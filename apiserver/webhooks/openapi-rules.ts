@@ -13,7 +13,10 @@ export const ownHeaders = (headers: Json): Json => ({
 
 const caseless = (name: string): string => name.replaceAll(/[a-z]/g, (letter) => `[${letter.toUpperCase()}${letter}]`);
 
-const reserved = `^((${reservedHeaders.names.map(caseless).join("|")})$|${reservedHeaders.beginnings.map(caseless).join("|")})`;
+const reserved = worded(
+  `^((${reservedHeaders.names.map(caseless).join("|")})$|${reservedHeaders.beginnings.map(caseless).join("|")})`,
+  "is reserved, such as Host, Content-Type and whatever begins with Webhook-",
+);
 
 /** Filters whose every op has the value that it takes. That the ends of a range are in order no schema can say. */
 export const fittingValues = (filters: Json): Json =>

@@ -8,7 +8,7 @@ const programs = ["apiserver", "dispatcher", "operator"];
 const threads = ["core/runtime/mjml", "core/runtime/templates"];
 
 /** Packages that node_modules still has to hold: what they load is for features that few installations use. */
-export const leftOutside = ["@aws-sdk/*", "@opentelemetry/*", "mjml", "redoc"];
+export const leftOutside = ["@aws-sdk/*", "@opentelemetry/*", "mjml"];
 
 /**
  * Bundles the programs into `folder`: `apiserver.js`, `dispatcher.js`, `operator.js`, their threads and the chunks that

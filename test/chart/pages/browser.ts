@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import type { BoundOutside, OutsideReply } from "../../../apiserver/http/outside.ts";
@@ -65,4 +67,20 @@ const newPage = async (browser: Browser, complaints: string[]): Promise<Page> =>
     if (message.type() === "error") complaints.push(message.text());
   });
   return page;
+};
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/**
+ * What axe finds that keeps people from using a page: ids of its rules. The page is loaded anew without its
+ * Content-Security-Policy, as axe is a script inside of it; `prepare` runs in the page before.
+ */
+export const barriers = async (page: Page, prepare = "null"): Promise<string[]> => {
+  await page.setBypassCSP(true);
+  await page.reload({ waitUntil: "networkidle0" });
+  await page.evaluate(prepare);
+  await page.evaluate(axe);
+  type Found = { violations: { id: string; nodes: { html: string }[] }[] };
+  const { violations } = (await page.evaluate("axe.run()")) as Found;
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 };
