@@ -37,6 +37,7 @@ import { httpServer } from "./http/server/server.ts";
 import { sharedBuckets, takeFrom, takeToken } from "./limits/take-token.ts";
 import { platform } from "./platform.ts";
 import { lateNats } from "./publishing/late-nats.ts";
+import { operatingTenant } from "./status/operating-tenant.ts";
 
 const handOverMs = 5_000; // a request that is answered in the last moment keeps its reply by then
 
@@ -175,6 +176,8 @@ const stores: Part = {
   },
 };
 
+const operating = operatingTenant({ db: mongo.db, name: config.operatingTenant, log });
+
 const beating = heartbeat({
   db: mongo.db,
   program: "apiserver",
@@ -188,6 +191,6 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [health, ...tracing.parts, stores, nats, beating, ...shared.parts, rest, started.part],
+    parts: [health, ...tracing.parts, stores, operating, nats, beating, ...shared.parts, rest, started.part],
   }),
 );

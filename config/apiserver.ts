@@ -112,8 +112,9 @@ export const ApiserverConfig = Group(
         minLength: 1,
         maxLength: 128,
         description:
-          "name of the tenant that runs this installation: its keys with the scope admin, unless bound to apps, may write " +
-          "incidents; unset = only resources can",
+          "the tenant that runs this installation, by metadata.name or spec.displayName of its Tenant: its keys with the scope " +
+          "admin, unless bound to apps, may write incidents; unset = only resources can. An apiserver does not start with a " +
+          "name that no tenant has, but for an installation without tenants",
       }),
     ),
     prometheusUrl: Optional(

@@ -51,6 +51,15 @@ export const tenants = (db: Db) => {
     },
     /** The tenant that has a name; at most one. */
     called: (name: string): Promise<TenantRow | null> => rows.findOne({ name }),
+    /** Ids of the tenants that have a name, or whose resource has it; at most three. */
+    namedBy: async (name: string): Promise<string[]> => {
+      const own = await rows.find({ name }, { hint: "name" }).limit(1).toArray();
+      const managed = { "managed.uid": { $gt: "" }, "managed.name": name };
+      const byResource = await rows.find(managed, { hint: "managed" }).limit(2).toArray();
+      return [...new Set([...own, ...byResource].map(({ _id }) => _id))];
+    },
+    /** Whether there is a tenant at all. */
+    hasAny: async (): Promise<boolean> => (await rows.findOne({}, { projection: { _id: 1 } })) !== null,
     /** Some names of the tenants on a plan, at most `limit`. */
     namesOnPlan: async (plan: string, limit: number): Promise<string[]> =>
       (await rows.find({ plan }, { hint: "plan" }).limit(limit).toArray()).map(({ name }) => name),
