@@ -17,15 +17,18 @@ export type OpenAccount<C extends Channel> = AccountOf<Definitions[C]["account"]
 export type SaidAccounts = Partial<Record<string, SaidAccount>>;
 type SaidAccount = Record<string, unknown> & { secretRef?: { name: string } };
 
-/** The accounts that a resource says; `read` gives the text of a Secret's key, parsed. */
-export const accountsOf = (
-  said: SaidAccounts,
-  read: (ref: { name: string }, key: string, parse: (text: string) => string) => string,
-): ChannelAccounts<string> =>
+/** Gives the text of a Secret's key, parsed; `place` is the member of the resource that names the Secret. */
+export type ReadSecret = (ref: { name: string }, key: string, parse: (text: string) => string, place: string) => string;
+
+/** The accounts that a resource says. */
+export const accountsOf = (said: SaidAccounts, read: ReadSecret): ChannelAccounts<string> =>
   each(({ resourceMember, account }) => {
     const one = said[resourceMember];
     const ref = one?.secretRef ?? { name: "" }; // a CEL rule asks for it wherever it is read
-    return one && storedMembers(account.members, one, (key, parse) => read(ref, key, parse));
+    return (
+      one &&
+      storedMembers(account.members, one, (key, parse) => read(ref, key, parse, `spec.channels.${resourceMember}`))
+    );
   });
 
 /** An account as it may be shown: nothing of its secrets. */

@@ -76,7 +76,7 @@ export const standOf = <Row extends ManagedRow>(at: Situation<Row>): Stand<Row> 
 export const asWanted = ({ spec }: Claimant, what: string): Finding =>
   spec.managementPolicy === "CreateOnly" ? createOnly({ what }) : ready(`the ${what} is as the resource says`);
 
-/** Asks for consent, and names the members that would change, as the record calls them. */
+/** Asks for consent, and names the members that would change. */
 export const notConfirmed = ({ id, what }: { id: string; what: string }, differing: readonly string[]): Finding =>
   refused(
     "AdoptionNotConfirmed",

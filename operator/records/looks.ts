@@ -48,7 +48,7 @@ export const looking = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
       if (isObserved && isMine) await deps.ownSecret?.release(deps.secrets, resource, signal);
       const isChanged = await (isObserved ? release(deps, resource, row) : mark(resource, row));
       const { status, members, ...own } = await describe(row);
-      const differing = isObserved ? differences(row, members) : [];
+      const differing = isObserved ? differences(definition, row, members) : [];
       const more = differing.length > 0 ? `; the resource says otherwise of ${differing.join(", ")}` : "";
       const ready = { ...finding, message: finding.message + more };
       return { ready, status: { id: row._id, ...status }, ...own, isChanged };

@@ -1,7 +1,9 @@
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import { differingMembers, type Kept, type ManagedRow } from "#core/storage/settings/managed.ts";
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { type Claimant, claimOf, idOf, isClaiming, nameOf, notConfirmed, olderThan } from "../policies/management.ts";
+import { memberName } from "../policies/member-names.ts";
 import type { MayWrite, NamedRow, RecordDeps } from "./record-deps.ts";
 
 export type Wanted<Row> = {
@@ -26,7 +28,8 @@ export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
     { row, isConfirmed }: MayWrite<Row>,
     { set, names = [] }: Omit<Wanted<Row>, "begin">,
   ): Verdict | null => {
-    if (row !== null && !isConfirmed) return refusal(notConfirmed({ id: row._id, what }, differences(row, set)));
+    if (row !== null && !isConfirmed)
+      return refusal(notConfirmed({ id: row._id, what }, differences(definition, row, set)));
     if (row?.name !== undefined && row.name === set.name) return null; // who has a name keeps it
     const named = names.flatMap((name) => store.by("name", name));
     const winner = olderThan(resource, othersIn(named, resource).filter(isNaming));
@@ -67,11 +70,12 @@ export const isWritten = (kept: Kept): boolean => kept === "created" || kept ===
 export const othersIn = <R extends Claimant>(resources: readonly R[], { metadata }: R): R[] =>
   resources.filter((other) => other.metadata.uid !== metadata.uid);
 
-/** The members of a record that are other than wanted. */
-export const differences = (row: ManagedRow, set: object): string[] =>
+/** The members of a record that are other than wanted, as the resource calls them. */
+export const differences = (definition: ResourceDefinition, row: ManagedRow, set: object): string[] =>
   differingMembers(row, set)
     .map(([member]) => member)
-    .filter((member) => member !== "channels_revision");
+    .filter((member) => member !== "channels_revision")
+    .map((member) => memberName(definition, member));
 
 /** Whether a resource claims its name. With CreateOnly it does so only until its record is made. */
 const isNaming = (resource: Claimant): boolean =>

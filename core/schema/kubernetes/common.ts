@@ -69,19 +69,20 @@ export const resourceSpec = <Members extends TProperties>(
     cel(...rules, ...policyRules),
   );
 
-/** The service's id of an existing record of this kind. */
-export const externalId = (kind: IdKind) =>
+/** The service's id of an existing record of this kind, which is a tenant's or, if `isOfAll`, the whole installation's. */
+export const externalId = (kind: IdKind, { isOfAll = false }: { isOfAll?: boolean } = {}) =>
   Text({
     minLength: 30,
     maxLength: 30,
     pattern: worded(idPattern(kind), `must be an id of this service that begins with ${idPrefixes[kind]}_`),
-    description: `the service's id (${idPrefixes[kind]}_…) of an existing record ${externalUse}`,
+    description: `the service's id (${idPrefixes[kind]}_…) of an existing record ${externalUse(isOfAll)}`,
   });
 
 /** What externalName is for, to be said after what it names. */
-export const externalUse =
-  "that the resource is to stand for; absent = a record of its own. It has to be the same tenant's and no other resource's, and to take it over " +
-  "needs the annotation herald.dev/adopt with the same value: without it Ready says what would change";
+export const externalUse = (isOfAll: boolean, absent = "a record of its own"): string =>
+  `that the resource is to stand for; absent = ${absent}. It has to be ${isOfAll ? "" : "the same tenant's and "}no other ` +
+  "resource's, and to take it over needs the annotation herald.dev/adopt with the same value: without it Ready says what " +
+  "would change";
 
 const managementPolicy = Enum(["Enforce", "CreateOnly", "Observe"], {
   default: "Enforce",

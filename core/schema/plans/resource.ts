@@ -8,9 +8,7 @@ const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
 const maximum = 1_000_000_000_000; // far above any installation; keeps the numbers exact in JSON
 
-const planName = dnsLabel(
-  `the name of an existing plan ${externalUse.replace("a record of its own", "the plan of the resource's own name")}`,
-);
+const planName = dnsLabel(`the name of an existing plan ${externalUse(true, "the plan of the resource's own name")}`);
 
 export const PlanSpec = resourceSpec(planName, {
   title: Text({ minLength: 1, maxLength: 100, description: "name for people" }),

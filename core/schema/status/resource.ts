@@ -15,7 +15,7 @@ const Update = Closed(
   { description: "what was new" },
 );
 
-export const IncidentSpec = resourceSpec(externalId("incident"), {
+export const IncidentSpec = resourceSpec(externalId("incident", { isOfAll: true }), {
   title: Text({ minLength: 1, maxLength: incidentLimits.titleCharacters, description: "one line for the status page" }),
   severity: Enum([...severities], { description: "how bad it is" }),
   components: List(Enum([...components]), {

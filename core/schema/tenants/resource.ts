@@ -5,7 +5,7 @@ import { defineResource } from "../kubernetes/definition.ts";
 
 const { Array: List, Boolean: Flag, Optional, String: Text } = Type;
 
-export const TenantSpec = resourceSpec(externalId("tenant"), {
+export const TenantSpec = resourceSpec(externalId("tenant", { isOfAll: true }), {
   displayName: displayName(", unique"),
   plan: dnsLabel("the plan: a Plan's name, or its externalName"),
   namespaces: List(dnsLabel("a namespace"), {

@@ -24,9 +24,10 @@ export const keyTokensOf = (at: KeySituation): KeyTokens => {
   const { spec, asked, isMade, row, before, now } = at;
   if (row !== null && row.revoked_at !== null) return nothing;
   if (before.kind !== "own") return isMade ? nothing : { inUse: null, known: knownIn(at, "") };
-  const { token } = before.values;
+  const { token = "" } = before.values;
   // a token that a new key does not know may be a former tenant's of the namespace
-  if (!isToken(token) || !(isMade || isTokenOf(row, token))) return nothing;
+  if (!isMade && !isTokenOf(row, token)) return nothing;
+  if (!isToken(token)) return { inUse: null, known: row?.hashes ?? [] };
   const isDue = isReplacementDue({ spec, asked, rotatedFor: before.rotatedFor, token, stored: row, now });
   return { inUse: isDue ? null : token, known: knownIn(at, token) };
 };
@@ -38,9 +39,10 @@ const nothing: KeyTokens = { inUse: null, known: [] };
 
 /**
  * The hashes in the record whose tokens somebody has. A first hash that this resource wrote, and whose token is not in
- * the Secret, was lost in a crash.
+ * the Secret, was lost in a crash, unless a person wrote another token there: that replaces it, as a rotation does.
  */
 const knownIn = ({ row, uid }: KeySituation, inSecret: string): Hash[] => {
-  const isOwn = row?.managed?.uid === uid;
+  const isEdited = inSecret !== "" && !isTokenOf(row, inSecret);
+  const isOwn = row?.managed?.uid === uid && !isEdited;
   return (row?.hashes ?? []).filter(({ hash }, at) => at > 0 || !isOwn || hash === hashOf(inSecret));
 };

@@ -17,7 +17,7 @@ export const headersOf = (
   fromSecrets(secrets, (read) => ({
     headers: headers.map(({ name, value = "", valueFrom }): Header => {
       const ref = valueFrom?.secretKeyRef;
-      return { name, value: ref === undefined ? value : read(ref, ref.key, headerValue) };
+      return { name, value: ref === undefined ? value : read(ref, ref.key, headerValue, `spec.headers, ${name}`) };
     }),
   }));
 

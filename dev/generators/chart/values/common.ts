@@ -3,6 +3,7 @@ import { SharedConfig } from "#config/shared.ts";
 import { PlanSpec } from "#core/schema/plans/resource.ts";
 import {
   closed,
+  existing,
   existingSecret,
   flag,
   image,
@@ -46,7 +47,7 @@ export const commonValues = {
     allowedPorts: ports("ports of the public internet"),
   }),
   trustedCertificates: closed("certificates of private authorities", {
-    configMap: text("name of a ConfigMap that holds them; empty = public authorities only"),
+    configMap: existing("name of a ConfigMap that holds them; empty = public authorities only"),
     key: text("the key in that ConfigMap", { minLength: 1 }),
   }),
   crds: closed("the CustomResourceDefinitions", {

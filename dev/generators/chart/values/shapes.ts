@@ -55,8 +55,12 @@ export const image = (description: string) =>
     pullPolicy: Type.Enum(["Always", "IfNotPresent", "Never"], { description: "when the image is fetched" }),
   });
 
+/** Name of an object that people bring; empty = none. */
+export const existing = (description: string) =>
+  text(description, { maxLength: 253, pattern: "^$|^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$" });
+
 /** A Secret that people bring. */
 export const existingSecret = (holds: string) => ({
-  existingSecret: text(`name of a Secret of this namespace that holds ${holds}`, { maxLength: 253 }),
+  existingSecret: existing(`name of a Secret of this namespace that holds ${holds}`),
   existingSecretKey: text("the key in that Secret", { minLength: 1, pattern: "^[-._a-zA-Z0-9]+$" }),
 });

@@ -1,7 +1,18 @@
 import { type TSchema, Type } from "typebox";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { exportHours, FilesConfig, RedisConfig, SharedConfig, StreamsConfig, TracingConfig } from "#config/shared.ts";
-import { closed, existingSecret, flag, image, kubernetesList, ports, resources, setting, text } from "./shapes.ts";
+import {
+  closed,
+  existing,
+  existingSecret,
+  flag,
+  image,
+  kubernetesList,
+  ports,
+  resources,
+  setting,
+  text,
+} from "./shapes.ts";
 
 const args = Type.Array(Type.String(), {
   description: "arguments of its program; data belongs below /data, $(PASSWORD) is that of bundledStores",
@@ -83,7 +94,7 @@ export const storeValues = {
       region: setting(FilesConfig.s3Region),
       endpoint: orEmpty(FilesConfig.s3Endpoint),
       publicEndpoint: orEmpty(FilesConfig.s3PublicEndpoint),
-      existingSecret: text("name of a Secret of this namespace that holds an access key", { maxLength: 253 }),
+      existingSecret: existing("name of a Secret of this namespace that holds an access key"),
       accessKeyIdKey: secretKey("the key of its id in that Secret"),
       secretAccessKeyKey: secretKey("the key of the secret one"),
       networkPolicy: closed("where the NetworkPolicies let the programs go to reach it", {
@@ -91,7 +102,7 @@ export const storeValues = {
         to: kubernetesList("peers as in a NetworkPolicy; empty = anywhere on these ports"),
       }),
     }),
-    existingClaim: text("a PersistentVolumeClaim that the apiserver and all dispatchers share", { maxLength: 253 }),
+    existingClaim: existing("a PersistentVolumeClaim that the apiserver and all dispatchers share"),
     bundled: closed("a claim for a try-out, on whose node the apiserver and all dispatchers are", {
       enabled: flag("makes it"),
       ...disk,

@@ -29,7 +29,12 @@ describe("operator: what goes wrong is reported and heals", function () {
 
   describe("a bad Secret", () => {
     const faults = [
-      { it: "is missing", secret: null, reason: "SecretNotFound", says: "Secret ios does not exist" },
+      {
+        it: "is missing",
+        secret: null,
+        reason: "SecretNotFound",
+        says: "spec.channels.ios: Secret ios does not exist; it has to have private_key",
+      },
       { it: "has other keys", secret: { key: "x" }, reason: "SecretKeyMissing", says: "has no value for private_key" },
       { it: "is empty", secret: { private_key: "" }, reason: "SecretKeyMissing", says: "has no value for private_key" },
       {

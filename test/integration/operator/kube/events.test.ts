@@ -57,7 +57,7 @@ describe("operator: Kubernetes Events", function () {
     await herald.apply(make.app());
     expect(await reported(make.app(), "SecretNotFound")).to.include({
       type: "Warning",
-      message: "Secret ios does not exist",
+      message: "spec.channels.ios: Secret ios does not exist; it has to have private_key",
     });
     await herald.apply(make.iosSecret());
     await herald.ready(make.app());
@@ -72,7 +72,9 @@ describe("operator: Kubernetes Events", function () {
       `${herald.id}-a`,
     ];
     const { stdout } = await promisify(execFile)(bin("kubectl"), args);
-    expect(stdout).to.match(/Warning\s+SecretNotFound\s+\S+\s+herald-operator\s+Secret ios does not exist/);
+    expect(stdout).to.match(
+      /Warning\s+SecretNotFound\s+\S+\s+herald-operator\s+spec.channels.ios: Secret ios does not exist/,
+    );
   });
 
   it("report a repair, and count what comes again", async () => {

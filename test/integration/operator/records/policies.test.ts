@@ -11,8 +11,8 @@ type Kind = {
   collection: string;
   /** A resource of this name, about a record that the others of the kind could be about too. */
   make: (name: string, spec?: object) => Manifest;
-  /** A spec that says otherwise of one member of the record, and the member. */
-  other: { spec: object; member: string; value: unknown };
+  /** A spec that says otherwise of one member of the record, and the names of both. */
+  other: { spec: object; member: string; says: string; value: unknown };
   /** An id that no record has. */
   nobody: string;
 };
@@ -47,7 +47,7 @@ describe("operator: management policies", function () {
       kind: "Plan",
       collection: "plans",
       make: (name, spec) => make.plan(spec, `${herald.id}-${name}`),
-      other: { spec: { title: "Other" }, member: "title", value: "Other" },
+      other: { spec: { title: "Other" }, member: "title", says: "title", value: "Other" },
       nobody: "nobody",
     },
     {
@@ -58,14 +58,19 @@ describe("operator: management policies", function () {
           { displayName: `${herald.id} Acme`, namespaces: [`${herald.id}-t`], ...spec },
           `${herald.id}-${name}`,
         ),
-      other: { spec: { contact: { email: "b@b.example" } }, member: "contact_email", value: "b@b.example" },
+      other: {
+        spec: { contact: { email: "b@b.example" } },
+        member: "contact_email",
+        says: "contact.email",
+        value: "b@b.example",
+      },
       nobody: `ten_${noId}`,
     },
     {
       kind: "App",
       collection: "apps",
       make: (name, spec) => make.app({ displayName: "Policies", channels: {}, ...spec }, name),
-      other: { spec: { timeZone: "Asia/Tokyo" }, member: "time_zone", value: "Asia/Tokyo" },
+      other: { spec: { timeZone: "Asia/Tokyo" }, member: "time_zone", says: "timeZone", value: "Asia/Tokyo" },
       nobody: `app_${noId}`,
     },
     {
@@ -73,21 +78,21 @@ describe("operator: management policies", function () {
       collection: "api_keys",
       make: (name, spec) =>
         make.apiKey({ displayName: "Policies", connectionSecretName: "policies-key", ...spec }, name),
-      other: { spec: { displayName: "Other" }, member: "name", value: "Other" },
+      other: { spec: { displayName: "Other" }, member: "name", says: "displayName", value: "Other" },
       nobody: `key_${noId}`,
     },
     {
       kind: "Webhook",
       collection: "webhooks",
       make: (name, spec) => make.webhook({ secretName: "policies-signing", ...spec }, name),
-      other: { spec: { description: "Other" }, member: "description", value: "Other" },
+      other: { spec: { description: "Other" }, member: "description", says: "description", value: "Other" },
       nobody: `whk_${noId}`,
     },
     {
       kind: "LiveActivityType",
       collection: "live_activity_types",
       make: (name, spec) => make.activityType({ name: "Policies", ...spec }, name),
-      other: { spec: { description: "Other" }, member: "description", value: "Other" },
+      other: { spec: { description: "Other" }, member: "description", says: "description", value: "Other" },
       nobody: `lat_${noId}`,
     },
   ];
@@ -124,7 +129,7 @@ describe("operator: management policies", function () {
         await herald.apply(observer);
         const { status } = await herald.ready(observer, "True", "Observed");
         expect(status?.id).to.equal(id);
-        expect(await messageOf(observer)).to.contain(other.member);
+        expect(await messageOf(observer)).to.contain(`otherwise of ${other.says}`);
         await herald.remove(observer);
         await herald.gone(observer);
         expect(await row()).to.deep.equal(before);
@@ -135,7 +140,7 @@ describe("operator: management policies", function () {
         const second = made("p-second", { externalName: id, deletionPolicy: "Retain", ...other.spec });
         await herald.apply(second);
         await herald.ready(second, "False", "AdoptionNotConfirmed");
-        expect(await messageOf(second)).to.match(new RegExp(`would change (\\w+, )*${other.member}`));
+        expect(await messageOf(second)).to.match(new RegExp(`would change ([\\w.]+, )*${other.says}`));
         await herald.patch(second, { metadata: { annotations: { "herald.dev/adopt": nobody } } });
         await herald.ready(second, "False", "AdoptionNotConfirmed");
         expect(await row()).to.deep.equal(before);

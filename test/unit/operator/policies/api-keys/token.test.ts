@@ -34,10 +34,10 @@ describe("policy: the tokens of a key", () => {
       known: [current],
     },
     {
-      it: "are those of the Secret when the record is altered",
-      given: { before: inSecret(current), row: aRow([lost]), isMade: true },
+      it: "are that of the Secret, when a person wrote another there, and the one before",
+      given: { before: inSecret(current), row: aRow([former]), isMade: true },
       inUse: current,
-      known: [],
+      known: [former],
     },
     {
       it: "are those of the Secret when the record is removed",
@@ -78,9 +78,14 @@ describe("policy: the tokens of a key", () => {
       known: [current],
     },
     {
-      it: "are none that are not ours",
+      it: "are none that are not ours, and the one before is replaced",
       given: { before: inSecret("secret"), row: aRow([current]), isMade: true },
-      known: [],
+      known: [current],
+    },
+    {
+      it: "are replaced when somebody took the token out of the Secret",
+      given: { before: { ...inSecret(""), values: {} } as KeySituation["before"], row: aRow([current]), isMade: true },
+      known: [current],
     },
   ];
   for (const { it: name, given, inUse = null, known } of cases) {

@@ -84,7 +84,10 @@ describe("policy: credentials", () => {
 
   it("report everything that is wrong at once", () => {
     const said = read({ ios, web }, { ios: null, s: {} });
-    expect(said).to.equal("SecretNotFound: Secret ios does not exist; Secret s has no value for private_key");
+    expect(said).to.equal(
+      "SecretNotFound: spec.channels.ios: Secret ios does not exist; it has to have private_key; " +
+        "spec.channels.web: Secret s has no value for private_key",
+    );
   });
 
   it("are asked of each Secret once", () => {

@@ -42,17 +42,25 @@ describe("policy: a webhook's headers", () => {
       headers: [from("A", "good")],
       is: [{ name: "A", value: "Bearer x" }],
     },
-    { it: "no such key", headers: [from("A", "none")], is: "SecretKeyMissing: Secret keys has no value for none" },
-    { it: "an empty one", headers: [from("A", "empty")], is: "SecretKeyMissing: Secret keys has no value for empty" },
+    {
+      it: "no such key",
+      headers: [from("A", "none")],
+      is: "SecretKeyMissing: spec.headers, A: Secret keys has no value for none",
+    },
+    {
+      it: "an empty one",
+      headers: [from("A", "empty")],
+      is: "SecretKeyMissing: spec.headers, A: Secret keys has no value for empty",
+    },
     {
       it: "one too long",
       headers: [from("A", "long")],
-      is: "SecretInvalid: Secret keys, long: is longer than 2000 characters",
+      is: "SecretInvalid: spec.headers, A: Secret keys, long: is longer than 2000 characters",
     },
     ...["lines", "umlaut"].map((key) => ({
       it: `one of ${key}`,
       headers: [from("A", key)],
-      is: `SecretInvalid: Secret keys, ${key}: holds other characters than printable ASCII`,
+      is: `SecretInvalid: spec.headers, A: Secret keys, ${key}: holds other characters than printable ASCII`,
     })),
   ];
   for (const { it: name, headers, is } of cases) {
@@ -61,9 +69,12 @@ describe("policy: a webhook's headers", () => {
     });
   }
 
-  it("says when there is no such Secret, and names each Secret once", () => {
+  it("says when there is no such Secret, and which keys of it are read where", () => {
     const headers = [from("A", "good"), from("B", "none")];
-    expect(read(headers, new Map())).to.equal("SecretNotFound: Secret keys does not exist");
+    expect(read(headers, new Map())).to.equal(
+      "SecretNotFound: spec.headers, A: Secret keys does not exist; it has to have good; " +
+        "spec.headers, B: Secret keys does not exist; it has to have none",
+    );
     expect(headerSecretsOf(aSpec({ headers }))).to.deep.equal(["keys"]);
   });
 
