@@ -14,16 +14,20 @@ import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { SubjectOf } from "#core/storage/suppressions/keys.ts";
 import { type SuppressionRow, type Suppressions, suppressionRow } from "#core/storage/suppressions/suppressions.ts";
 import type { Attempt } from "../http/route.ts";
+import { quotaExceeded } from "../limits/quota-exceeded.ts";
 import { type About, aboutOf } from "./checks.ts";
 import { suppressionView } from "./views.ts";
 
 export type AddDeps = {
-  suppressions: Pick<Suppressions, "put">;
+  suppressions: Pick<Suppressions, "put" | "newOf" | "counts">;
   subjectsOf: (app: OfApp) => Promise<SubjectOf>;
   subscriptions: Pick<Subscriptions, "ownersOf">;
   targets: Pick<Targets, "byAlias">;
   clock: Clock;
 };
+
+/** `limit`: entries of the app at most; null: no limit. */
+export type Asked = { app: AppRow; limit: number | null; once: Attempt["once"] | null };
 
 /** `isNew`: nobody had suppressed the same before. */
 export type Added = { shown: Suppression; isNew: boolean } | { shown: SuppressionsAdded };
@@ -31,13 +35,13 @@ export type Added = { shown: Suppression; isNew: boolean } | { shown: Suppressio
 /**
  * Adds one entry, or up to 1,000 in a bounded number of commands. What is there already is raised to the stronger reason,
  * never lowered. Of several, those that are wrong stop no other. Its form is checked by checkForm. Source: docs/reference/suppressions.md#adding.
- * @throws ValidationError for one entry that is wrong; AppError HS_CONFLICT
+ * @throws ValidationError for one entry that is wrong; AppError HS_CONFLICT, HS_QUOTA_EXCEEDED
  */
 export const addSuppressions =
   (deps: AddDeps) =>
-  async (app: AppRow, { entries, ...single }: CreateSuppression, once: Attempt["once"] | null): Promise<Added> => {
+  async ({ app, limit, once }: Asked, { entries, ...single }: CreateSuppression): Promise<Added> => {
     const now = deps.clock.now();
-    const request = { app, now, madeAt: once?.begunAt ?? now, once };
+    const request = { app, limit, now, madeAt: once?.begunAt ?? now, once };
     if (entries !== undefined) return { shown: await addAll(deps, request, entries) };
     const about = aboutOf(single, now);
     if ("field" in about) throw invalid(about.field, about.message);
@@ -48,7 +52,7 @@ export const addSuppressions =
   };
 
 /** A request that is made again makes entries of the same ids and instant; an id has the instant of its entry. */
-type Request = { app: AppRow; now: Date; madeAt: Date; once: Attempt["once"] | null };
+type Request = Asked & { now: Date; madeAt: Date };
 
 const idOf = ({ madeAt, once }: Request, index: number): string =>
   once === null ? newId("suppression", madeAt) : derivedIdAt("suppression", madeAt, once.id, String(index));
@@ -75,7 +79,7 @@ const addAll = async (
 
 const store = async (
   deps: AddDeps,
-  { app, now, madeAt }: Request,
+  { app, limit, now, madeAt }: Request,
   judged: readonly Judged[],
 ): Promise<SuppressionRow[]> => {
   if (judged.length === 0) return [];
@@ -86,7 +90,21 @@ const store = async (
     const userId = owners.get(ownerKey(about)) ?? null;
     return rowOf(of, { about, ...rest }, { subject: subjectOf(about.key), userId, madeAt });
   });
+  if (limit !== null) await requireRoom(deps, of, { rows, limit, now });
   return deps.suppressions.put(rows, now);
+};
+
+/** Refuses all of them when there is no room for those that are new. Source: docs/reference/suppressions.md#bound. */
+const requireRoom = async (
+  { suppressions }: AddDeps,
+  of: OfApp,
+  { rows, limit, now }: { rows: readonly SuppressionRow[]; limit: number; now: Date },
+): Promise<void> => {
+  const used = await suppressions.counts.used(of, { wanted: rows.length, limit }, now);
+  if (used + rows.length <= limit) return;
+  const needed = await suppressions.newOf(rows, now);
+  if (needed === 0 || used + needed <= limit) return;
+  throw quotaExceeded("the plan's suppressions are exhausted", { metric: "suppressions", limit, used, needed });
 };
 
 /** Ids of the users that entries are about, as far as they are known. */

@@ -75,7 +75,7 @@ const routes = [
     path: ofApp,
     summary: "Suppress an address or a user, or up to 1,000 of them",
     status: [201, 200],
-    errors: ["HS_CONFLICT"],
+    errors: ["HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
     body: CreateSuppression,
     reply: CreateSuppressionResult,
     locate: appOfPath,
@@ -84,8 +84,8 @@ const routes = [
       refusesMismatch: true, // the first reply would hide that somebody is not suppressed
       show: async ({ use, resource: app }, id) => suppressionView(await use.find(app.tenant_id, app._id, id)),
     },
-    handle: async ({ use, body, resource, once }) => {
-      const added = await use.add(resource, body, once);
+    handle: async ({ use, caller, body, resource: app, once }) => {
+      const added = await use.add({ app, limit: caller.plan.suppressions ?? null, once }, body);
       return { body: added.shown, status: "isNew" in added && added.isNew ? 201 : 200 };
     },
   }),

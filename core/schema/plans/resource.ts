@@ -24,6 +24,9 @@ export const PlanSpec = resourceSpec(planName, {
     Integer({ minimum: 0, maximum, description: "deliveries in a calendar month (UTC); absent = unlimited" }),
   ),
   apps: Optional(Integer({ minimum: 0, maximum: 100_000, description: "apps of a tenant; absent = unlimited" })),
+  suppressions: Optional(
+    Integer({ minimum: 0, maximum, description: "entries of one app's suppression list; absent = unlimited" }),
+  ),
   webhookEndpoints: Integer({ minimum: 0, maximum: 100, description: "webhook endpoints of one app" }),
   retentionDays: Integer({ minimum: 1, maximum: 3650, description: "days that messages and deliveries are kept" }),
   backlogPerTenant: Integer({

@@ -10,6 +10,8 @@ export type PlanRow = {
   subscribers: number | null;
   messages_per_month: number | null;
   apps: number | null;
+  /** Of one app; left out where the record is of an earlier release. */
+  suppressions?: number | null;
   webhook_endpoints: number;
   retention_days: number;
   /** Hints of one tenant that may wait in the plan's stream; more stay in MongoDB until there is room. */

@@ -7,7 +7,15 @@ import { insertNew } from "../mongo/duplicate.ts";
 import { cached } from "../settings/cached.ts";
 
 /** What the subjects of an app's suppressions are made with, sealed. `_id` is the app's. */
-export type SuppressionKeyRow = { _id: string; tenant_id: string; app_id: string; key: Sealed };
+export type SuppressionKeyRow = {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  key: Sealed;
+  /** How many entries the app has, and when they were last counted; absent until somebody asked. See counts.ts. */
+  entries?: number;
+  counted_at?: Date;
+};
 
 export const suppressionKeyCollection: CollectionSpec = {
   name: "suppression_keys",

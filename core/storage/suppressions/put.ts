@@ -1,5 +1,11 @@
 import { LRUCache } from "lru-cache";
-import type { AnyBulkWriteOperation, Collection, UpdateFilter } from "mongodb";
+import {
+  type AnyBulkWriteOperation,
+  type BulkWriteResult,
+  type Collection,
+  MongoBulkWriteError,
+  type UpdateFilter,
+} from "mongodb";
 import { joinedBy, type Suppressed } from "../../domain/suppressions/strength.ts";
 import { AppError } from "../../errors.ts";
 import { gather } from "../../runtime/batching/gather.ts";
@@ -15,8 +21,11 @@ import type { SuppressionRow } from "./suppressions.ts";
  */
 export type Put = (made: readonly SuppressionRow[], now: Date) => Promise<SuppressionRow[]>;
 
-export const putter = (rows: Collection<SuppressionRow>): Put => {
-  const writers = new LRUCache<string, Writer>({ max: mostWriters, memoMethod: () => writerOf(rows) });
+/** `count` adds to how many entries an app has. */
+type Store = { rows: Collection<SuppressionRow>; count: (appId: string, by: number) => Promise<void> };
+
+export const putter = (rows: Store["rows"], count: Store["count"]): Put => {
+  const writers = new LRUCache<string, Writer>({ max: mostWriters, memoMethod: () => writerOf({ rows, count }) });
   return async (made, now) => (made[0] === undefined ? [] : writers.memo(made[0].app_id)({ made, now }));
 };
 
@@ -27,13 +36,13 @@ type Wanted = { made: readonly SuppressionRow[]; now: Date };
 type Writer = (wanted: Wanted) => Promise<SuppressionRow[]>;
 
 /** Puts the entries of one app. Those that come while others are written are written together, so that none disturbs another. */
-const writerOf = (rows: Collection<SuppressionRow>): Writer =>
+const writerOf = (store: Store): Writer =>
   gather({
     ...atOnce,
     write: async (all: readonly Wanted[]) => {
       const now = all.reduce((latest, one) => (one.now > latest ? one.now : latest), new Date(0));
       const shown = await put(
-        rows,
+        store,
         all.flatMap(({ made }) => made),
         now,
       );
@@ -45,7 +54,7 @@ const attempts = 10; // one stores, one sees that it is stored; the others are l
 
 /** Gives what shows each entry as it is stored. */
 const put = async (
-  rows: Collection<SuppressionRow>,
+  { rows, count }: Store,
   made: readonly SuppressionRow[],
   now: Date,
 ): Promise<(row: SuppressionRow) => SuppressionRow> => {
@@ -54,16 +63,34 @@ const put = async (
     const stored = await readStored(rows, wanted);
     const missing = wanted.flatMap((row) => writesOf(stored.get(placeOf(row)), row, now));
     if (missing.length === 0) return (row) => stored.get(placeOf(row)) ?? row;
-    await rows.bulkWrite(missing, { ordered: false }).catch(unlessLost); // another was quicker: read again
+    const { insertedCount, deletedCount } = await rows.bulkWrite(missing, { ordered: false }).catch(unlessLost);
+    await count(wanted[0]?.app_id ?? "", insertedCount - deletedCount);
   }
   throw busy();
 };
 
-/** Throws what does not say that another was quicker. */
-const unlessLost = (error: unknown): unknown => isWriteConflict(error) || duplicatesOf(error, []);
+type Written = Pick<BulkWriteResult, "insertedCount" | "deletedCount">;
+
+/** What was written where another was quicker: the rest is read again. Throws any other error. */
+const unlessLost = (error: unknown): Written => {
+  if (!isWriteConflict(error)) duplicatesOf(error, []);
+  return error instanceof MongoBulkWriteError ? error : { insertedCount: 0, deletedCount: 0 };
+};
 
 /** What is unique in an app. */
 const placeOf = ({ subject, channel }: SuppressionRow): string => `${subject} ${channel}`;
+
+/** How many of these entries of one app there are not yet. */
+export const newOf = async (rows: Store["rows"], made: readonly SuppressionRow[], now: Date): Promise<number> => {
+  const wanted = merged(made);
+  const stored = await readStored(rows, wanted);
+  return wanted.filter((row) => {
+    const there = stored.get(placeOf(row));
+    return there === undefined || hasEnded(there, now);
+  }).length;
+};
+
+const hasEnded = ({ expires_at: end }: SuppressionRow, now: Date): boolean => end !== null && end <= now;
 
 /** One for each place, in one order: so that writers of the same entries wait for each other and never in a circle. */
 const merged = (made: readonly SuppressionRow[]): SuppressionRow[] => {
@@ -97,7 +124,7 @@ const writesOf = (
 ): AnyBulkWriteOperation<SuppressionRow>[] => {
   if (stored === undefined) return [{ insertOne: { document: row } }];
   const filter = { _id: stored._id, revision: stored.revision };
-  if (stored.expires_at !== null && stored.expires_at <= now) return [{ deleteOne: { filter } }];
+  if (hasEnded(stored, now)) return [{ deleteOne: { filter } }];
   const change = joinedBy(stored, row);
   if (Object.keys(change).length === 0) return [];
   return [{ updateOne: { filter, update: { $set: { ...change, updated_at: now }, $inc: { revision: 1 } } } }];
@@ -105,7 +132,7 @@ const writesOf = (
 
 /** Takes back what the status of a subscription said. @throws AppError HS_CONFLICT when others change the entry all the time */
 export const takeBack = async (
-  rows: Collection<SuppressionRow>,
+  { rows, count }: Store,
   { tenantId, appId }: OfApp,
   place: Pick<SuppressionRow, "subject" | "channel">,
   now: Date,
@@ -119,6 +146,7 @@ export const takeBack = async (
       rest === null
         ? (await rows.deleteOne(filter)).deletedCount
         : (await rows.updateOne(filter, withRest(rest, now))).matchedCount;
+    if (changed === 1 && rest === null) await count(appId, -1);
     if (changed === 1) return;
   }
   throw busy();

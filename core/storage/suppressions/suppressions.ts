@@ -5,7 +5,8 @@ import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
-import { putter, takeBack } from "./put.ts";
+import { type EntryCounts, entryCounts } from "./counts.ts";
+import { newOf, putter, takeBack } from "./put.ts";
 
 /** An address or a user that gets no messages, or none of some categories. */
 export type SuppressionRow = Kept & {
@@ -58,7 +59,10 @@ export type SuppressionFilter = {
 /** Entries that have ended are as good as gone: the store removes them within a minute. */
 export const suppressions = (db: Db) => {
   const rows = collectionOf<SuppressionRow>(db, suppressionCollection);
+  const counts = entryCounts(db, rows);
   return {
+    counts,
+
     find: ({ tenantId, appId }: OfApp, id: string, now: Date): Promise<SuppressionRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId, ...lasting(now) }),
 
@@ -85,22 +89,28 @@ export const suppressions = (db: Db) => {
         .limit(page.limit)
         .toArray(),
 
-    put: putter(rows),
+    put: putter(rows, counts.add),
 
-    ...held(rows),
+    /** How many of these entries of one app there are not yet. */
+    newOf: (made: readonly SuppressionRow[], now: Date): Promise<number> => newOf(rows, made, now),
+
+    ...held(rows, counts),
 
     /** Takes back the opt-out that was said by the status of a subscription, and leaves what there is beside it. */
     takeBack: (of: OfApp, place: Pick<SuppressionRow, "subject" | "channel">, now: Date): Promise<void> =>
-      takeBack(rows, of, place, now),
+      takeBack({ rows, count: counts.add }, of, place, now),
 
     /** False when it is no longer as it was read. */
-    remove: async ({ _id, tenant_id, revision }: SuppressionRow): Promise<boolean> =>
-      (await rows.deleteOne({ _id, tenant_id, revision })).deletedCount === 1,
+    remove: async ({ _id, tenant_id, app_id, revision }: SuppressionRow): Promise<boolean> => {
+      const { deletedCount } = await rows.deleteOne({ _id, tenant_id, revision });
+      await counts.add(app_id, -deletedCount);
+      return deletedCount === 1;
+    },
   };
 };
 
 /** What receipts and sending do with the list. */
-const held = (rows: Collection<SuppressionRow>) => ({
+const held = (rows: Collection<SuppressionRow>, counts: EntryCounts) => ({
   /** Whether the app has an entry that a message on a channel may meet. */
   isAny: async (appId: string, channel: Channel): Promise<boolean> => {
     const one = { projection: { _id: 1 }, hint: "channel" };
@@ -143,7 +153,9 @@ const held = (rows: Collection<SuppressionRow>) => ({
   ): Promise<SuppressionRow["reason"] | null> => {
     const at = { app_id: appId, ...of, tenant_id: tenantId, created_at: { $lte: before } };
     const told = [{ reason: "carrier_opt_out" }, { reason: "unsubscribe", source: "provider" }] as const;
-    return (await rows.findOneAndDelete({ ...at, $or: [...told] }))?.reason ?? null;
+    const lifted = await rows.findOneAndDelete({ ...at, $or: [...told] });
+    if (lifted !== null) await counts.add(appId, -1);
+    return lifted?.reason ?? null;
   },
 });
 
