@@ -4,6 +4,7 @@ import { defined } from "#core/domain/defined.ts";
 import { instantOf } from "#core/domain/iso-instant.ts";
 import { channelsOfPlatforms } from "#core/domain/live-activities/platforms.ts";
 import { nonconforming } from "#core/domain/live-activities/values.ts";
+import { saidIn } from "#core/domain/messages/neutral.ts";
 import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import {
   type ActivityValues,
@@ -19,9 +20,9 @@ import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts
 import type { MessageActivity } from "#core/storage/messages/message-row.ts";
 import { selectors } from "../accepting/audience.ts";
 
-/** The alert as the content of a message, so that its texts are chosen as those of any other. */
+/** The alert as the content of a message, so that its texts are chosen as those of any other; one that shows nothing is empty. */
 export const alertContent = ({ alert }: LiveActivitySend): Content =>
-  defined({ headings: alert?.title, contents: alert?.body, ios_sound: alert?.sound });
+  saidIn(defined({ headings: alert?.title, contents: alert?.body, ios_sound: alert?.sound }));
 
 /**
  * The content of a start. On iOS it has words: all of Apple's examples have an alert, and one without a text is silent, with
@@ -31,7 +32,7 @@ export const alertContent = ({ alert }: LiveActivitySend): Content =>
 export const startContent = (body: StartLiveActivity, channels: readonly Channel[], { name }: Pick<AppRow, "name">) => {
   const content = alertContent(body);
   const texts = [content.headings, content.contents].flatMap((by) => Object.values(by ?? {}));
-  const hasWords = texts.some((text) => text.trim() !== "");
+  const hasWords = texts.some((text) => text !== "");
   return hasWords || !channels.includes("ios_push") ? content : { ...content, headings: { en: name } };
 };
 

@@ -71,7 +71,7 @@ describe("the sends of live activities", () => {
     };
     const named = { title: { en: tenant.app.name } };
     expect(await contentOf({})).to.deep.equal(named);
-    expect(await contentOf({ alert: { title: { en: " " }, sound: "bell.caf" } })).to.deep.equal({
+    expect(await contentOf({ alert: { title: { en: "\u200b " }, sound: "bell.caf" } })).to.deep.equal({
       ...named,
       sound: "bell.caf",
     });
