@@ -7,6 +7,7 @@ import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Directory } from "#core/storage/directory.ts";
+import { callbackTokens } from "#core/storage/service/callback-tokens.ts";
 import { fetchedCertificates, providerCertificates } from "#core/storage/service/provider-certificates.ts";
 import type { Outside } from "../http/outside.ts";
 import { floodLimits } from "./flood-limits.ts";
@@ -35,6 +36,7 @@ export const ingress: Outside<CallbackPlatform> = {
       unseal: secrets.open,
       certificate: fetchedCertificates({ all: providerCertificates(db).all, clock }),
       trusted: publicAuthorities,
+      isFirst: callbackTokens(db).isFirst,
       limits: floodLimits(clock),
       keep: queue.keep,
       publicUrl: settings.publicUrl,

@@ -1,7 +1,13 @@
 import { type OpenAccount, openAccount } from "#core/channels/accounts.ts";
 import type { ProviderCallbacks } from "#core/channels/callbacks.ts";
 import type { Authorities } from "#core/channels/kit/authorities.ts";
-import { type CallbackRequest, maxCallbackBytes, refused, type Verdict } from "#core/channels/kit/callbacks.ts";
+import {
+  type CallbackRequest,
+  maxCallbackBytes,
+  type Once,
+  refused,
+  type Verdict,
+} from "#core/channels/kit/callbacks.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
 import type { CallbackQueue } from "#core/queue/callbacks.ts";
@@ -9,6 +15,7 @@ import { type KeyRing, openShared, type Sealed } from "#core/runtime/process/key
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { CallbackToken } from "#core/storage/service/callback-tokens.ts";
 import { nowhere, type OutsideReply, type OutsideRequest } from "../http/outside.ts";
 import type { FloodLimits } from "./flood-limits.ts";
 
@@ -21,6 +28,8 @@ export type ReceiveDeps = {
   /** Who vouches for such certificates. */
   trusted: () => Authorities;
   limits: FloodLimits;
+  /** Whether a request is the first that came with its signature, or the same again. */
+  isFirst: (token: CallbackToken) => Promise<boolean>;
   keep: CallbackQueue["keep"];
   /** The service's own address, as providers know it. */
   publicUrl: string;
@@ -55,7 +64,7 @@ export const receive =
       throw error;
     });
     const called = { ...read, method, part: rest.join("/") } as const;
-    const { verdict, outcome } = await verify(deps, { found, app }, called);
+    const { verdict, outcome } = await verify(deps, { found, provider, app }, called);
     deps.count({ provider, outcome });
     if (verdict.kind === "unknown") return refuse(sender, nowhere());
     if (verdict.kind === "refused") return refuse(sender, forbidden());
@@ -77,24 +86,37 @@ const calledOf = async ({ publicUrl }: ReceiveDeps, request: OutsideRequest) => 
 
 type Outcome = Verdict["kind"] | "unchecked";
 
+type Asked = { found: ProviderCallbacks; provider: string; app: AppRow };
+
 const verify = async (
   deps: ReceiveDeps,
-  { found, app }: { found: ProviderCallbacks; app: AppRow },
+  asked: Asked,
   called: CallbackRequest,
 ): Promise<{ verdict: Verdict; outcome: Outcome }> => {
   const open = (sealed: Sealed, context: string): string => openShared(deps.unseal, sealed, context, "the account");
-  const verdict = found.verify(called, {
-    open: <C extends Channel>(channel: C): OpenAccount<C> | null => openAccount(app, channel, open),
+  const verdict = asked.found.verify(called, {
+    open: <C extends Channel>(channel: C): OpenAccount<C> | null => openAccount(asked.app, channel, open),
     now: deps.clock.now(),
   });
-  const { certified } = found;
-  if (certified === null || verdict.kind !== "queued") return { verdict, outcome: verdict.kind };
-  const url = certified.addressOf(called.body);
-  if (url === null) return { verdict: refused, outcome: "refused" };
-  const certificate = await deps.certificate(url);
-  if (certificate === null) return { verdict, outcome: "unchecked" };
-  const isTheirs = certified.problemOf(called.body, { pem: certificate, trusted: deps.trusted() }) === null;
-  return isTheirs ? { verdict, outcome: "queued" } : { verdict: refused, outcome: "refused" };
+  const outcome = verdict.kind === "queued" ? await verifyRest(deps, asked, called, verdict.once) : verdict.kind;
+  return { verdict: outcome === "refused" ? refused : verdict, outcome };
+};
+
+/** What the request alone does not tell: whether its signature came before with another body, or is a certificate's. */
+const verifyRest = async (
+  deps: ReceiveDeps,
+  { found: { certified }, provider, app }: Asked,
+  { body }: CallbackRequest,
+  once: Once | undefined,
+): Promise<"queued" | "unchecked" | "refused"> => {
+  const of = { tenantId: app.tenant_id, appId: app._id };
+  if (once !== undefined && !(await deps.isFirst({ of, provider, body, ...once }))) return "refused";
+  if (certified === null) return "queued";
+  const url = certified.addressOf(body);
+  if (url === null) return "refused";
+  const pem = await deps.certificate(url);
+  if (pem === null) return "unchecked";
+  return certified.problemOf(body, { pem, trusted: deps.trusted() }) === null ? "queued" : "refused";
 };
 
 type Taken = { app: AppRow; provider: string; called: CallbackRequest; isUnchecked: boolean };

@@ -30,6 +30,7 @@ import { indexesAsDeclared } from "./mongo/indexes.ts";
 import { subscriptionCollection } from "./people/subscription-row.ts";
 import { userCollection } from "./people/users.ts";
 import { planCollection } from "./plans/plans.ts";
+import { callbackTokenCollection } from "./service/callback-tokens.ts";
 import { cursorSecretCollection } from "./service/cursor-secret.ts";
 import { providerCertificateCollection } from "./service/provider-certificates.ts";
 import { replyCollection } from "./service/replies.ts";
@@ -55,6 +56,7 @@ export const allCollections: readonly CollectionSpec[] = [
   accountCheckCollection,
   apiKeyCollection,
   appCollection,
+  callbackTokenCollection,
   chunkCollection,
   contentTemplateCollection,
   conversionCollection,

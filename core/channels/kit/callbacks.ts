@@ -33,6 +33,9 @@ export type Verifying<Account> = {
 
 export type CallbackReply = { status?: number; contentType: string; text: string };
 
+/** What was signed instead of the body, and until when the signature is good. No other body may come with it. */
+export type Once = { signed: string; until: Date };
+
 /**
  * What becomes of a request.
  * - `refused`: forged, altered or too old (403).
@@ -43,7 +46,7 @@ export type CallbackReply = { status?: number; contentType: string; text: string
 export type Verdict =
   | { kind: "refused" }
   | { kind: "unknown" }
-  | { kind: "queued"; reply: CallbackReply }
+  | { kind: "queued"; reply: CallbackReply; once?: Once }
   | { kind: "answered"; reply: CallbackReply };
 
 /** How the signature is checked of a provider that signs with a certificate of its own. */
@@ -99,7 +102,7 @@ export type Inbound = {
 };
 
 /** Nothing but that it was taken. */
-export const accepted: Verdict = { kind: "queued", reply: { contentType: "text/plain", text: "" } };
+export const accepted = { kind: "queued", reply: { contentType: "text/plain", text: "" } } as const satisfies Verdict;
 export const refused: Verdict = { kind: "refused" };
 export const unknown: Verdict = { kind: "unknown" };
 

@@ -1,19 +1,17 @@
 import type { Db } from "mongodb";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import type { AppRow } from "#core/storage/apps/apps.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { removals } from "#core/storage/work/removals.ts";
 import { operations } from "../../../apiserver/features.ts";
 import type { TwilioSimulator } from "../../../dev/simulators/twilio.ts";
-import { seedMails } from "../callbacks/deliveries.ts";
-import { sendgridKeys } from "../callbacks/signed.ts";
-import { allAccounts, testKeyRing } from "../rows/fixtures.ts";
+import { testKeyRing } from "../rows/fixtures.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { aToken, post, type Sending, seedDevices, seedPhone, send } from "../system/sending.ts";
 import type { SystemProgram } from "../system/system.ts";
 import { until } from "../until.ts";
 import { useActivities, useActivityTypes } from "./exercise-activities.ts";
+import { addMailAccount } from "./exercise-callbacks.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useIncidents } from "./exercise-incidents.ts";
@@ -42,17 +40,16 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
     return (await reply.json()) as Record<string, unknown>; // every reply is an object
   };
-  const keys = sendgridKeys();
   const twilio = await sending.texts(); // first: apps are remembered
   const fcm = await sending.android();
-  await addMailAccount(system, keys.publicKey); // first, too
+  const tell = await addMailAccount(system); // first, too
   await addWebhooks(sending); // first: who has endpoints is remembered from an app's first event on
   await fetch(`${api.url}/v1/notifications`, { headers: { authorization: "Bearer nobody's" } });
   await useUsers(ask, `/v1/apps/${system.app._id}`);
   await useEvents(ask, system);
   await useNotifications(sending, api);
   await useTexts(system, api, twilio);
-  await useCallbacks(system, api, keys);
+  await tell(api);
   await useLists(ask, system.app._id);
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);
@@ -169,31 +166,6 @@ const useTexts = async (system: Sending["system"], api: SystemProgram, twilio: T
   const [entry] = twilio.channels["sms"]?.log.page() ?? [];
   const [path = ""] = /\/l\/\w+/.exec(entry?.body ?? "") ?? [];
   await fetch(api.url + path, { redirect: "manual" });
-};
-
-/** Receipts of every kind, of a mail that was sent before. */
-const useCallbacks = async (
-  { db, app, tenantId }: Sending["system"],
-  api: SystemProgram,
-  { signed }: ReturnType<typeof sendgridKeys>,
-): Promise<void> => {
-  const { mails } = await seedMails(db, { tenant_id: tenantId, app_id: app._id }, 3);
-  const kinds = ["delivered", "open", "click", "bounce", "spamreport", "unsubscribe"];
-  const events = mails.flatMap(({ delivery }) =>
-    kinds.map((event) => ({ event, timestamp: Math.floor(Date.now() / 1_000), "herald-delivery": delivery._id })),
-  );
-  for (let n = 0; n < 2; n++) {
-    const { headers, body } = signed(events);
-    const reply = await fetch(`${api.url}/ingress/sendgrid/${app._id}`, { method: "POST", headers, body });
-    if (!reply.ok) throw new Error(`callback: ${reply.status} ${await reply.text()}`);
-  }
-  const isDone = async () => (await db.collection("deliveries").countDocuments({ status: "complained" })) === 3;
-  await until(isDone, 15_000);
-};
-
-const addMailAccount = async ({ db, app }: Sending["system"], publicKey: string): Promise<void> => {
-  const email = { ...allAccounts(app._id).email, sendgrid: { public_key: publicKey } };
-  await db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: { "channels.email": email } });
 };
 
 const useLists = async (ask: Ask, appId: string): Promise<void> => {

@@ -63,6 +63,7 @@ export const snsTopic = (topicArn: string, certificate: Certificate = issuedBy(s
   return {
     certificate: certificate.cert,
     certificateUrl,
+    topicArn,
     notification: (event: object, now = new Date(), version: "1" | "2" = "2"): Signed =>
       signed({ Type: "Notification", ...common(now), Message: JSON.stringify(event) }, version),
     confirmation: (url: string, now = new Date()): Signed =>

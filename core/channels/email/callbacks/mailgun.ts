@@ -17,18 +17,19 @@ import { deliveryIdIn, mailAddress, receiptOf } from "./carried.ts";
 const freshMs = 9 * 3_600_000;
 
 /**
- * Webhooks of Mailgun: HMAC-SHA256 over timestamp and token, which do not cover the event itself, so that they have to
- * come over https. Sources: Mailgun, "Webhooks", "Securing Webhooks", "Events" (2026-11).
+ * Webhooks of Mailgun: HMAC-SHA256 over timestamp and token, which do not cover the event itself: the first event that
+ * comes with them is the one that counts. Sources: Mailgun, "Webhooks", "Securing Webhooks", "Events" (2026-11).
  */
 export const mailgun: CallbackDefinition<{ mailgun: { signing_key: string } | null }> = {
   verify: ({ method, part, body }, { account, now }) => {
     if (account.mailgun === null || method !== "POST" || part !== "") return unknown;
     const { timestamp, token, signature } = signatureOf(jsonOf(body));
-    const isInTime = /^\d{1,12}$/.test(timestamp) && isFresh(new Date(Number(timestamp) * 1_000), now, freshMs);
-    const wanted = createHmac("sha256", account.mailgun.signing_key)
-      .update(timestamp + token)
-      .digest("hex");
-    return isInTime && isSame(signature, wanted) ? accepted : refused;
+    const at = new Date(Number(timestamp) * 1_000);
+    const isInTime = /^\d{1,12}$/.test(timestamp) && isFresh(at, now, freshMs);
+    const signed = timestamp + token;
+    const wanted = createHmac("sha256", account.mailgun.signing_key).update(signed).digest("hex");
+    if (!isInTime || !isSame(signature, wanted)) return refused;
+    return { ...accepted, once: { signed, until: new Date(at.getTime() + freshMs) } };
   },
   read: ({ body }) => {
     const event = memberOf(jsonOf(body), "event-data");

@@ -16,15 +16,18 @@ type Account = { callback_user: string | null; callback_key: string | null };
 const maxAgeMs = 600_000; // Huawei names no bound
 
 /**
- * The receipts of Push Kit. Its signature covers an instant, a nonce and the user name, but not the body.
+ * The receipts of Push Kit. Its signature covers an instant, a nonce and the user name, but not the body: the first body
+ * that comes with it is the one that counts.
  * Source: Huawei, Push Kit, "Sending Receipts for Downlink Messages" (V1), "Message Receipt" (V2).
  */
 export const hms: CallbackDefinition<Account> = {
   verify: ({ header }, { account: { callback_user: user, callback_key: key }, now }) => {
     const { timestamp = "", nonce = "", value = "" } = partsOf(header("x-huawei-callback-id") ?? "");
-    if (user === null || key === null || !isFresh(new Date(Number(timestamp)), now, maxAgeMs)) return refused;
-    const wanted = createHmac("sha256", key).update(`${timestamp}${nonce}${user}`).digest("base64");
-    return isSame(value, wanted) ? taken : refused;
+    const at = new Date(/^\d{1,15}$/.test(timestamp) ? Number(timestamp) : Number.NaN);
+    if (user === null || key === null || !isFresh(at, now, maxAgeMs)) return refused;
+    const signed = `${timestamp}${nonce}${user}`;
+    const wanted = createHmac("sha256", key).update(signed).digest("base64");
+    return isSame(value, wanted) ? { ...taken, once: { signed, until: new Date(at.getTime() + maxAgeMs) } } : refused;
   },
   read: (callback) => {
     const statuses = statusesOf(callback.body);
@@ -32,10 +35,10 @@ export const hms: CallbackDefinition<Account> = {
   },
 };
 
-const taken: Verdict = {
+const taken = {
   kind: "queued",
   reply: { contentType: "application/json", text: '{"errno":"0","errmsg":"success"}' },
-};
+} as const satisfies Verdict;
 
 /** `timestamp=…; nonce=…; value=…`, where the value ends with the `=` of base64. */
 const partsOf = (header: string): Record<string, string> =>

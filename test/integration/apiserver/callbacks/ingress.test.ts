@@ -5,10 +5,11 @@ import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { callbackBatchesPerTenant, callbackStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { useSite } from "../../../support/api/site.ts";
-import { type Signed, sendgridKeys } from "../../../support/callbacks/signed.ts";
-import { allAccounts, seedTenant } from "../../../support/rows/fixtures.ts";
+import { type Signed, sendgridKeys, signedMailgun } from "../../../support/callbacks/signed.ts";
+import { allAccounts, seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { until } from "../../../support/until.ts";
 
 describe("where providers call", function () {
@@ -24,7 +25,9 @@ describe("where providers call", function () {
     await ensureStream(nats.jsm, stream());
     other = await seedTenant(site.db);
     for (const { app } of [tenant, other]) {
-      const email = { ...allAccounts(app._id).email, sendgrid: { public_key: keys.publicKey } };
+      const signing_key = keyRing(testKeyRing).seal("key-1", `apps/${app._id}/email.mailgun.signing_key`);
+      const tells = { sendgrid: { public_key: keys.publicKey }, mailgun: { signing_key } };
+      const email = { ...allAccounts(app._id).email, ...tells };
       await site.db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: { "channels.email": email } });
     }
   });
@@ -69,6 +72,30 @@ describe("where providers call", function () {
       expect([reply.status, codeOf(reply)]).to.deep.equal([403, "HS_FORBIDDEN"]);
     }
     expect(await waiting()).to.equal(0);
+  });
+
+  it("takes one event for each signature of Mailgun, which does not cover it, however often that comes", async () => {
+    const [first, second] = ["delivered", "failed"].map((event) => signedMailgun({ event }, { key: "key-1" }));
+    const { signature } = JSON.parse(first?.body ?? "") as { signature: object };
+    const replayed = {
+      headers: first?.headers ?? {},
+      body: JSON.stringify({ ...JSON.parse(second?.body ?? ""), signature }),
+    };
+    const statusOf = async (given: Signed | undefined, app = tenant.app) =>
+      given && (await call(given, `mailgun/${app._id}`)).status;
+    expect(await Promise.all([first, first].map((given) => statusOf(given)))).to.deep.equal([200, 200]);
+    expect(await statusOf(replayed)).to.equal(403);
+    expect(await statusOf(first)).to.equal(200);
+    expect(await statusOf(second)).to.equal(200);
+    expect(await statusOf(replayed, other.app)).to.equal(200);
+    expect(await waiting()).to.be.within(1, 5);
+  });
+
+  it("has callbacks that come at once under one signature keep but one body", async () => {
+    const { headers, body } = signedMailgun({ event: "delivered" }, { key: "key-1" });
+    const bodies = Array.from({ length: 20 }, (_, n) => body.replace("delivered", `delivered${n}`));
+    const replies = await Promise.all(bodies.map((one) => call({ headers, body: one }, `mailgun/${tenant.app._id}`)));
+    expect(replies.filter(({ status }) => status === 200)).to.have.length(1);
   });
 
   it("knows nobody else", async () => {

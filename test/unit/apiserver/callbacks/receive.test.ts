@@ -10,6 +10,7 @@ import {
 import { AppError, Unavailable } from "#core/errors.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import type { CallbackToken } from "#core/storage/service/callback-tokens.ts";
 import { fetchedCertificates } from "#core/storage/service/provider-certificates.ts";
 import { floodLimits } from "../../../../apiserver/callbacks/flood-limits.ts";
 import { type ReceiveDeps, receive } from "../../../../apiserver/callbacks/receive.ts";
@@ -70,6 +71,7 @@ const given = (over: Partial<ReceiveDeps> = {}) => {
     unseal: keyRing(testKeyRing).open,
     certificate: async () => null,
     trusted: () => new Map(),
+    isFirst: async () => true,
     limits: floodLimits(clock),
     keep: async (...one) => void kept.push(one),
     publicUrl: "https://herald.example/",
@@ -192,6 +194,23 @@ describe("what is signed with a certificate", () => {
     expect(await codeOf(asked(path, { body }))).to.equal("HS_RATE_LIMITED");
     for (let n = 0; n < 2_000; n++) await codeOf(asked(path, { body, ip: `198.51.${n >> 8}.${n & 255}` }));
     expect(kept).to.have.length(500);
+  });
+});
+
+describe("what is signed without its body", () => {
+  it("is refused when its signature came with another, and counts as forged", async () => {
+    const once = { signed: "token", until: clock.now() };
+    const verify = () => ({ ...accepted, once });
+    const asks: CallbackToken[] = [];
+    const isFirst = async (token: CallbackToken) => asks.push(token) === 1;
+    const { codeOf, kept } = given({ callbacks: { post: callbacksOf("email", { ...provider, verify }) }, isFirst });
+    expect(await codeOf(asked(`post/${app._id}`))).to.equal("200");
+    const of = { tenantId: "ten_1", appId: app._id };
+    expect(asks).to.deep.equal([{ of, provider: "post", body: Buffer.from("{}"), ...once }]);
+    const codes: string[] = [];
+    for (let n = 0; n < 101; n++) codes.push(await codeOf(asked(`post/${app._id}`)));
+    expect([codes[0], codes.at(-1)]).to.deep.equal(["HS_FORBIDDEN", "HS_RATE_LIMITED"]);
+    expect(kept).to.have.length(1);
   });
 });
 

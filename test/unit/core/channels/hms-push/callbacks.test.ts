@@ -15,7 +15,7 @@ const verdict = (given: string | null, of: typeof account | Record<keyof typeof 
 describe("a receipt of Push Kit", () => {
   it("is taken with the signature of the account, and answered as Huawei wants it", () => {
     const reply = { contentType: "application/json", text: '{"errno":"0","errmsg":"success"}' };
-    expect(verdict(signed())).to.deep.equal({ kind: "queued", reply });
+    expect(verdict(signed())).to.deep.include({ kind: "queued", reply });
     expect(verdict(signed().replaceAll(" ", ""))).to.include({ kind: "queued" });
   });
 
@@ -32,6 +32,14 @@ describe("a receipt of Push Kit", () => {
     it(`is refused with ${what}`, () => {
       expect(verdict(header)).to.deep.equal({ kind: "refused" });
     });
+
+  it("says what was signed instead of the body, for as long as that is good", () => {
+    const { once } = { once: undefined, ...verdict(signed()) };
+    expect(once).to.deep.include({ until: new Date(now.getTime() + 600_000) });
+    expect(once)
+      .to.have.property("signed")
+      .that.matches(new RegExp(`^${now.getTime()}.+herald$`));
+  });
 
   it("is refused by an account that has set no user and key", () => {
     expect(verdict(signed(), { callback_user: null, callback_key: null })).to.deep.equal({ kind: "refused" });

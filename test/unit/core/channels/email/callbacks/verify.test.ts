@@ -99,6 +99,14 @@ describe("what a signature covers", () => {
     expect(providers[1]?.verify(requestOf(altered(keys.signed([{ event: "delivered" }], now))))).to.equal("refused");
   });
 
+  it("is no event at Mailgun, so that it says what was signed", () => {
+    const request = requestOf(signedMailgun({ event: "delivered" }, { key: "key-1", now }));
+    const verdict = mailgun.verify(request, { account: { mailgun: { signing_key: "key-1" } }, now });
+    const { signature } = JSON.parse(request.body.toString()) as { signature: Record<string, string> };
+    const once = { signed: `${signature.timestamp}${signature.token}`, until: hoursAgo(-9) };
+    expect(verdict).to.deep.include({ kind: "queued", once });
+  });
+
   it("is each member of a message of SNS", () => {
     const signed = topic.notification({ eventType: "Send" }, now);
     for (const body of [signed.body.replace("Send", "Open"), signed.body.replace('"MessageId":"', '"MessageId":"x')])
