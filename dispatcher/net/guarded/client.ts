@@ -34,13 +34,14 @@ export const guardedClient = (deps: GuardedClientDeps) => {
   const pools = connectionPools(maxIdle);
   const sockets = new Set<Socket>();
 
-  const open = async (pool: Pool, wanted: GuardedRequest, signal: AbortSignal): Promise<Connection | Failure> => {
+  const open = async (
+    pool: Pool,
+    wanted: GuardedRequest,
+    signal: AbortSignal,
+  ): Promise<Connection | Failure | null> => {
     const late = AbortSignal.timeout(wanted.connectTimeoutMs);
     const made = await connections.connect(wanted.url, AbortSignal.any([late, signal]), ["http/1.1"]);
-    if ("errorClass" in made) {
-      pool.failed(signal.aborted ? null : made);
-      return made;
-    }
+    if ("errorClass" in made) return pool.failed(signal.aborted ? null : made) ? made : null;
     const fresh = connectionOver(made, wanted.url);
     sockets.add(made);
     made.once("close", () => {
@@ -59,6 +60,7 @@ export const guardedClient = (deps: GuardedClientDeps) => {
   ): Promise<GuardedReply> => {
     const granted = await pool.take(signal);
     const over = granted === "open" ? await open(pool, wanted, signal) : granted;
+    if (over === null) return converse(pool, wanted, signal, isLast); // others serve
     if ("errorClass" in over) return { kind: "unreached", ...over };
     const exchanged = await sendOver(pool, over, wanted, signal);
     if (isLast || granted === "open" || !metItsClosing(exchanged, wanted)) return exchanged.reply;

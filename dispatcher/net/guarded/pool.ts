@@ -11,6 +11,7 @@ type Waiter = (grant: Grant) => void;
  * served meanwhile by those that become free; on a busy machine it is this process that takes long, and not the receiver.
  */
 const openEvery = { requests: 3, leastMs: 5, mostMs: 300 };
+const refusedMs = 1_000; // when one could not be opened beside others: until a further one is tried
 
 /**
  * Connections to one origin for one owner, each for one request at a time. Requests that wait take what comes first, a
@@ -30,6 +31,7 @@ export class Pool {
   /** How long a request has a connection, of late; unknown before the first. */
   #usedMs: number | null = null;
   #lastOpenMs = Number.NEGATIVE_INFINITY;
+  #refusedUntilMs = Number.NEGATIVE_INFINITY;
   #looksSoon = false;
 
   /** Has `most` ≥ 1 connections at most. `allIdle` has the idle ones of all pools. */
@@ -57,11 +59,17 @@ export class Pool {
     this.#admit();
   }
 
-  /** `failure` is that of all who wait; null when only the one who opened has no time left. */
-  failed(failure: Failure | null): void {
+  /**
+   * `failure` is that of all who wait, unless connections stand, which they are served by in turn: a receiver may refuse
+   * a further one and be well. False in that case: who opened waits with them. Null when they alone have no time left.
+   */
+  failed(failure: Failure | null): boolean {
     this.#opening--;
-    if (failure !== null) for (const waiter of this.#waiting) waiter(failure);
+    const isAlone = this.#inUse + this.#idle.length === 0;
+    if (failure !== null && isAlone) for (const waiter of this.#waiting) waiter(failure);
+    if (failure !== null && !isAlone) this.#refusedUntilMs = performance.now() + refusedMs;
     this.#admit();
+    return failure === null || isAlone;
   }
 
   /** Takes back a connection after its request: for the next one, unless it is closed. */
@@ -110,7 +118,8 @@ export class Pool {
     if (this.#inUse + this.#opening >= this.#most) return null;
     const nowMs = performance.now();
     const { requests, leastMs, mostMs } = openEvery;
-    const inMs = this.#lastOpenMs + Math.min(Math.max(requests * (this.#usedMs ?? 0), leastMs), mostMs) - nowMs;
+    const nextMs = this.#lastOpenMs + Math.min(Math.max(requests * (this.#usedMs ?? 0), leastMs), mostMs);
+    const inMs = (this.#inUse > 0 ? Math.max(nextMs, this.#refusedUntilMs) : nextMs) - nowMs;
     if (inMs > 0) return this.#admitIn(inMs);
     this.#lastOpenMs = nowMs;
     this.#opening++;

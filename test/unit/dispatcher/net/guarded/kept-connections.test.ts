@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { expect } from "chai";
 import { ask, outgoing } from "../../../../support/servers/outgoing.ts";
 import { until } from "../../../../support/until.ts";
@@ -7,7 +7,7 @@ import { until } from "../../../../support/until.ts";
 const answer = (status: number): string => `HTTP/1.1 ${status} OK\r\ncontent-length: 0\r\n\r\n`;
 
 describe("a guarded client's connections", () => {
-  const { client, http, tcp, connections } = outgoing();
+  const { client, http, listen, tcp, connections } = outgoing();
 
   it("are never lent to another owner", async () => {
     const port = await http((_, response) => response.end());
@@ -61,6 +61,22 @@ describe("a guarded client's connections", () => {
     const asked = Array.from({ length: 20 }, () => ask(one, "http://localhost:1/", { maxConnections: 20 }));
     for (const end of await Promise.all(asked)) expect(end).to.include({ kind: "unreached", errorClass: "connect" });
     expect(tried).to.be.below(10); // one each 5 ms until the first has failed
+  });
+
+  it("serve all who wait when a further one is refused", async () => {
+    const waiting: Socket[] = [];
+    const server = createServer((socket) => void socket.on("data", () => waiting.push(socket)));
+    const port = await listen(server);
+    const one = client();
+    const askOnce = () => ask(one, `http://127.0.0.1:${port}/`, { maxConnections: 5, timeoutMs: 20_000 });
+    const first = askOnce();
+    await until(() => waiting.length === 1);
+    server.close(); // what stands stays, and nothing further is taken
+    const others = Array.from({ length: 4 }, askOnce);
+    let isOver = false;
+    const all = Promise.all([first, ...others]).finally(() => (isOver = true));
+    await until(() => (waiting.shift()?.write(answer(200)), isOver), 20_000);
+    expect((await all).map(({ kind }) => kind)).to.deep.equal(Array(5).fill("answered"));
   });
 
   it("that are all taken keep a request waiting until its time is up, and it was not sent", async () => {
