@@ -15,7 +15,10 @@ export type BatchOutbox = Part & {
    * take now stays stored, and is due again.
    */
   publish: (row: EventBatchRow, others: ReadonlySet<string>) => Promise<void>;
-  /** Finishes a batch that a crash, or JetStream's absence, left behind; drops it if its change was never made. */
+  /**
+   * Finishes a batch that a crash, or JetStream's absence, left behind; drops it if its change was never made.
+   * @throws Unavailable when JetStream is away: the batch stays due, before those that came later
+   */
   resume: (id: string) => Promise<void>;
 };
 
@@ -33,17 +36,21 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     write: batches.remove,
     onError: (err, documents) => log.warn({ err, documents }, "event_batches.not_removed"), // the timer will
   });
-  const publish: BatchOutbox["publish"] = async (row, others) => {
+  const publishDue: BatchOutbox["publish"] = async (row, others) => {
     const own = others.size === 0 ? row.events : row.events.filter(({ id }) => !others.has(id));
-    const isPublished = await events.publishTexts(row.tenant_id, own, row.traceparent).catch(falseWhenAway);
-    metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, own.length);
-    if (isPublished) return done.add(row._id);
-    if (row.change !== undefined) await batches.confirm(row._id); // it was made, or nobody would publish it
+    let isPublished = false;
+    try {
+      isPublished = await events.publishTexts(row.tenant_id, own, row.traceparent);
+    } finally {
+      metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, own.length);
+      if (!isPublished && row.change !== undefined) await batches.confirm(row._id); // it was made, or nobody would publish it
+    }
+    if (isPublished) await done.add(row._id);
   };
   const resume: BatchOutbox["resume"] = async (id) => {
     const row = await batches.find(id);
     if (row === null) return;
-    if (await batches.isTrue(row)) return publish(row, await batches.claim(row));
+    if (await batches.isTrue(row)) return publishDue(row, await batches.claim(row));
     log.info({ batch: id, events: row.events.length }, "event_batch.dropped");
     await done.add(id);
   };
@@ -51,7 +58,7 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     name: "event batches",
     start: async () => undefined,
     stop: done.stop,
-    publish,
+    publish: async (...given) => void (await publishDue(...given).catch(falseWhenAway)),
     resume,
   };
 };

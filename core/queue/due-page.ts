@@ -7,7 +7,11 @@ import type { Leasable } from "../storage/work/leases.ts";
 import { isPassing } from "./jetstream/passing.ts";
 import { type AsideDeps, type Fault, putAside } from "./set-aside.ts";
 
-export type HandleDeps = AsideDeps & { metrics: QueueMetrics };
+export type HandleDeps = AsideDeps & {
+  metrics: QueueMetrics;
+  /** Documents of the last page for which a store was away, while it was there for others. */
+  suspects: Set<string>;
+};
 
 export type DueSource<Row extends Leasable> = {
   name: string;
@@ -34,11 +38,21 @@ export const handlePage = async <Row extends Leasable>(
     if (due_at) deps.metrics.timerLagSeconds.observe({ source: name }, secondsSince(due_at, deps.clock));
   deps.metrics.timersHandled.inc({ source: name }, handled.length);
   const rows = source.collection as unknown as Rows; // the driver's types cannot see that Row has the members of Leasable
-  const isThere = handled.length > 0; // then a store that seems to be away may be so for that document alone
-  await moveOn(rows, isThere ? [...handled, ...away.map(({ row }) => row)] : [], deps.clock);
+  await moveOn(rows, [...handled, ...(handled.length > 0 ? suspectsOf(away, deps.suspects) : [])], deps.clock);
   if (source.leavesAside !== true) await clear(rows, handled);
   await putAside(rows, faults, name, deps);
   if (away[0] !== undefined) throw away[0].error;
+};
+
+/**
+ * A store that has just gone, or come back, is away for some of a page, and their turn comes first when it is there. Those
+ * for which it is away a second time are moved on, lest others wait for them.
+ */
+const suspectsOf = <Row extends Leasable>(away: readonly Fault<Row>[], suspects: Set<string>): Row[] => {
+  const again = away.filter(({ row }) => suspects.has(row._id)).map(({ row }) => row);
+  suspects.clear();
+  for (const { row } of away) suspects.add(row._id);
+  return again;
 };
 
 const inFlight = 64; // hints being published

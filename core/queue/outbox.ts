@@ -16,8 +16,15 @@ export type Outbox = Part & {
    * Publishes a document's events, then has them cleared. False when JetStream is away, or has no room for the tenant's:
    * they stay in the document, which is due again.
    */
-  flush: (row: Pick<WithOutbox, "_id" | "tenant_id" | "outbox"> & { traceparent?: string | null }) => Promise<boolean>;
+  flush: (row: Flushed) => Promise<boolean>;
+  /**
+   * The same of a document that is due.
+   * @throws Unavailable when JetStream is away: the document stays due, before those that came later
+   */
+  flushDue: (row: Flushed) => Promise<boolean>;
 };
+
+type Flushed = Pick<WithOutbox, "_id" | "tenant_id" | "outbox"> & { traceparent?: string | null };
 
 export type OutboxDeps<Row extends WithOutbox> = {
   rows: Collection<Row>;
@@ -43,17 +50,23 @@ export const outbox = <Row extends WithOutbox>({ events, log, metrics, ...of }: 
     write: (documents) => clear(rows, documents, done),
     onError: (err, documents) => log.warn({ err, documents }, "outbox.not_cleared"),
   });
+  const flushDue: Outbox["flushDue"] = async (row) => {
+    if (row.outbox.length === 0) return true;
+    let isPublished = false;
+    try {
+      isPublished = await events.publish(row.tenant_id, row.outbox, row.traceparent);
+    } finally {
+      metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, row.outbox.length);
+    }
+    if (isPublished) await published.add({ id: row._id, events: row.outbox.map((event) => event.id) });
+    return isPublished;
+  };
   return {
     name: `outbox of ${rows.collectionName}`,
     start: async () => undefined,
     stop: published.stop,
-    flush: async (row) => {
-      if (row.outbox.length === 0) return true;
-      const isPublished = await events.publish(row.tenant_id, row.outbox, row.traceparent).catch(falseWhenAway);
-      metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, row.outbox.length);
-      if (isPublished) await published.add({ id: row._id, events: row.outbox.map((event) => event.id) });
-      return isPublished;
-    },
+    flush: (row) => flushDue(row).catch(falseWhenAway),
+    flushDue,
   };
 };
 

@@ -81,11 +81,12 @@ const watch = async <Row extends Leasable>(
   metrics.timersHandled.inc({ source: source.name }, 0); // as counterFromZero has it
   metrics.timerLagSeconds.zero({ source: source.name });
   const lease = kept(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }), clock);
+  const suspects = new Set<string>();
   let failures = 0;
   while (!stop.aborted) {
     const beganMs = clock.now().getTime();
     try {
-      if (await lease.isOurs()) await handleAllDue(source, { ...deps, setAside }, { lease, stop });
+      if (await lease.isOurs()) await handleAllDue(source, { ...deps, setAside, suspects }, { lease, stop });
       if (failures > 0) log.info({ source: source.name, failures }, "timers.back");
       failures = 0;
     } catch (err) {

@@ -75,7 +75,14 @@ export const messageParts = (
   return {
     sendHeld: steps.sendHeld,
     parts: [box, accountsPart(accounts, [deps.client, deps.rest]), workers(deps, steps)],
-    timers: timerSources({ db, hints: published, settle, flush: box.flush, recount: recount(counting(deps)), clock }),
+    timers: timerSources({
+      db,
+      hints: published,
+      settle,
+      flush: box.flushDue,
+      recount: recount(counting(deps)),
+      clock,
+    }),
   };
 };
 

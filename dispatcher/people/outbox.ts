@@ -1,4 +1,3 @@
-import { falseWhenAway } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import { isOfOne } from "#core/queue/jetstream/passing.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
@@ -17,7 +16,8 @@ const batch = { most: 20, inFlight: 2 }; // each with up to 100 subscriptions of
 
 /**
  * Publishes what has changed of a user as one `user.updated`, then forgets it; those that are due at the same time share
- * the queries. What JetStream cannot take now stays, and is due again.
+ * the queries. What JetStream has no room for stays, and is due again.
+ * @throws Unavailable when JetStream is away: they stay due, before those that changed later
  */
 export const publishChanges = (deps: ChangesDeps): ((user: UserRow) => Promise<void>) =>
   gather({ write: (users: readonly UserRow[]) => publishAll(deps, users), ...batch, isOfOne });
@@ -41,7 +41,7 @@ const publishAll = async (
   const published = await Promise.all(
     byTenant.map(async ([tenantId, of]) => {
       const made = of.map((user) => userUpdated(user, byUser.get(user._id) ?? []));
-      return (await events.publish(tenantId, made).catch(falseWhenAway)) ? of : [];
+      return (await events.publish(tenantId, made)) ? of : [];
     }),
   );
   const done = published.flat();

@@ -34,14 +34,14 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
         collection: people.rows,
         select: userMembers,
         handle: async (row) => {
-          if ((await ofUsers.flush(row)) && row.changed.length > 0) await tell(row);
+          if ((await ofUsers.flushDue(row)) && row.changed.length > 0) await tell(row);
         },
       }),
       timerSource<SubscriptionRow>({
         name: "subscriptions",
         collection: devices.rows,
         select: ["tenant_id", "outbox"],
-        handle: ofSubscriptions.flush,
+        handle: ofSubscriptions.flushDue,
       }),
     ],
   };

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
+import { Unavailable } from "#core/errors.ts";
 import { batchOutbox } from "#core/queue/batch-outbox.ts";
 import { queueMetrics } from "#core/runtime/metrics/queue.ts";
 import { createLog } from "#core/runtime/process/log.ts";
@@ -33,6 +34,12 @@ describe("what becomes of a stored batch", () => {
       expect: { published: 0, removed: 1 },
     },
     {
+      it: "stays due, before those that came later, when JetStream is away",
+      row: aBatch({ change }),
+      isAway: true,
+      expect: { published: 1, removed: 0, confirmed: 1 },
+    },
+    {
       it: "of a change that was made is certain from then on when JetStream has no room",
       row: aBatch({ change }),
       hasRoom: false,
@@ -45,7 +52,7 @@ describe("what becomes of a stored batch", () => {
       expect: { published: 1, removed: 0 },
     },
   ];
-  for (const { it: title, row, isTrue = true, hasRoom = true, expect: wanted } of cases) {
+  for (const { it: title, row, isTrue = true, hasRoom = true, isAway = false, expect: wanted } of cases) {
     it(title, async () => {
       const did = { published: 0, removed: 0, confirmed: 0 };
       const box = batchOutbox({
@@ -59,13 +66,15 @@ describe("what becomes of a stored batch", () => {
         events: {
           publishTexts: async () => {
             did.published++;
+            if (isAway) throw new Unavailable("JetStream");
             return hasRoom;
           },
         },
         log,
         metrics: queueMetrics(new Registry()),
       });
-      await box.resume(row._id);
+      const end = await box.resume(row._id).catch((error: unknown) => error);
+      expect(end instanceof Unavailable).to.equal(isAway);
       await box.stop(AbortSignal.timeout(1_000));
       expect(did).to.deep.equal({ confirmed: 0, ...wanted });
     });
