@@ -57,7 +57,8 @@ export const DispatcherConfig = Group(
       default: 8,
       minimum: 1,
       maximum: 64,
-      description: "long jobs (removals, erasures, exports) that this process runs at the same time",
+      description:
+        "long jobs (exports, imports) that this process runs at the same time, and as many removals and erasures beside them; half of each for one organisation at most",
     }),
     exportHours,
     apnsUrl: Text({

@@ -20,6 +20,8 @@ export type JobType<Row extends JobRow> = {
   turnMs?: (row: Row) => number;
   /** Its runs take seconds and mostly wait: they have many places of their own, so that no long job delays them. */
   isShort?: true;
+  /** It has as many places for itself as all other long types together: none of them delays it. */
+  isApart?: true;
   /** What has to run beside it. */
   parts?: readonly Part[];
 };
@@ -44,9 +46,10 @@ export type JobResult<Row extends JobRow> = {
 export type Job = {
   name: string;
   isShort: boolean;
+  isApart: boolean;
   parts: readonly Part[];
   /** Has the hint of each document published that is due. */
-  timer: (publishHint: (id: string) => Promise<unknown>) => AnyTimerSource;
+  timer: (publishHint: (id: string, tenantId: string) => Promise<unknown>) => AnyTimerSource;
   /**
    * Runs a job under its lease if it is due and nobody else has it, and writes what the run came to. `stop` aborts when
    * the run is to end.

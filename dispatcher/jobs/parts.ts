@@ -12,6 +12,7 @@ import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import { jobHint } from "../work/hints.ts";
 import type { Job, RunDeps } from "./job.ts";
 import { jobResults } from "./run.ts";
+import { type Turns, tenantTurns } from "./turns.ts";
 
 export type JobPartsDeps = Omit<RunDeps, "metrics"> & {
   metrics: RunDeps["metrics"] & Pick<Metrics<"dispatcher">, "jobBytes">;
@@ -37,11 +38,18 @@ export const jobParts = (deps: JobPartsDeps): { parts: Part[]; timers: AnyTimerS
   }
   const hint =
     ({ name: type, isShort }: Job) =>
-    (id: string) =>
-      publisher.publish((isShort ? subjects.shortJob : subjects.job)(type, id), { type, id });
+    (id: string, tenant_id: string) =>
+      publisher.publish((isShort ? subjects.shortJob : subjects.job)(type, id), { type, id, tenant_id });
+  const long = { places: config.openJobs, waiting: config.openJobs * waitingEach };
+  const [apart, together] = [tenantTurns(long), tenantTurns(long)];
   const workers = [
-    jobWorker(deps, { consumer: "jobs", concurrency: config.openJobs, timeoutMs: dayMs }),
-    jobWorker(deps, { consumer: "short-jobs", concurrency: openShortJobs, timeoutMs: 60_000 }),
+    jobWorker(deps, {
+      consumer: "jobs",
+      concurrency: 2 * (long.places + long.waiting),
+      timeoutMs: dayMs,
+      turnsOf: ({ isApart }) => (isApart ? apart : together),
+    }),
+    jobWorker(deps, { consumer: "short-jobs", concurrency: openShortJobs, timeoutMs: 60_000, turnsOf: () => atOnce }),
   ];
   return {
     parts: [...jobs.flatMap(({ parts }) => parts), ...workers],
@@ -49,13 +57,22 @@ export const jobParts = (deps: JobPartsDeps): { parts: Part[]; timers: AnyTimerS
   };
 };
 
+const atOnce: Turns = (_tenantId, work) => work();
 const openShortJobs = 64; // each has a connection or two
+const waitingEach = 4; // hints that wait for each place
+const mostWaitMs = 10_000; // another process may have a place: the timer publishes the hint again by then
 
-/** A run that is not over after `timeoutMs` is halted and goes on with the next one, in this or in another process. */
-type Places = { consumer: "jobs" | "short-jobs"; concurrency: number; timeoutMs: number };
+type Places = {
+  consumer: "jobs" | "short-jobs";
+  /** Hints in hand, those that wait for a place too. */
+  concurrency: number;
+  /** A run that is not over by then is halted and goes on with the next one, in this or in another process. */
+  timeoutMs: number;
+  turnsOf: (job: Job) => Turns;
+};
 
 /** Each hint is acknowledged, whatever became of the run: the document says when it is due again. */
-const jobWorker = (deps: JobPartsDeps, { consumer, ...places }: Places): Part => {
+const jobWorker = (deps: JobPartsDeps, { consumer, turnsOf, ...places }: Places): Part => {
   const { jobs, config, nats, log, metrics } = deps;
   const spec = jobStream(config.natsPrefix);
   const types = new Map(jobs.map((one) => [one.name, one]));
@@ -66,10 +83,11 @@ const jobWorker = (deps: JobPartsDeps, { consumer, ...places }: Places): Part =>
     ...places,
     repair: () => ensureStream(nats.jsm, spec, config.natsReplicas),
     parse: jobHint,
-    handle: async ({ type, id }, { signal }): Promise<Settlement> => {
+    handle: async ({ type, id, tenant_id: tenantId = "" }, { signal }): Promise<Settlement> => {
       const known = types.get(type);
       if (known === undefined) return { kind: "drop", reason: "a type of job that this release does not know" };
-      await known.run(id, deps, signal);
+      const late = AbortSignal.any([signal, deps.stopping, AbortSignal.timeout(mostWaitMs)]);
+      await turnsOf(known)(tenantId, () => known.run(id, deps, signal), late);
       return { kind: "done" };
     },
     name: consumer,

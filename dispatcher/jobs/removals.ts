@@ -57,6 +57,7 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
   return job<RemovalRow>({
     name: "removals",
     rows,
+    isApart: true,
     run: async (row, progress) =>
       (await isThere(joined, row)) ? askAgain(joined, row) : resultOf(joined, row, await pass(joined, row, progress)),
     turnMs: ({ kind }) => (kind === "app" || kind === "webhook" ? turnMs : Number.POSITIVE_INFINITY),

@@ -13,13 +13,14 @@ import type { Job, JobResult, JobType, Progress, RunDeps } from "./job.ts";
 export const job = <Row extends JobRow>(type: JobType<Row>): Job => ({
   name: type.name,
   isShort: type.isShort ?? false,
+  isApart: type.isApart ?? false,
   parts: type.parts ?? [],
   timer: (publishHint) =>
     timerSource<Row>({
       name: type.name,
       collection: type.rows,
-      select: [],
-      handle: ({ _id }) => publishHint(_id),
+      select: ["tenant_id"],
+      handle: ({ _id, tenant_id }) => publishHint(_id, tenant_id),
       leavesAside: true,
     }),
   run: async (id, deps, stop) => {

@@ -7,7 +7,7 @@ import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 const Id = Type.String({ minLength: 1, maxLength: 64 });
 const MessageHint = Type.Object({ message_id: Id });
 const ChunkHint = Type.Object({ chunk_id: Id });
-const JobHint = Type.Object({ type: Id, id: Id });
+const JobHint = Type.Object({ type: Id, id: Id, tenant_id: Type.Optional(Id) }); // without, of an earlier release
 
 /** Reads the body of a hint to plan a message. */
 export const messageHint: (input: unknown) => Static<typeof MessageHint> = parser(MessageHint);

@@ -49,9 +49,18 @@ export const openJobSite = async () => {
     if (found === null) throw new Error(`${id} is gone`);
     return found;
   };
+  const base = { ...noWork, tenant_id: "ten_1", app_id: "app_1" };
+  const addOf = async (tenant_id: string, ...ids: string[]): Promise<void> => {
+    const due_at = new Date(clock.now().getTime() - 1);
+    await rows.insertMany(ids.map((_id) => ({ ...base, tenant_id, page: 0, _id, due_at })));
+  };
+  const apart = db.collection<JobRow>("apart");
   return {
     rows,
     row,
+    /** Has a job done of a type that has places of its own. */
+    addApart: async (_id: string): Promise<void> => void (await apart.insertOne({ ...base, _id, due_at: new Date() })),
+    isApartOver: async (_id: string): Promise<boolean> => (await apart.findOne({ _id }))?.due_at === null,
     nats,
     stream: stream.name,
     subjects: subjects(prefix),
@@ -64,11 +73,8 @@ export const openJobSite = async () => {
       running.push(...made.parts);
       return made;
     },
-    add: async (...ids: string[]): Promise<void> => {
-      const of = { ...noWork, tenant_id: "ten_1", app_id: "app_1", page: 0 };
-      const due_at = new Date(clock.now().getTime() - 1);
-      await rows.insertMany(ids.map((_id) => ({ ...of, _id, due_at })));
-    },
+    add: (...ids: string[]): Promise<void> => addOf("ten_1", ...ids),
+    addOf,
     isOver: (id: string) => async (): Promise<boolean> => {
       const { due_at, lease } = await row(id);
       return due_at === null && lease === null;
@@ -103,13 +109,25 @@ const dispatcherOf = ({ termMs = 30_000, openJobs = 4, ...type }: Given, { prefi
   const common = { ...site, holder: randomUUID(), log, termMs, metrics, stopping: stopping.signal };
   const exports = job<ExportRow>({ name: "exports", rows: site.rows, ...type });
   const config = { natsPrefix: prefix, natsReplicas: 1, openJobs };
-  const jobs = jobParts({ ...common, tracer: noTracer, jobs: [exports], publisher: publisher(site.nats), config });
+  const apart = job<JobRow>({
+    name: "removals",
+    rows: site.db.collection<JobRow>("apart"),
+    isApart: true,
+    run: async () => ({ end: { dueAt: null } }),
+  });
+  const jobs = jobParts({
+    ...common,
+    tracer: noTracer,
+    jobs: [exports, apart],
+    publisher: publisher(site.nats),
+    config,
+  });
   const results = async () => (await metrics.jobs.get()).values.filter(({ value }) => value > 0);
   return {
     parts: [...jobs.parts, timers({ ...common, sources: jobs.timers, metrics: metrics.queue })],
     lines,
     stopping,
-    items: async () => (await metrics.jobItems.get()).values,
+    items: async () => (await metrics.jobItems.get()).values.filter(({ labels }) => labels["type"] === "exports"),
     results: async () => Object.fromEntries((await results()).map(({ labels, value }) => [labels["result"], value])),
     asides: async () => (await metrics.queue.setAside.get()).values.find(({ labels }) => labels.source === "exports"),
     run: (id: string) => exports.run(id, common, new AbortController().signal),

@@ -194,6 +194,29 @@ describe("jobs", function () {
     expect((await one.results())["halted"]).to.be.greaterThan(2);
   });
 
+  it("of one tenant leave places to another, and to those that have places of their own", async () => {
+    await site.add("a", "b", "c", "d", "e", "f");
+    let isStopped = false;
+    await site.dispatcher({
+      openJobs: 4,
+      run: async ({ _id, tenant_id }, progress) => {
+        if (tenant_id === "ten_2") return ended;
+        await site.rows.updateOne({ _id }, { $inc: { page: 1 } });
+        await endless(async () => (progress(1), isStopped));
+        return ended;
+      },
+    });
+    const begun = () => site.rows.countDocuments({ page: { $gt: 0 } });
+    await until(async () => (await begun()) === 2, 15_000);
+    await site.addOf("ten_2", "other");
+    await site.addApart("apart");
+    await until(site.isOver("other"), 15_000);
+    await until(() => site.isApartOver("apart"), 15_000);
+    expect(await begun()).to.equal(2);
+    isStopped = true;
+    for (const id of ["a", "b", "c", "d", "e", "f"]) await until(site.isOver(id), 25_000);
+  });
+
   it("are given back when the program stops, and another goes on at once", async () => {
     await site.add("one");
     let isBegun = false;
