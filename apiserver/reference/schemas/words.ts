@@ -83,9 +83,7 @@ const figure = (count: number): string => count.toLocaleString("en");
 const patternOf = ({ pattern }: SchemaObject): string[] => {
   if (pattern === undefined) return [];
   const words = wordsOf(pattern);
-  return words === undefined
-    ? [`matches ${code(pattern)}`]
-    : [`${escaped(words.replace(/^is not an id of this service: /, ""))} (${code(pattern)})`];
+  return words === undefined ? [`matches ${code(pattern)}`] : [`${escaped(words)} (${code(pattern)})`];
 };
 
 const exceptOf = ({ not, contains }: SchemaObject): string[] => [

@@ -22,8 +22,11 @@ export const idPattern = (kind: IdKind): string => `^${idPrefixes[kind]}_[0-7][0
 
 /** Patterns of members in several schemas, by name. */
 export const patterns = {
-  subscriptionId: worded(idPattern("subscription"), "is not an id of this service: must be a subscription's"),
-  userId: worded(idPattern("user"), "is not an id of this service: must be a user's"),
+  subscriptionId: worded(
+    idPattern("subscription"),
+    "must be the id of a subscription: sub_ and 26 digits and capital letters",
+  ),
+  userId: worded(idPattern("user"), "must be the id of a user: usr_ and 26 digits and capital letters"),
   cursor: worded("^[A-Za-z0-9_.-]+$", "is not valid"),
   idempotencyKey: worded("^[\\x21-\\x7e]+$", "must be visible ASCII characters"),
   headerValue: worded("^[\\t\\x20-\\x7e]*$", "must be visible ASCII characters, spaces and tabs"),
