@@ -18,6 +18,7 @@ import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { directory } from "#core/storage/directory.ts";
 import { filesPurpose } from "#core/storage/files/folder/address.ts";
 import { openFiles } from "#core/storage/files/open.ts";
+import { boundedReads } from "#core/storage/mongo/bounded-reads.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { openDatabase } from "#core/storage/open.ts";
 import { connectRedis } from "#core/storage/redis/connect.ts";
@@ -64,6 +65,7 @@ const mongo = connectMongo({
   maxPoolSize: config.mongodbPoolSize,
   onCall: metrics.stores.timer("mongodb"),
 });
+const db = boundedReads(mongo.db, config.requestTimeoutSeconds * 1000); // what serves requests reads through it
 const secrets = keyRing(config.keyRing);
 const redis = connectRedis({ url: config.redisUrl, onCall: metrics.stores.timer("redis") });
 const subjectsOf = subjects(config.natsPrefix);
@@ -79,8 +81,8 @@ const nats = lateNats({
   tracer: tracing.tracer,
   log,
 });
-const known = directory({ db: mongo.db, changes: nats, clock });
-const keyOf = keyLookup({ keys: apiKeys(mongo.db), revoked: revokedTokens(mongo.db), changes: nats, clock });
+const known = directory({ db, changes: nats, clock });
+const keyOf = keyLookup({ keys: apiKeys(db), revoked: revokedTokens(db), changes: nats, clock });
 
 const files = openFiles(config, {
   signer: secrets.signer(filesPurpose),
@@ -98,7 +100,7 @@ const ofFiles = files.kind === "none" ? {} : { files: files.check };
 const dependencies = { mongodb: mongo.ping, redis: () => redis.ping(), jetstream: nats.ping, ...ofFiles };
 let cursorSecret = secrets.derive("cursors"); // until the stores are open: then the one that was kept first
 const shared = platform({
-  db: mongo.db,
+  db,
   nats,
   directory: known,
   files,
@@ -128,7 +130,7 @@ const rest = httpServer({
       findApp: findApp(known),
       takeToken: takeToken(take),
       once: once({
-        replies: replies(mongo.db),
+        replies: replies(db),
         seal: secrets.seal,
         open: secrets.open,
         leaseMs: config.requestTimeoutSeconds * 1000 + handOverMs,

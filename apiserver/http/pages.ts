@@ -81,8 +81,8 @@ export type PageList<Row, T, At extends Position> = {
 };
 
 /**
- * Reads one page of a list: one row more than asked for tells whether there are more. What was read in part, for its size,
- * is a shorter page.
+ * Reads one page of a list: one row more than asked for tells whether there are more. What was read in part, for its size
+ * or because few of many fit, is a shorter page; of a list by a key of its own it may be an empty one.
  */
 export const readPage = async <Row, T, At extends Position = string>({
   cursors,
@@ -98,13 +98,20 @@ export const readPage = async <Row, T, At extends Position = string>({
   const after = cursor === undefined ? null : (cursors.read(scope, cursor) as At); // sound: we signed it for this list and order
   const [isDescending, key] = [sort.startsWith("-"), sort.replace("-", "")];
   const found = await read({ after, sort: key, isDescending, limit: limit + 1 });
-  const { rows, isWhole } = Array.isArray(found) ? { rows: found, isWhole: true } : found;
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const hasMore = (rows.length > limit || !isWhole) && last !== undefined;
+  const { rows } = Array.isArray(found) ? { rows: found } : found;
+  const end = endOf(found, limit, (row) => positionOf(row, key));
   return {
-    data: shown.map((row) => view(row)),
-    next_cursor: hasMore ? cursors.write(scope, positionOf(last, key)) : null,
-    has_more: hasMore,
+    data: rows.slice(0, limit).map((row) => view(row)),
+    next_cursor: end === null ? null : cursors.write(scope, end),
+    has_more: end !== null,
   };
+};
+
+/** Behind what the next page begins; null when there is none. */
+const endOf = <Row>(found: Row[] | Within<Row>, limit: number, positionOf: (row: Row) => Position): Position | null => {
+  const { rows, isWhole, readTo } = Array.isArray(found) ? { rows: found, isWhole: true, readTo: undefined } : found;
+  if (rows.length <= limit && isWhole) return null;
+  if (rows.length <= limit && readTo !== undefined) return readTo;
+  const last = rows.slice(0, limit).at(-1);
+  return last === undefined ? null : positionOf(last);
 };

@@ -1,5 +1,6 @@
 import { AppError, errorStatuses } from "#core/errors.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { isOutOfTime } from "#core/storage/mongo/bounded-reads.ts";
 import { unavailable } from "#core/storage/mongo/connect.ts";
 import { RateLimited, rateHeaders } from "../../limits/rate.ts";
 import type { Context, Middleware } from "../state.ts";
@@ -23,9 +24,10 @@ export const problem =
 export const envelope = ({ code, message, details }: AppError, requestId: string): string =>
   JSON.stringify({ error: { code, message, details, request_id: requestId } });
 
-/** What an error is to the caller: ours as it is, a store's absence as 503, anything else as 500 without a word. */
+/** What an error is to the caller: ours as it is, a store's absence as 503, a read without end as 504, else 500 without a word. */
 const asAppError = (error: unknown): AppError => {
   if (error instanceof AppError) return error;
+  if (isOutOfTime(error)) return new AppError("HS_TIMEOUT", "the database took too long to answer");
   const translated = unavailable(error);
   if (translated instanceof AppError) return translated;
   return new AppError("HS_INTERNAL_ERROR", "an unexpected error happened; it is logged under this request id");

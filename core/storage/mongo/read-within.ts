@@ -1,7 +1,10 @@
 import { BSON, type Document, type FindCursor } from "mongodb";
 
-/** Documents that were read by one query; `isWhole`: none was left out for its size. */
-export type Within<Row> = { rows: Row[]; isWhole: boolean };
+/**
+ * Documents that were read by one query; `isWhole`: none was left out. Otherwise the list goes on behind the last of them,
+ * or behind `readTo`, as far as it was read.
+ */
+export type Within<Row> = { rows: Row[]; isWhole: boolean; readTo?: string };
 
 /**
  * Reads documents until they come to so many bytes; at least one. What is left out is to be read again. The driver has

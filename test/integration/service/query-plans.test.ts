@@ -55,6 +55,11 @@ describe("the queries of the running service", function () {
     expect(faults, faults.map((fault) => JSON.stringify(fault)).join("\n")).to.deep.equal([]);
   });
 
+  it("are ended by the server when a request waits for them too long", () => {
+    const endless = queries.filter(({ isEndless }) => isEndless);
+    expect(new Set(endless.map(({ collection }) => collection))).to.have.all.keys(atStart);
+  });
+
   it("count no further than somebody asked for", () => {
     const counts = countsOf("");
     expect(counts.map(({ collection }) => collection)).to.include.members([
@@ -81,6 +86,9 @@ describe("the queries of the running service", function () {
     expect([...asked]).to.include.members(allCollections.map(({ name }) => name));
   });
 });
+
+/** What the apiserver reads before it serves anybody. */
+const atStart = ["data_version", "cursor_secrets"];
 
 /** How the driver counts documents, and how states of devices are counted. */
 const counting = [{ $group: { _id: 1, n: { $sum: 1 } } }, { $group: { _id: "$state", count: { $sum: 1 } } }];

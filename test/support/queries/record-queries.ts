@@ -13,6 +13,8 @@ export type RecordedQuery = {
   sort?: object;
   limit?: number;
   pipeline?: object[];
+  /** Set when it is a read of the apiserver that the server does not end by itself. */
+  isEndless?: true;
 };
 
 /** Names the file that the queries are written to, one JSON (extended) a line. */
@@ -38,16 +40,20 @@ const shapeOf = (value: unknown): unknown => {
 const pick = (body: Record<string, unknown>, names: readonly string[]): Partial<RecordedQuery> =>
   Object.fromEntries(names.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]));
 
+const isApiserver = process.argv[1]?.includes("apiserver") === true;
+
 /** The queries in a command. */
 const queriesOf = ({ commandName: command, command: body }: CommandStartedEvent): RecordedQuery[] => {
   const collection = String(body[command]);
+  const endless = isApiserver && body["maxTimeMS"] === undefined ? { isEndless: true as const } : {};
   switch (command) {
     case "find":
-      return [{ collection, command, ...pick(body, ["filter", "hint", "sort", "limit"]) }];
+      return [{ collection, command, ...endless, ...pick(body, ["filter", "hint", "sort", "limit"]) }];
     case "aggregate":
-      return [{ collection, command, pipeline: body["pipeline"], ...pick(body, ["hint"]) }];
+      return [{ collection, command, ...endless, pipeline: body["pipeline"], ...pick(body, ["hint"]) }];
     case "count":
     case "distinct":
+      return [{ collection, command, ...endless, filter: body["query"], ...pick(body, ["hint"]) }];
     case "findAndModify":
       return [{ collection, command, filter: body["query"], ...pick(body, ["hint", "sort"]) }];
     case "update":

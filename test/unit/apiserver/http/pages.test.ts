@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { pagingOf } from "#core/schema/json/page.ts";
 import { type SortPosition, sortedPage } from "#core/storage/mongo/page-range.ts";
-import { cursors, readPage } from "../../../../apiserver/http/pages.ts";
+import { cursors, type Page, readPage } from "../../../../apiserver/http/pages.ts";
 
 describe("cursors", () => {
   const ours = cursors(() => Buffer.alloc(32, 1));
@@ -62,6 +62,25 @@ describe("a page of a list", () => {
       const page = await readPage({ ...wholeList, paging, query, read, positionOf });
       expect([page.data.length, page.has_more, asked.pop()]).to.deep.equal([items, true, items + 1]);
     }
+  });
+
+  it("goes on from where its reading ended, also when nothing was found by then", async () => {
+    const places: (string | null)[] = [];
+    const readPart = async ({ after }: { after: string | null }) => {
+      places.push(after);
+      if (after === "199") return { rows: [{ id: 250 }], isWhole: true };
+      return { rows: [], isWhole: false, readTo: after === null ? "99" : "199" };
+    };
+    const data: number[] = [];
+    let query: { cursor?: string } | null = {};
+    while (query !== null && places.length < 5) {
+      const paging = pagingOf({ sort: "-created_at" });
+      const page: Page<number> = await readPage({ ...wholeList, paging, query, read: readPart, positionOf });
+      expect(page.has_more).to.equal(page.next_cursor !== null);
+      data.push(...page.data);
+      query = page.next_cursor === null ? null : { cursor: page.next_cursor };
+    }
+    expect([places, data]).to.deep.equal([[null, "99", "199"], [250]]);
   });
 
   it("says in its schema what it may have at most", () => {

@@ -1,6 +1,7 @@
 import { IncomingMessage, type RequestListener, ServerResponse } from "node:http";
 import { Duplex } from "node:stream";
 import { expect } from "chai";
+import { MongoServerError } from "mongodb";
 import { pino } from "pino";
 import { Type } from "typebox";
 import { AppError, NotFound } from "#core/errors.ts";
@@ -89,6 +90,7 @@ describe("the REST interface", () => {
         return { key, tenant, plan: aPlan({ _id: plan }) };
       },
       findApp: async (_caller, id) => {
+        if (id === "app_slow") throw new MongoServerError({ message: "operation exceeded time limit", code: 50 });
         if (id !== ours._id) throw new NotFound("app");
         return ours;
       },
@@ -128,6 +130,11 @@ describe("the REST interface", () => {
       ])
         expect(head).to.include(`\r\n${header}`);
     }
+  });
+
+  it("says so when the database ended a read that took too long", async () => {
+    const { status, reply } = await ask(rest(), { ...worst, path: "/v1/apps/app_slow/paints", token: "good" });
+    expect([status, codeOf({ reply })]).to.deep.equal([504, "HS_TIMEOUT"]);
   });
 
   // Each request is wrong in all that is checked from there on, and the first of it is what the reply says.
