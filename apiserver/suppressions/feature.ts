@@ -66,7 +66,7 @@ const routes = [
     query: SuppressionListQuery,
     reply: SuppressionPage,
     locate: appOfPath,
-    handle: async ({ use, query, resource }) => ({ body: await use.list(resource, query) }),
+    handle: async ({ use, query, resource, signal }) => ({ body: await use.list(resource, query, signal) }),
   }),
 
   route({

@@ -23,7 +23,7 @@ export type ListDeps = Pick<AddDeps, "subjectsOf"> & {
 /** One page of an app's entries. Source: docs/reference/suppressions.md#list. */
 export const listSuppressions =
   (deps: ListDeps) =>
-  async (app: AppRow, query: SuppressionListQuery): Promise<Page<Suppression>> => {
+  async (app: AppRow, query: SuppressionListQuery, signal: AbortSignal): Promise<Page<Suppression>> => {
     const of = { tenantId: app.tenant_id, appId: app._id };
     const about = aboutOf(query);
     const subject = about === null ? {} : { subject: (await deps.subjectsOf(of))(about) };
@@ -33,7 +33,7 @@ export const listSuppressions =
       paging: suppressionPaging,
       list: `suppressions/${app._id}`,
       query,
-      read: (page) => deps.suppressions.page(of, filter, page, deps.clock.now()),
+      read: (page) => deps.suppressions.page(of, filter, page, { now: deps.clock.now(), signal }),
       positionOf: (row) => row._id,
       view: suppressionView,
     });

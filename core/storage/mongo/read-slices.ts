@@ -9,6 +9,8 @@ export type Sliced<Row extends Document> = {
   by: keyof Row & string;
   range: Range;
   isDescending: boolean;
+  /** The index, where another one finds some of what is looked for, too. */
+  hint?: string;
   /** What is looked for in the list. */
   wanted: Filter<Row>;
   limit: number;
@@ -28,13 +30,13 @@ const usual: Slices = { size: 20_000, most: 10 }; // about half a second when no
  */
 export const readSlices = async <Row extends Document>(
   rows: Collection<Row>,
-  { of, by, range, isDescending, wanted, limit }: Sliced<Row>,
+  { of, by, range, isDescending, hint, wanted, limit }: Sliced<Row>,
   signal: AbortSignal,
   { size, most }: Slices = usual,
 ): Promise<Within<WithId<Row>>> => {
   const find = (within: object, more: Filter<Row>): FindCursor<WithId<Row>> => {
     const filter = { ...of, [by]: within, ...more } as Filter<Row>; // sound: `by` is a member with text
-    return rows.find(filter, { signal }).sort({ [by]: isDescending ? -1 : 1 });
+    return rows.find(filter, { signal, ...(hint !== undefined && { hint }) }).sort({ [by]: isDescending ? -1 : 1 });
   };
   const endOf = async (rest: Range): Promise<string | undefined> => {
     const ends = find(rest, {}).project<Record<string, string>>({ _id: 0, [by]: 1 });

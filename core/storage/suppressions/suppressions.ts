@@ -1,10 +1,12 @@
-import type { Collection, Db } from "mongodb";
+import type { Collection, Db, Filter } from "mongodb";
 import { defined } from "../../domain/defined.ts";
 import type { Kept, Suppressed } from "../../domain/suppressions/strength.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
+import { readSlices, type Slices } from "../mongo/read-slices.ts";
+import type { Within } from "../mongo/read-within.ts";
 import { type EntryCounts, entryCounts } from "./counts.ts";
 import { newOf, putter, takeBack } from "./put.ts";
 
@@ -57,7 +59,7 @@ export type SuppressionFilter = {
 };
 
 /** Entries that have ended are as good as gone: the store removes them within a minute. */
-export const suppressions = (db: Db) => {
+export const suppressions = (db: Db, slices?: Slices) => {
   const rows = collectionOf<SuppressionRow>(db, suppressionCollection);
   const counts = entryCounts(db, rows);
   return {
@@ -66,28 +68,34 @@ export const suppressions = (db: Db) => {
     find: ({ tenantId, appId }: OfApp, id: string, now: Date): Promise<SuppressionRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId, ...lasting(now) }),
 
-    /** One page of an app's entries, in the order in which they were added. */
-    page: (
+    /**
+     * One page of an app's entries, in the order in which they were added. No index finds those of a reason: where few
+     * of many fit, it is shorter.
+     */
+    page: async (
       { tenantId, appId }: OfApp,
-      { subject, channels, reasons, sources, category, from, to }: SuppressionFilter,
-      page: PagePlace & { limit: number },
-      now: Date,
-    ): Promise<SuppressionRow[]> =>
-      rows
-        .find(
-          {
-            app_id: appId,
-            tenant_id: tenantId,
-            _id: pageRange("suppression", { from, to }, page),
-            ...lasting(now),
-            ...defined({ subject, channel: anyOf(channels), reason: anyOf(reasons), source: anyOf(sources) }),
-            ...defined({ categories: category }),
-          },
-          { hint: subject === undefined ? "list" : "subject" },
-        )
-        .sort({ _id: page.isDescending ? -1 : 1 })
-        .limit(page.limit)
-        .toArray(),
+      { subject, from, to, ...narrowed }: SuppressionFilter,
+      { limit, ...page }: PagePlace & { limit: number },
+      { now, signal }: { now: Date; signal: AbortSignal },
+    ): Promise<Within<SuppressionRow>> => {
+      const range = pageRange("suppression", { from, to }, page);
+      const narrow = conditions(narrowed);
+      const wanted = { tenant_id: tenantId, ...lasting(now), ...narrow };
+      const { isDescending } = page;
+      if (subject === undefined && Object.keys(narrow).length > 0) {
+        const list = { of: { app_id: appId }, by: "_id", range, isDescending, hint: "list" } as const;
+        return readSlices(rows, { ...list, wanted, limit }, signal, slices);
+      }
+      const filter = { app_id: appId, ...defined({ subject }), _id: range, ...wanted };
+      const found = rows.find(filter, { hint: subject === undefined ? "list" : "subject", signal });
+      return {
+        rows: await found
+          .sort({ _id: isDescending ? -1 : 1 })
+          .limit(limit)
+          .toArray(),
+        isWhole: true,
+      };
+    },
 
     put: putter(rows, counts.add),
 
@@ -199,6 +207,9 @@ export const suppressionRow = (
 });
 
 const pageSubjects = 500; // in one $in: keeps each query's plan an index probe
+
+const conditions = ({ channels, reasons, sources, category }: SuppressionFilter): Filter<SuppressionRow> =>
+  defined({ channel: anyOf(channels), reason: anyOf(reasons), source: anyOf(sources), categories: category });
 
 const anyOf = <T>(values: readonly T[] | undefined) => values && { $in: [...values] };
 
