@@ -80,7 +80,7 @@ const watch = async <Row extends Leasable>(
   const setAside = countAside(metrics, source.name);
   metrics.timersHandled.inc({ source: source.name }, 0); // as counterFromZero has it
   metrics.timerLagSeconds.zero({ source: source.name });
-  const lease = kept(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }), clock);
+  const lease = kept(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }));
   const suspects = new Set<string>();
   let failures = 0;
   while (!stop.aborted) {
@@ -103,17 +103,17 @@ const watch = async <Row extends Leasable>(
 type Kept = { isOurs: () => Promise<boolean>; release: () => Promise<void> };
 
 /** Takes the lease when it can be had, and extends it when half of its time is gone. */
-const kept = (lease: NamedLease, clock: Clock): Kept => {
-  let untilMs = 0;
-  let takenByOthersMs = 0;
+const kept = (lease: NamedLease): Kept => {
+  let untilMs = Number.NEGATIVE_INFINITY;
+  let takenByOthersMs = Number.NEGATIVE_INFINITY;
   return {
     isOurs: async () => {
-      const nowMs = clock.now().getTime();
+      const nowMs = performance.now(); // the wall clock may be put back
       if (nowMs < untilMs - leaseMs / 2) return true;
       if (nowMs >= takenByOthersMs && nowMs < takenByOthersMs + retakeMs) return false;
       const isOurs = (nowMs < untilMs && (await lease.extend())) || (await lease.take()) !== null;
-      untilMs = isOurs ? nowMs + leaseMs : 0;
-      takenByOthersMs = isOurs ? 0 : nowMs;
+      untilMs = isOurs ? nowMs + leaseMs : Number.NEGATIVE_INFINITY;
+      takenByOthersMs = isOurs ? Number.NEGATIVE_INFINITY : nowMs;
       return isOurs;
     },
     release: () => lease.release(),

@@ -1,10 +1,11 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { elapsedFrom, type MonotonicMs } from "#core/runtime/process/elapsed.ts";
 import type { DueWork } from "#core/storage/work/due.ts";
 
 /** How long a lease on a message, a chunk or a job lasts; after a third of that it is extended. */
 export const leaseMs = 30_000;
 
-/** A lease as the work under it sees it. Both ask the clock: after a standstill a timer would fire too late. */
+/** A lease as the work under it sees it. Both ask the clocks: after a standstill a timer would fire too late. */
 export type Lease = {
   /** Whether another process may have taken over by now. */
   isLost: () => boolean;
@@ -22,25 +23,31 @@ export type LeaseDeps = {
   clock: Clock;
   /** Another length of the lease, for tests. */
   termMs?: number;
+  /** `performance.now()` when left out. */
+  monotonicMs?: MonotonicMs;
 };
 
 /**
  * Runs long work under a lease that is extended meanwhile. The lease counts from before the request that took or extended
- * it, so that a process that stood still, or whose MongoDB is away, finds out by the clock that it has run out.
+ * it, so that a process that stood still, or whose MongoDB is away, finds out by the clocks that it has run out. A wall
+ * clock that is put back meanwhile neither prolongs it here nor shortens it for others, who see the extended instant.
  */
 export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Promise<T>): Promise<T> => {
   const { extend, stops, clock, termMs = leaseMs } = deps;
   const extendEveryMs = termMs / 3;
-  let untilMs = deps.taken.lease?.until.getTime() ?? 0;
+  const elapsed = () => elapsedFrom(clock, deps.monotonicMs);
+  const [begunMs, sinceBegun] = [clock.now().getTime(), elapsed()];
+  let leftMs = Math.min((deps.taken.lease?.until.getTime() ?? 0) - begunMs, termMs);
+  let gone = sinceBegun;
   let isTaken = false;
   let isExtending = false;
 
   const extendNow = async (): Promise<void> => {
     if (isExtending) return; // of two writes under way the older one could be made last
     isExtending = true;
-    const now = clock.now();
+    const before = elapsed();
     try {
-      if (await extend(now)) untilMs = now.getTime() + termMs;
+      if (await extend(new Date(begunMs + sinceBegun()))) [gone, leftMs] = [before, termMs];
       else isTaken = true;
     } catch {
       // the store is unreachable: the lease is ours until it has run out
@@ -48,10 +55,10 @@ export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Pro
       isExtending = false;
     }
   };
-  const isLost = (): boolean => isTaken || clock.now().getTime() >= untilMs;
+  const isLost = (): boolean => isTaken || gone() >= leftMs;
   const isOver = (): boolean => isLost() || stops.some(({ aborted }) => aborted);
 
-  if (untilMs - clock.now().getTime() < termMs - extendEveryMs) void extendNow(); // much of it is gone already
+  if (leftMs < termMs - extendEveryMs) void extendNow(); // much of it is gone already
   const timer = setInterval(() => void extendNow(), extendEveryMs);
   try {
     return await work({ isLost, isOver });

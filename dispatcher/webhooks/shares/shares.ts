@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { balance, type Member, type Owner, shareOf } from "#core/domain/webhooks/shares.ts";
+import { elapsedFrom, type MonotonicMs } from "#core/runtime/process/elapsed.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { passes } from "#core/runtime/process/passes.ts";
@@ -24,6 +25,8 @@ export type SharesDeps = {
   /** Resolves when nothing is under way or in memory for a share, for which nothing new is begun. */
   drain: (share: number) => Promise<void>;
   clock: Clock;
+  /** `performance.now()` when left out. */
+  monotonicMs?: MonotonicMs;
   random: Random;
   log: Log;
 };
@@ -47,8 +50,9 @@ export class Shares implements Part {
   readonly #left = Promise.withResolvers<void>();
   #members: readonly Member[] = [];
   #owners: readonly Owner[] = [];
-  #trustedUntilMs = 0;
-  #wroteMs = 0;
+  /** How long ago the write began that is trusted. */
+  #sinceWritten: () => number = () => Number.POSITIVE_INFINITY;
+  #wroteMs = Number.NEGATIVE_INFINITY;
   #isLeaving = false;
   /** Shares that are to be given up; true once they are drained. */
   readonly #draining = new Map<number, { isDrained: boolean }>();
@@ -100,7 +104,7 @@ export class Shares implements Part {
 
   /** Whether this process certainly owns a share. */
   isOwned(share: number): boolean {
-    return this.#owners[share]?.holder === this.#deps.holder && this.#nowMs() < this.#trustedUntilMs;
+    return this.#owners[share]?.holder === this.#deps.holder && this.#sinceWritten() < trustMs;
   }
 
   owned(): number[] {
@@ -137,7 +141,7 @@ export class Shares implements Part {
   /** False when others have written meanwhile. */
   async #isDone(): Promise<boolean> {
     const { table: store, holder: me, clock, changed, onSilent } = this.#deps;
-    const beganMs = this.#nowMs();
+    const [beganMs, sinceBegun] = [this.#nowMs(), elapsedFrom(clock, this.#deps.monotonicMs)];
     const before = await store.read(clock.now());
     const { gone, silent } = this.#beats(before.members, beganMs);
     this.#silent = silent;
@@ -151,7 +155,7 @@ export class Shares implements Part {
     const isDue = isChange || beganMs - this.#wroteMs >= beatMs / 2;
     if (isDue && !(await store.replace(before, table))) return false;
     if (isDue) this.#wroteMs = beganMs;
-    if (isDue) this.#trustedUntilMs = beganMs + trustMs;
+    if (isDue) this.#sinceWritten = sinceBegun;
     this.#use(isDue ? table : before, excess);
     if (isChange) changed.publish();
     return true;
@@ -190,7 +194,7 @@ export class Shares implements Part {
   }
 
   #nowMs(): number {
-    return this.#deps.clock.now().getTime();
+    return (this.#deps.monotonicMs ?? performance.now.bind(performance))();
   }
 }
 

@@ -13,9 +13,10 @@ describe("the shares that a dispatcher owns", function () {
   this.timeout(30_000);
   const db = testDatabase("shares");
   let shiftMs = 0;
+  let wallShiftMs = 0;
 
   beforeEach(async () => {
-    shiftMs = 0;
+    [shiftMs, wallShiftMs] = [0, 0];
     await db().collection("webhook_shares").deleteMany({});
   });
 
@@ -36,7 +37,8 @@ describe("the shares that a dispatcher owns", function () {
       onSilent: (holder) => void seen.silent.push(holder),
       onLost: (share) => void seen.lost.push(share),
       drain: async (share) => void seen.drained.push(share),
-      clock: { now: () => new Date(Date.now() + shiftMs) },
+      clock: { now: () => new Date(Date.now() + shiftMs + wallShiftMs) },
+      monotonicMs: () => performance.now() + shiftMs,
       random: Math.random,
       log,
       ...over,
@@ -55,6 +57,18 @@ describe("the shares that a dispatcher owns", function () {
     expect([seen.taken.length, seen.published], "nothing has changed").to.deep.equal([shareCount, 1]);
     expect(shares.ownerOf(endpoint)).to.equal("a");
     expect(shares.fenceOf(endpoint)).to.be.a("number");
+  });
+
+  it("are not trusted for longer when the wall clock is put back, and nobody seems gone when it is put forward", async () => {
+    const [{ shares: a }, { shares: b }] = [aDispatcher("a"), aDispatcher("b")];
+    for (const one of [a, b, a, b]) await one.look();
+    wallShiftMs = 3_600_000;
+    await b.look();
+    expect(await ownedBy("a"), "put forward").to.equal(shareCount / 2);
+    await a.look();
+    wallShiftMs = -3_600_000;
+    shiftMs = 9_000;
+    expect(a.owned(), "put back").to.deep.equal([]);
   });
 
   it("are drained before another takes them, and nothing new begins for them meanwhile", async () => {

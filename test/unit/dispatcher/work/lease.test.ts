@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { type Lease, type LeaseDeps, leaseMs, underLease } from "../../../../dispatcher/work/lease.ts";
 import { handClock, noon } from "../../../support/rows/work.ts";
+import { until } from "../../../support/until.ts";
 
 const running = new AbortController().signal;
 
@@ -12,6 +13,7 @@ const seen = <T>(change: Partial<LeaseDeps>, look: (lease: Lease) => T | Promise
       extend: async () => true,
       stops: [running],
       clock: handClock(),
+      monotonicMs: () => 0,
       ...change,
     },
     async (lease) => look(lease),
@@ -69,6 +71,32 @@ describe("work under a lease", () => {
       return lease.isLost();
     });
     expect(isLost).to.equal(true);
+  });
+
+  it("runs out, though the wall clock is put back", async () => {
+    const clock = handClock();
+    let ms = 0;
+    const states = await seen({ clock, monotonicMs: () => ms }, (lease) => {
+      clock.tick(-3_600_000);
+      ms = leaseMs - 1;
+      const justBefore = lease.isLost();
+      ms++;
+      return [justBefore, lease.isLost()];
+    });
+    expect(states).to.deep.equal([false, true]);
+  });
+
+  it("is extended for others, too, when the wall clock is put back", async () => {
+    const clock = handClock();
+    let ms = 0;
+    const extended: Date[] = [];
+    const extend = async (now: Date): Promise<boolean> => extended.push(now) > 0;
+    await seen({ clock, extend, monotonicMs: () => ms, termMs: 60 }, async () => {
+      clock.tick(-3_600_000);
+      ms = 20;
+      await until(() => extended.length > 0);
+    });
+    expect(extended[0]).to.deep.equal(new Date(noon.getTime() + 20));
   });
 
   it("is over, but not lost, when the work is to stop", async () => {
