@@ -11,13 +11,19 @@ export type HeldBackSizeDeps = {
   /** Ids of the subscriptions of a stretch that have these addresses, or whose users these are. */
   subscriptions: (of: Audience, stretch: Stretch, by: { tokens: string[]; userIds: string[] }) => Promise<string[]>;
   clock: Clock;
+  /** How long one answer looks at entries, ms. */
+  mostMs?: number;
 };
 
 /** Entries that are looked at for one answer: of a longer list the oldest. Source: docs/reference/messages.md#estimate. */
 const mostEntries = 100_000;
+const standardMostMs = 2_000; // somebody waits for the answer
 const kept = { ttlMs: 60_000, max: 1_000 }; // the list changes by few entries in a minute
 
-/** How many subscriptions of an audience the suppression list holds a message back from; up to a minute old. */
+/**
+ * How many subscriptions of an audience the suppression list holds a message back from; up to a minute old. Of a list that
+ * takes too long to go through, those that were found by then.
+ */
 export const heldBackSize = (deps: HeldBackSizeDeps): ((audience: Audience) => Promise<number>) => {
   const load = (key: string): Promise<number> => count(deps, JSON.parse(key) as Audience); // sound: our own text, below
   const sizes = cached({ load, ...kept, clock: deps.clock });
@@ -38,9 +44,10 @@ type OfChannel = { channel: Stretch["channel"]; stretches: readonly Stretch[] };
 const heldOn = async (deps: HeldBackSizeDeps, audience: Audience, { channel, stretches }: OfChannel) => {
   const held = new Set<string>();
   const said = saidOn(audience, channel);
+  const endsMs = performance.now() + (deps.mostMs ?? standardMostMs);
   let looked = 0;
   let page = await deps.entries(audience, channel, "");
-  while (page.length > 0 && looked < mostEntries) {
+  while (page.length > 0 && looked < mostEntries && performance.now() < endsMs) {
     const by = namedBy(page.filter((entry) => isMet(entry, said)));
     const found = await Promise.all(stretches.map((stretch) => deps.subscriptions(audience, stretch, by)));
     for (const id of found.flat()) held.add(id);

@@ -92,12 +92,15 @@ export class Backlog {
     this.lookAnew();
   }
 
-  /** Reads what is due into memory. What is stored while it reads is read the next time. */
-  async read(pending: PendingDeliveries, now: Date): Promise<void> {
+  /**
+   * Reads what is due into memory, more at a time when the endpoint is trusted to answer. What is stored while it reads is
+   * read the next time.
+   */
+  async read(pending: PendingDeliveries, now: Date, isTrusted: boolean): Promise<void> {
     this.#isBehind = false;
     this.#isReading = true;
     try {
-      const count = await this.#readPage(pending, now);
+      const count = await this.#readPage(pending, now, isTrusted);
       if (count > 0) this.#isBehind = true;
       else if (!this.#knowsRetries) await this.#learnRetries(now);
     } catch (error) {
@@ -109,11 +112,11 @@ export class Backlog {
   }
 
   /** Reads a page, twice as large as the last one when it follows soon. Answers how many deliveries came into memory. */
-  async #readPage(pending: PendingDeliveries, now: Date): Promise<number> {
+  async #readPage(pending: PendingDeliveries, now: Date, isTrusted: boolean): Promise<number> {
     const isQuick = now.getTime() - this.#readMs < quickReadMs;
     this.#rows = isQuick ? Math.min(this.#rows * 2, pageRows.most) : pageRows.least;
     this.#readMs = now.getTime();
-    const page = this.#memory.page();
+    const page = this.#memory.page(isTrusted);
     const fitting = Math.max(1, Math.floor(page / this.#characters));
     const limit = Math.min(this.#rows, fitting) + pending.size; // those in memory may be among what is read
     const due = (status: "pending" | "failed") => this.#deliveries.due(this.#endpointId, { status, now, limit });

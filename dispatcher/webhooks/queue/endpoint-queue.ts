@@ -167,7 +167,7 @@ export class EndpointQueue {
     if (isDisabled && (await deliveries.endPage(this.endpointId, "endpoint disabled")) > 0) return true;
     const isRecovering = this.#endpoint.isRecovering() && this.#endpoint.mayBegin() && !this.#isReleased;
     if (isRecovering) await this.#recover();
-    if (this.#isShort()) await this.#backlog.read(this.#pending, clock.now());
+    if (this.#isShort()) await this.#backlog.read(this.#pending, clock.now(), this.#endpoint.isTrusted());
     if (isRecovering || !this.#isIdle()) return isRecovering;
     if (looks !== this.#backlog.looks) return true; // something was stored meanwhile, and nobody looks after the end
     this.#end();
@@ -256,6 +256,8 @@ export class EndpointQueue {
     this.#allowance.ended(this.#nowMs(), { beganMs, waiting: this.#pending.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
     if (item.row.event_type !== "webhook.test") this.#endpoint.note(end);
+    const isSilent = sent.result.made.response_status === null; // it may hang, and would keep what was read for it
+    if (isSilent && !end.succeeded && this.#pending.dropRead() > 0) this.#backlog.grow();
     if (dueAt !== null) this.#backlog.retryAt(dueAt);
     health.observe(prepared.row, item.row, sent);
     void this.#storing.storeResult(item, sent);

@@ -138,6 +138,15 @@ export class PendingDeliveries {
     return [...this.#underWay].filter((item) => item.storing === undefined && item.sinceMs <= sinceMs);
   }
 
+  /** Removes what waits and was read from the store; answers how many these were. */
+  dropRead(): number {
+    const read = [this.#firsts, this.#retries].flatMap((list) => list.filter(isRead));
+    for (const list of [this.#firsts, this.#retries])
+      list.splice(0, list.length, ...list.filter((item) => !isRead(item)));
+    for (const { row } of read) this.#drop(row._id);
+    return read.length;
+  }
+
   /** Removes what waits and is in the store. */
   dropWaiting(): void {
     for (const list of [this.#firsts, this.#retries]) {
@@ -159,6 +168,8 @@ export class PendingDeliveries {
     return list.findIndex(({ row: { subject_id: subject } }) => subject === null || !this.#subjects.has(subject));
   }
 }
+
+const isRead = ({ readCharacters }: Item): boolean => readCharacters !== undefined;
 
 /** A new delivery, which is only in memory. */
 export const newItem = (row: WebhookDeliveryRow, sinceMs: number): Item => ({

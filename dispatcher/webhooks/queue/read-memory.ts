@@ -4,8 +4,8 @@
  */
 export type ReadMemory = {
   add: (characters: number) => void;
-  /** How much an endpoint queue may read at a time now. */
-  page: () => number;
+  /** How much an endpoint queue may read at a time now: little for an endpoint that does not answer and would keep it. */
+  page: (isTrusted: boolean) => number;
 };
 
 const most = 64_000_000;
@@ -17,6 +17,6 @@ export const readMemory = (mostCharacters = most): ReadMemory => {
     add: (characters) => {
       used += characters;
     },
-    page: () => (used < mostCharacters ? page.usual : page.least),
+    page: (isTrusted) => (isTrusted && used < mostCharacters ? page.usual : page.least),
   };
 };
