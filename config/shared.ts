@@ -247,7 +247,7 @@ export const OutgoingConfig = {
     default: [],
     maxItems: 64,
     description:
-      "private networks that webhooks and web pushes may be sent to, also by plain http and on any port, as 10.1.0.0/16",
+      "private networks where webhooks, web pushes and mail servers of apps may be reached, also by plain http and on any port, as 10.1.0.0/16",
   }),
   allowedPorts: List(Integer({ minimum: 1, maximum: 65_535 }), {
     env: "HERALD_ALLOWED_PORTS",

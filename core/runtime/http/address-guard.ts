@@ -13,7 +13,7 @@ export type AddressGuardOptions = {
 export const standardPorts: readonly number[] = [443, 8443];
 
 /**
- * Judges addresses that users give (webhooks, push endpoints): https only, usual ports only, no private, local or
+ * Judges addresses that users give (webhooks, push endpoints, mail servers): https only, usual ports only, no private, local or
  * reserved network. A name is judged twice: as it is written, and by every address that it leads to.
  * @throws RangeError when a member of `allow` is no range
  */
@@ -23,6 +23,9 @@ export const addressGuard = ({ allow, ports = standardPorts }: AddressGuardOptio
   /** Whether a connection may be made to this IP address for a request to `url`. */
   const mayConnect = (address: string, url: URL): boolean =>
     isIP(address) !== 0 && (contains(allowed, address) || (isOpen(url) && !isForbidden(address)));
+  /** Whether a connection may be made to this IP address for another protocol, whose servers listen on ports of its own. */
+  const mayReach = (address: string): boolean =>
+    isIP(address) !== 0 && (contains(allowed, address) || !isForbidden(address));
   /** Why a request to this address must not be made, before its name is looked up; null when it may be tried. */
   const problemOf = (url: URL): string | null => {
     if (url.protocol !== "https:" && url.protocol !== "http:") return onlyHttps;
@@ -35,7 +38,7 @@ export const addressGuard = ({ allow, ports = standardPorts }: AddressGuardOptio
   /** Why a name must lead into the operator's own ranges to be reached by this url; null when it may lead anywhere. */
   const outsideProblemOf = (url: URL): string | null =>
     isIP(hostOf(url)) !== 0 || isOpen(url) ? null : refusal(url, ports);
-  return { problemOf, outsideProblemOf, mayConnect };
+  return { problemOf, outsideProblemOf, mayConnect, mayReach };
 };
 
 /**

@@ -18,7 +18,11 @@ export const email: SendingChannel<"email"> = {
           tracking: { opens: wanted === "all" || wanted === "opens", clicks: wanted === "all" || wanted === "clicks" },
           transactionalCategories: account.transactional_categories ?? [],
         };
-        const provider = smtp({ ...platform, account: { ...smtpAccount(account), links } });
+        const provider = smtp({
+          ...platform,
+          connect: platform.client.connect,
+          account: { ...smtpAccount(account), links },
+        });
         return rendered(provider, (rendering) => encodedMail(renderEmail(rendering, settings)));
       },
   },

@@ -2,6 +2,7 @@ import { replyWords as words } from "#core/channels/email/reply-words.ts";
 import type { Outcome } from "#core/domain/messages/outcome.ts";
 import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { type Meaning, meant, type OutcomeTable, outcomeOf } from "../kit/outcomes.ts";
+import { addressRefused } from "./smtp-session.ts";
 import type { Reached } from "./smtp-sessions.ts";
 
 /** The members of nodemailer's errors that tell what went wrong. */
@@ -38,6 +39,11 @@ const unreadable = ofServer("retry_at", "PROVIDER_UNAVAILABLE", "the server answ
 const unreachable = ofServer("retry_at", "PROVIDER_UNAVAILABLE", "the server cannot be reached");
 const noLogin = ofServer("config_error", "PROVIDER_AUTH", "the server has no usable login");
 const untrusted = ofServer("config_error", "PROVIDER_REJECTED", "the server's certificate is not trusted");
+const forbidden = ofServer(
+  "config_error",
+  "PROVIDER_REJECTED",
+  "the server's address is private or local, and not allowed",
+);
 /** One that answered MAIL FROM and not RCPT TO asks the recipient's own server, as many relays do. */
 const silent = meaning("retry_at", "TIMEOUT", "the server did not answer in time");
 
@@ -111,6 +117,7 @@ const enhancedOf = (response: string): string | undefined =>
 const brokenOutcome = ({ code = "", originalCode = "", command }: SmtpError, reached: Reached, now: Date): Outcome => {
   const outcome = (meaning: Meaning, shown: string | null = null): Outcome =>
     meant(meaning, { table: smtpTable, answer: { code: shown }, now });
+  if (code === addressRefused) return outcome(forbidden);
   if (code === "EENVELOPE") return outcome(badAddress);
   if (code === "EMESSAGE" && command === "MAIL FROM") return outcome(tooLarge);
   if (code === "EAUTH" || code === "ENOAUTH") return outcome(noLogin);

@@ -1,6 +1,10 @@
 import type { Readable } from "node:stream";
 import { getCACertificates } from "node:tls";
 import SmtpConnection, { type SMTPEnvelope } from "nodemailer/lib/smtp-connection";
+import type { GuardedClient } from "../../net/guarded/client.ts";
+
+/** The code of the error when the server's address is one that nobody may connect to. */
+export const addressRefused = "EADDRESSREFUSED";
 
 export type SmtpServer = {
   host: string;
@@ -14,9 +18,11 @@ export type SmtpServer = {
 
 export type SmtpSession = ReturnType<typeof session>;
 
-/** Connects, greets, upgrades to TLS and logs in. Rejects with the error of nodemailer. */
-export const openSession = async (server: SmtpServer, limit: AbortSignal): Promise<SmtpSession> => {
-  const connection = new SmtpConnection(optionsOf(server));
+/** Connects, greets, upgrades to TLS and logs in. Rejects with the error of nodemailer, or with one like it. */
+export const openSession = async (server: SmtpServer, connect: Connect, limit: AbortSignal): Promise<SmtpSession> => {
+  const socket = await connect(server, AbortSignal.any([limit, AbortSignal.timeout(connectMs)]));
+  if ("errorClass" in socket) throw connectError(socket);
+  const connection = new SmtpConnection({ ...optionsOf(server), connection: socket });
   connection.on("error", () => {}); // what is under way gets it too; an idle connection only ends
   const step = <T>(start: (done: Done<T>) => void): Promise<T | undefined> => bounded(connection, limit, start);
   await step<void>((done) => connection.connect((error) => done(error ?? null)));
@@ -25,6 +31,21 @@ export const openSession = async (server: SmtpServer, limit: AbortSignal): Promi
     await step((done) => connection.login({ user: login.username, pass: login.password }, done));
   }
   return session(connection);
+};
+
+/** Makes connections to servers that tenants name, where that is allowed: `GuardedClient["connect"]`. */
+export type Connect = GuardedClient["connect"];
+
+const connectMs = 10_000;
+
+const connectError = ({ reason, errorClass }: Extract<Awaited<ReturnType<Connect>>, { errorClass: unknown }>): Error =>
+  Object.assign(new Error(reason), { code: connectCodes[errorClass] ?? "ESOCKET" });
+
+/** As nodemailer calls them, and a name of our own for what is not allowed. */
+const connectCodes: Readonly<Record<string, string>> = {
+  dns: "EDNS",
+  connect_timeout: "ETIMEDOUT",
+  address_refused: addressRefused,
 };
 
 /** A connection that is greeted and logged in. Every wait ends when `limit` aborts; the connection is then closed. */
@@ -91,9 +112,7 @@ const optionsOf = ({ host, port, security, ca }: SmtpServer) => ({
   secure: security === "tls",
   requireTLS: security === "starttls",
   ignoreTLS: security === "none",
-  connectionTimeout: 10_000,
   greetingTimeout: 10_000,
-  dnsTimeout: 5_000,
   maxResponseSize: 65_536,
   ...(ca === undefined ? {} : { tls: { ca: [...getCACertificates(), ca] } }),
 });

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { SMTPEnvelope } from "nodemailer/lib/smtp-connection";
 import { NotBegun } from "#core/domain/messages/outcome.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
-import { openSession, type SmtpServer, type SmtpSession } from "./smtp-session.ts";
+import type { SmtpSession } from "./smtp-session.ts";
 
 /** What became of one message. */
 export type Handing = { kind: "accepted"; response: string } | { kind: "failed"; error: unknown; reached: Reached };
@@ -28,6 +28,9 @@ export type SmtpSessions = {
   close: () => void;
 };
 
+/** Opens a session with the server of an account. */
+export type OpenSession = (limit: AbortSignal) => Promise<SmtpSession>;
+
 export type SmtpLimits = { sessions: number; timeoutMs: number };
 
 const messagesPerSession = 100; // servers end sessions that go on without end
@@ -36,7 +39,7 @@ const idleMs = 30_000;
 type Idle = { session: SmtpSession; messages: number; timer: NodeJS.Timeout };
 
 /** The sessions with one account's server. Unlike nodemailer's pool it knows whether a lost message had been handed over. */
-export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLimits): SmtpSessions => {
+export const smtpSessions = (open: OpenSession, { sessions, timeoutMs }: SmtpLimits): SmtpSessions => {
   const places = semaphore(sessions);
   const idle = new Set<Idle>();
 
@@ -65,7 +68,7 @@ export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLi
     const messages = (kept?.messages ?? 0) + 1;
     let session = kept?.session;
     try {
-      session ??= await openSession(server, limit);
+      session ??= await open(limit);
       if (isOver()) throw new NotBegun();
       const response = await session.hand(envelope, message, limit);
       keep(session, messages);
@@ -98,9 +101,9 @@ export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLi
 };
 
 /** Logs in over a session of its own, and sends nothing. Nobody reads the response. */
-export const logIn = async (server: SmtpServer, limit: AbortSignal): Promise<Handing> => {
+export const logIn = async (open: OpenSession, limit: AbortSignal): Promise<Handing> => {
   try {
-    const session = await openSession(server, limit);
+    const session = await open(limit);
     await session.reset(limit).finally(session.quit); // who may not go on is told so by now
     return { kind: "accepted", response: "" };
   } catch (error) {

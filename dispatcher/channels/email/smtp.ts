@@ -5,13 +5,14 @@ import { underWay } from "#core/runtime/batching/under-way.ts";
 import { type Composing, composed, domainOf, envelopeOf, messageIdOf } from "./compose.ts";
 import type { EncodedMail } from "./mime-body.ts";
 import { type SmtpError, smtpOutcome } from "./smtp-outcomes.ts";
-import type { SmtpServer } from "./smtp-session.ts";
-import { type Handing, logIn, smtpSessions } from "./smtp-sessions.ts";
+import { type Connect, openSession, type SmtpServer } from "./smtp-session.ts";
+import { type Handing, logIn, type OpenSession, smtpSessions } from "./smtp-sessions.ts";
 
 export type SmtpAccount = SmtpServer & Composing;
 
 export type SmtpDeps = {
   account: SmtpAccount;
+  connect: Connect;
   clock: Clock;
   /** For one mail, from connecting to the server's last reply. */
   timeoutMs?: number;
@@ -25,8 +26,15 @@ export type SmtpDeps = {
 export const smtpTimeoutMs = 45_000;
 
 /** Sends mails over an account's SMTP server. */
-export const smtp = ({ account, clock, timeoutMs = smtpTimeoutMs, sessions = 8 }: SmtpDeps): Provider<EncodedMail> => {
-  const open = smtpSessions(account, { sessions, timeoutMs });
+export const smtp = ({
+  account,
+  connect,
+  clock,
+  timeoutMs = smtpTimeoutMs,
+  sessions = 8,
+}: SmtpDeps): Provider<EncodedMail> => {
+  const openOne: OpenSession = (limit) => openSession(account, connect, limit);
+  const open = smtpSessions(openOne, { sessions, timeoutMs });
   const mails = underWay();
   const send: Provider<EncodedMail>["send"] = async (message, to, signal, isOver = () => false): Promise<Outcome> => {
     if (signal.aborted) throw new NotBegun();
@@ -44,7 +52,7 @@ export const smtp = ({ account, clock, timeoutMs = smtpTimeoutMs, sessions = 8 }
     send: (...given) => mails.add(send(...given)),
     check: (signal) => {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      return mails.add(logIn(account, limit).then((handing) => outcomeOf(handing, null)));
+      return mails.add(logIn(openOne, limit).then((handing) => outcomeOf(handing, null)));
     },
     close: async () => {
       await mails.settled();

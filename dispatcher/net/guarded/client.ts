@@ -25,13 +25,13 @@ export type GuardedClientDeps = {
 
 /**
  * The one way out to addresses that users give: docs/decisions/0040. A request never rejects. It follows no redirect, uses
- * no proxy, inflates nothing. When its signal aborts, what was sent is `broken` and all else `unreached`.
+ * no proxy, inflates nothing. When its signal aborts, what was sent is `broken` and all else `unreached`. `connect` makes a
+ * connection for another protocol, which is the caller's from then on.
  */
 export const guardedClient = (deps: GuardedClientDeps) => {
   const { guard, resolve = dns(), ca, maxIdle = maxIdleConnections } = deps;
   const connections = connector({ guard, resolve, ...(ca === undefined ? {} : { ca }) });
-  const http2 = http2Origins(connections);
-  const pools = connectionPools(maxIdle);
+  const [http2, pools] = [http2Origins(connections), connectionPools(maxIdle)];
   const sockets = new Set<Socket>();
 
   const open = async (
@@ -79,6 +79,7 @@ export const guardedClient = (deps: GuardedClientDeps) => {
         within(endsAtMs - performance.now(), signal, (ending) => converse(pool, wanted, ending)),
       );
     },
+    connect: connections.connectPlain,
     /** Closes every connection; requests under way end as broken. */
     close: (): void => {
       pools.close();

@@ -19,12 +19,17 @@ export type ConnectorDeps = {
 
 export type Protocol = "h2" | "http/1.1";
 
+/** `host` is a name or an IP address. */
+export type Server = { host: string; port: number };
+
 export type Connector = {
   /**
    * Makes a connection, TLS agreed on, that has carried nothing yet; or tells why there is none. Bounded by `signal`. The
    * peer chooses among `protocols` (ALPN, RFC 7301).
    */
   connect: (url: URL, signal: AbortSignal, protocols: readonly Protocol[]) => Promise<Socket | Failure>;
+  /** Makes a connection to a server of another protocol that has carried nothing yet; or tells why there is none. */
+  connectPlain: (server: Server, signal: AbortSignal) => Promise<Socket | Failure>;
   /**
    * The same for our HTTP/2 client, which waits for its socket and bounds it by itself: what is against it is the socket's
    * error. `url` is one that the guard admits.
@@ -39,16 +44,27 @@ export type Connector = {
  */
 export const connector = ({ guard, resolve, ca }: ConnectorDeps): Connector => {
   const secureContext = createSecureContext(ca === undefined ? {} : { ca: [...getCACertificates(), ca] });
-  const judged = async (url: URL, signal: AbortSignal): Promise<string[] | Failure> => {
+  const judged = async (
+    url: URL,
+    signal: AbortSignal,
+    mayConnect = (address: string): boolean => guard.mayConnect(address, url),
+  ): Promise<string[] | Failure> => {
     const addresses = await addressesOf(hostOf(url), resolve, signal);
     if (!Array.isArray(addresses)) return addresses;
-    return addresses.every((address) => guard.mayConnect(address, url)) ? addresses : failures.forbidden;
+    return addresses.every(mayConnect) ? addresses : failures.forbidden;
   };
   return {
     connect: async (url, signal, protocols) => {
       const addresses = await judged(url, signal);
       if (!Array.isArray(addresses)) return addresses;
       return open(url, { lookup: given(addresses), secureContext, protocols }, signal);
+    },
+    connectPlain: async ({ host, port }, signal) => {
+      const url = URL.parse(`http://${host}:${port}`); // which spells every IP address in one way
+      if (url === null) return failures.unresolved;
+      const addresses = await judged(url, signal, guard.mayReach);
+      if (!Array.isArray(addresses)) return addresses;
+      return open(url, { lookup: given(addresses), secureContext, protocols: [] }, signal);
     },
     openHttp2: (url, opened) => {
       const lookUp = async (...[host, options, done]: Parameters<Lookup>): Promise<void> => {

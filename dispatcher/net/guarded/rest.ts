@@ -10,7 +10,12 @@ const mostConnectMs = 5_000; // a part of the request's own time
 const maxReplyBytes = 65_536;
 
 /** The addresses of providers are the operator's settings: an operator may reach whatever they name. */
-const operatorsOwn: AddressGuard = { problemOf: () => null, outsideProblemOf: () => null, mayConnect: () => true };
+const operatorsOwn: AddressGuard = {
+  problemOf: () => null,
+  outsideProblemOf: () => null,
+  mayConnect: () => true,
+  mayReach: () => true,
+};
 
 export type RestTransports = {
   open: OpenTransport;

@@ -14,6 +14,7 @@ import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
 import type { ReceivedCounts } from "../../../dev/simulators/kit/received.ts";
 import { encodedMail } from "../../../dispatcher/channels/email/mime-body.ts";
 import { type SmtpAccount, smtp } from "../../../dispatcher/channels/email/smtp.ts";
+import { connectHere } from "../../support/servers/outgoing.ts";
 import { atLeast } from "../figures/figure.ts";
 import type { Measurement } from "../measure-all.ts";
 import type { EmailSinkSettings } from "./email-sink.ts";
@@ -33,7 +34,11 @@ export const benchEmailSender = async (bench: EmailBench = {}): Promise<EmailRes
   const child = fork(join(import.meta.dirname, "email-sink.ts"));
   child.send(settings);
   const [{ url }] = (await once(child, "message")) as [{ url: string }]; // what email-sink.ts answers first
-  const provider = smtp({ account: { ...account, port: Number(new URL(url).port) }, clock: systemClock });
+  const provider = smtp({
+    account: { ...account, port: Number(new URL(url).port) },
+    connect: connectHere,
+    clock: systemClock,
+  });
   const sendAll = async (from: number, count: number): Promise<void> => {
     let next = from;
     const worker = async (): Promise<void> => {

@@ -12,6 +12,7 @@ import { startSmtp } from "../../../dev/simulators/smtp.ts";
 import { type EncodedMail, encodedMail } from "../../../dispatcher/channels/email/mime-body.ts";
 import { type SmtpAccount, smtp } from "../../../dispatcher/channels/email/smtp.ts";
 import { rudeMailServer } from "../../support/servers/mail-server.ts";
+import { connectHere } from "../../support/servers/outgoing.ts";
 import { providerSuite } from "./suite.ts";
 
 const clock = { now: () => new Date() };
@@ -56,9 +57,10 @@ providerSuite<EncodedMail>({
   start: async (sendTimeoutMs) => {
     const simulator = await start();
     return {
-      provider: smtp({ account: accountOf(simulator), clock, timeoutMs: sendTimeoutMs }),
+      provider: smtp({ account: accountOf(simulator), connect: connectHere, clock, timeoutMs: sendTimeoutMs }),
       refused: smtp({
         account: accountOf(simulator, { login: { ...login, password: "wrong" } }),
+        connect: connectHere,
         clock,
         timeoutMs: sendTimeoutMs,
       }),
@@ -82,7 +84,7 @@ providerSuite<EncodedMail>({
 describe("a mail over SMTP", () => {
   let simulator: Simulator;
   const send = async (of: Partial<SmtpAccount> = {}, mail = message, to = recipient(1)) => {
-    const provider = smtp({ account: accountOf(simulator, of), clock, timeoutMs: 3_000 });
+    const provider = smtp({ account: accountOf(simulator, of), connect: connectHere, clock, timeoutMs: 3_000 });
     const outcome = await provider.send(mail, to, AbortSignal.timeout(5_000));
     await provider.close();
     return outcome;
@@ -231,7 +233,13 @@ describe("a mail over SMTP", () => {
   }
 
   it("goes out over a new session, once, when the kept one has been closed by the server", async () => {
-    const provider = smtp({ account: accountOf(simulator), clock, timeoutMs: 3_000, sessions: 1 });
+    const provider = smtp({
+      account: accountOf(simulator),
+      connect: connectHere,
+      clock,
+      timeoutMs: 3_000,
+      sessions: 1,
+    });
     await provider.send(message, recipient(1), AbortSignal.timeout(5_000));
     simulator.script({ refuse_connections: true });
     simulator.script({});
@@ -261,7 +269,13 @@ describe("a mail over SMTP", () => {
     });
 
   it("goes on over the same session after a refused recipient", async () => {
-    const provider = smtp({ account: accountOf(simulator), clock, timeoutMs: 3_000, sessions: 1 });
+    const provider = smtp({
+      account: accountOf(simulator),
+      connect: connectHere,
+      clock,
+      timeoutMs: 3_000,
+      sessions: 1,
+    });
     simulator.script({ answers: [{ address_prefix: "user1@", status: 550, reason: "5.1.1 no such user" }] });
     const outcomes = [];
     for (const n of [1, 2, 3]) outcomes.push(await provider.send(message, recipient(n), AbortSignal.timeout(5_000)));

@@ -9,6 +9,11 @@ import {
   guardedClient,
 } from "../../../dispatcher/net/guarded/client.ts";
 
+/** Makes connections to this machine alone. */
+export const connectHere: GuardedClient["connect"] = guardedClient({
+  guard: addressGuard({ allow: ["127.0.0.0/8"] }),
+}).connect;
+
 export type Outgoing = {
   /** A client that may reach 127.0.0.1. */
   client: (deps?: Partial<GuardedClientDeps>) => GuardedClient;

@@ -42,7 +42,7 @@ export const commonValues = {
   }),
   logLevel: setting(SharedConfig.logLevel),
   extraEnv: kubernetesList("variables for all three programs, as a container's env"),
-  outgoing: closed("addresses that users give (webhooks, web push) which may be reached", {
+  outgoing: closed("addresses that users give (webhooks, web push, mail servers) which may be reached", {
     allowedRanges: ranges("private networks, also by plain http and on any port, e.g. 10.1.0.0/16"),
     allowedPorts: ports("ports of the public internet"),
   }),

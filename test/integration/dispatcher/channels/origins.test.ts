@@ -22,6 +22,7 @@ import { webPush } from "../../../../dispatcher/channels/web-push/web-push.ts";
 import { guardedClient } from "../../../../dispatcher/net/guarded/client.ts";
 import { aMessage, anApp, handClock } from "../../../support/rows/work.ts";
 import { listening, rudeMailServer } from "../../../support/servers/mail-server.ts";
+import { connectHere } from "../../../support/servers/outgoing.ts";
 
 const atOnce = 64; // as a chunk does
 const never = new AbortController().signal;
@@ -60,7 +61,7 @@ describe("an account whose recipients' servers fail", function () {
       const from = { name: null, address: "news@shop.test" };
       const server = { host: "127.0.0.1", port: Number(new URL(url).port), security: "none", login: null } as const;
       const account = { ...server, from, dkim: null, links: null, bounces: null };
-      made = rendered(smtp({ account, clock: systemClock, timeoutMs }), (rendering) =>
+      made = rendered(smtp({ account, connect: connectHere, clock: systemClock, timeoutMs }), (rendering) =>
         encodedMail(renderEmail(rendering, settings)),
       );
       return sendOver(made);

@@ -35,6 +35,14 @@ describe("the guard of outgoing addresses", () => {
 
   it("does not connect to what is no IP address", () => {
     expect(open.mayConnect("localhost", https)).to.equal(false);
+    expect(open.mayReach("localhost")).to.equal(false);
+  });
+
+  it("reaches servers of other protocols on the public internet and in the operator's own ranges alone", () => {
+    expect(forbidden.filter((address) => open.mayReach(address))).to.deep.equal([]);
+    expect(fine.filter((address) => !open.mayReach(address))).to.deep.equal([]);
+    for (const address of ["10.1.2.3", "127.0.0.1", "fd00::1"]) expect(own.mayReach(address)).to.equal(true);
+    expect(own.mayReach("10.2.0.1")).to.equal(false);
   });
 
   /** Spellings of this machine, of the metadata address and of private networks that a URL parser reads. */

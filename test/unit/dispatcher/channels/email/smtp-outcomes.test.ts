@@ -212,6 +212,12 @@ const breaks: Break[] = [
     code: "PROVIDER_UNAVAILABLE",
   },
   { it: "a name that is not found", error: { code: "EDNS" }, kind: "retry_at", code: "PROVIDER_UNAVAILABLE" },
+  {
+    it: "an address that is not allowed",
+    error: { code: "EADDRESSREFUSED" },
+    kind: "config_error",
+    code: "PROVIDER_REJECTED",
+  },
   { it: "a server that is silent", error: { code: "ETIMEDOUT" }, kind: "retry_at", code: "TIMEOUT" },
   {
     it: "a server that is silent at the recipient",

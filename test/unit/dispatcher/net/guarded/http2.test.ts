@@ -24,7 +24,12 @@ describe("a guarded request that may go over HTTP/2", () => {
   /** A client whose every name leads to this machine, as long as that is allowed. */
   const asker = (): GuardedClient =>
     client({
-      guard: { problemOf: () => null, outsideProblemOf: () => null, mayConnect: () => mayConnect },
+      guard: {
+        problemOf: () => null,
+        outsideProblemOf: () => null,
+        mayConnect: () => mayConnect,
+        mayReach: () => mayConnect,
+      },
       resolve: async () => {
         looksUp++;
         return ["127.0.0.1"];
