@@ -32,6 +32,7 @@ const files = [
   "leader",
   "nodes/drain",
   "scale",
+  "callbacks",
   "delivery",
   "uninstall",
   "trial",
