@@ -37,6 +37,8 @@ export type ErrorDetails = Record<string, unknown>;
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
+  /** Whether something was changed before it: then the same request goes on where this one ended. */
+  isHalfDone = false;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
     const { stackTraceLimit } = Error;
@@ -82,6 +84,12 @@ export class Unavailable extends AppError {
 /** For `catch`, where what a store cannot take now is made good later: false when it is away; any other error is thrown. */
 export const falseWhenAway = (error: unknown): false => {
   if (error instanceof Unavailable) return false;
+  throw error;
+};
+
+/** For `catch`, where something was written before: throws the error, and has a refusal say so. */
+export const halfDone = (error: unknown): never => {
+  if (error instanceof AppError) error.isHalfDone = true;
   throw error;
 };
 

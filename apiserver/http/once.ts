@@ -97,7 +97,8 @@ const answerNow = async (
 };
 
 /** After it, this attempt has changed nothing; after any other error it may have. */
-const isRefusal = (error: unknown): boolean => error instanceof AppError && errorStatuses[error.code] < 500;
+const isRefusal = (error: unknown): boolean =>
+  error instanceof AppError && errorStatuses[error.code] < 500 && !error.isHalfDone;
 
 const keptOf = ({ seal }: OnceDeps, { _id }: ReplyRow, { body, status }: Answer<unknown>, run: Run): KeptReply => {
   const of = run.show === undefined ? null : thingIn(body);

@@ -13,22 +13,24 @@ export type Billable = { tenantId: string; most: number };
 
 export type RequireSubscribers = (
   caller: Caller,
-  wanted: Pick<SubscriptionRow, "app_id" | "channel" | "token">,
+  wanted: readonly Pick<SubscriptionRow, "app_id" | "channel" | "token">[],
 ) => Promise<void>;
 
 /**
- * Refuses another subscription that counts when the plan's are used up. Those that are not `invalid` count already,
- * whoever of the tenant has them. Source: docs/reference/limits.md#subscriber-quota.
+ * Refuses more subscriptions that count than the plan has left: all of them or none. Those that are not `invalid` count
+ * already, whoever of the tenant has them. Source: docs/reference/limits.md#subscriber-quota.
  * @throws AppError HS_QUOTA_EXCEEDED
  */
 export const requireSubscribers =
   ({ subscriptions, countBillable }: SubscriberQuotaDeps): RequireSubscribers =>
-  async ({ tenant, plan }, { app_id: appId, channel, token }) => {
-    if (plan.subscribers === null) return;
-    const used = await countBillable({ tenantId: tenant._id, most: Math.max(plan.subscribers, 1) });
-    if (used < plan.subscribers) return;
-    const known = await subscriptions.findByToken(tenant._id, appId, channel, token);
-    if (known !== null && known.status !== "invalid") return;
-    const exceeded = { metric: "subscribers", limit: plan.subscribers, used, needed: 1 };
-    throw quotaExceeded("the plan's subscribers are exhausted", exceeded);
+  async ({ tenant, plan: { subscribers: limit } }, wanted) => {
+    if (limit === null || wanted.length === 0) return;
+    const used = await countBillable({ tenantId: tenant._id, most: Math.max(limit, 1) });
+    if (used + wanted.length <= limit) return;
+    const known = await Promise.all(
+      wanted.map(({ app_id: appId, channel, token }) => subscriptions.findByToken(tenant._id, appId, channel, token)),
+    );
+    const needed = known.filter((row) => row === null || row.status === "invalid").length;
+    if (needed > 0 && used + needed > limit)
+      throw quotaExceeded("the plan's subscribers are exhausted", { metric: "subscribers", limit, used, needed });
   };

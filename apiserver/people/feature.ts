@@ -26,7 +26,8 @@ import { deleteSubscription } from "./delete-subscription.ts";
 import { deleteUser } from "./delete-user.ts";
 import { followStatus } from "./follow-status.ts";
 import { docs } from "./openapi.ts";
-import { registerSubscription } from "./register-subscription.ts";
+import { registerSubscription, requireRegistrable } from "./register-subscription.ts";
+import { addressOf } from "./subscription-checks.ts";
 import { subscriptionLimits } from "./subscription-limits.ts";
 import { updateSubscription } from "./update-subscription.ts";
 import { updateUser } from "./update-user.ts";
@@ -69,12 +70,21 @@ const make = ({ db, secrets, clock, limit, outboxes }: PeoplePlatform) => {
     publish: publish.removal,
     clock,
   });
+  const limits = subscriptionLimits(limit);
   const register = registerSubscription({ ...ofDevices, remove: removeSubscription });
   return {
     findUser: users.find,
     subscriptions,
-    limits: subscriptionLimits(limit),
-    upsertUser: upsertUser({ users, nameOwner, register, publish: publish.user, clock }),
+    limits,
+    upsertUser: upsertUser({
+      users,
+      nameOwner,
+      limit: limits.registration,
+      requireRegistrable: requireRegistrable(ofDevices),
+      register,
+      publish: publish.user,
+      clock,
+    }),
     updateUser: updateUser({ users, nameOwner, clock }),
     deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
     registerSubscription: register,
@@ -124,8 +134,8 @@ const routes = [
       show: async ({ use, resource: app }, id) =>
         shown(use, existing(await use.findUser(app.tenant_id, app._id, "user_id", id), "user")),
     },
-    handle: async ({ use, caller, body, resource: app }) => {
-      const { user, isNew } = await use.upsertUser(caller, app, body);
+    handle: async ({ use, caller, body, resource: app, newId }) => {
+      const { user, isNew } = await use.upsertUser({ caller, app, body, id: newId("user") });
       return { body: await shown(use, user), status: isNew ? 201 : 200 };
     },
   }),
@@ -177,7 +187,7 @@ const routes = [
         subscriptionView(existing(await use.subscriptions.find(user.tenant_id, user.app_id, id), "subscription")),
     },
     handle: async ({ use, caller, body, resource }) => {
-      await use.limits.registration(resource, body);
+      await use.limits.registration(resource.app_id, addressOf(body));
       const { row, isNew } = await use.registerSubscription(caller, resource, body);
       return { body: subscriptionView(row), status: isNew ? 201 : 200 };
     },

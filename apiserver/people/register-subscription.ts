@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
 import { newId } from "#core/domain/ids.ts";
-import { AppError } from "#core/errors.ts";
+import { AppError, halfDone } from "#core/errors.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { userLimits } from "#core/schema/people/user.ts";
 import { blankSubscription } from "#core/storage/people/made.ts";
@@ -36,17 +36,40 @@ export const registerSubscription =
     const made = blankSubscription(newId("subscription", now), { user, ...addressed }, now);
     const known = owned.find((row) => row.channel === made.channel && row.token === made.token);
     const displaced = known === undefined ? displacedOf(owned) : null;
-    if (known === undefined || known.status === "invalid") await deps.requireSubscribers(caller, made);
+    if (known === undefined || known.status === "invalid") await deps.requireSubscribers(caller, [made]);
     if (displaced !== null) await deps.remove(displaced);
     const change = (read: SubscriptionRow) => changeOf(read, { user, addressed, body, now });
-    const put = await deps.subscriptions.put(user.tenant_id, { made: { ...made, ...change(made) }, known, change });
+    const wanted = { made: { ...made, ...change(made) }, known, change };
+    const writing = deps.subscriptions.put(user.tenant_id, wanted);
+    const put = await (displaced === null ? writing : writing.catch(halfDone));
     if (put.hasNews) deps.publish(put.row);
     await deps.followStatus(put.row, body.status);
     return put;
   };
 
+/** Refuses what {@link registerSubscription} would refuse of these, one after the other: all or none. Writes nothing. */
+export const requireRegistrable =
+  ({ subscriptions, requireSubscribers }: Pick<RegisterDeps, "subscriptions" | "requireSubscribers">) =>
+  async (caller: Caller, user: UserRow, wanted: readonly Addressed[]): Promise<void> => {
+    if (wanted.length === 0) return;
+    const { tenant_id: tenantId, app_id } = user;
+    let owned: Owned[] = await subscriptions.ofUser(tenantId, app_id, user._id);
+    const more: Addressed[] = [];
+    for (const one of wanted) {
+      const known = owned.find((row) => row.channel === one.channel && row.token === one.token);
+      const replaced = known ?? displacedOf(owned);
+      if (known === undefined || known.status === "invalid") more.push(one);
+      const { last_active_at } = user; // of no account: only invalid ones are displaced
+      owned = [...owned.filter((row) => row !== replaced), { ...one, status: "subscribed", last_active_at }];
+    }
+    const rows = more.map((one) => ({ app_id, ...one }));
+    await requireSubscribers(caller, rows);
+  };
+
+type Owned = Pick<SubscriptionRow, "channel" | "token" | "status" | "last_active_at">;
+
 /** Which subscription makes room for another. Source: docs/reference/people.md#subscription-limit. */
-const displacedOf = (owned: readonly SubscriptionRow[]): SubscriptionRow | null => {
+const displacedOf = <Row extends Owned>(owned: readonly Row[]): Row | null => {
   const limit = userLimits.subscriptions;
   if (owned.length < limit) return null;
   const invalid = owned.filter((row) => row.status === "invalid");

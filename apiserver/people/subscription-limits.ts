@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import type { CreateSubscription } from "#core/schema/people/subscription.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { UserRow } from "#core/storage/people/users.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import type { Addressed } from "./subscription-checks.ts";
 
 const allowance = { calls: 1, seconds: 1, burst: 10 };
 
@@ -10,7 +9,7 @@ const allowance = { calls: 1, seconds: 1, burst: 10 };
 export const subscriptionLimits = (limit: NarrowLimit) => ({
   change: ({ _id }: SubscriptionRow): Promise<void> => limit("subscriptions.write", _id, allowance),
 
-  registration: ({ app_id: appId }: UserRow, { channel, token }: CreateSubscription): Promise<void> =>
+  registration: (appId: string, { channel, token }: Addressed): Promise<void> =>
     limit("subscriptions.write", digest([appId, channel, token]), allowance),
 });
 

@@ -50,7 +50,7 @@ const requireRoom = async (
 ): Promise<void> => {
   const holder = await subscriptions.findByToken(wanted.tenant_id, wanted.app_id, wanted.channel, wanted.token);
   if (holder !== null && holder._id !== wanted._id) throw taken();
-  await requireSubscribers(caller, wanted);
+  await requireSubscribers(caller, [wanted]);
 };
 
 const taken = (): AppError =>

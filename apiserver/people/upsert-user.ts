@@ -1,6 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { newId } from "#core/domain/ids.ts";
-import { AppError } from "#core/errors.ts";
+import { AppError, halfDone } from "#core/errors.ts";
 import type { CreateSubscription } from "#core/schema/people/subscription.ts";
 import type { UpsertUser } from "#core/schema/people/user.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -9,44 +8,57 @@ import { blankUser } from "#core/storage/people/made.ts";
 import { aliasKey, type UserRow, type Users } from "#core/storage/people/users.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
-import { addressOf } from "./subscription-checks.ts";
+import { type Addressed, addressOf } from "./subscription-checks.ts";
 import { changeOf } from "./user-change.ts";
 import { checkUser } from "./user-checks.ts";
 
 export type UpsertUserDeps = {
   users: Pick<Users, "findAll" | "insert" | "update">;
   nameOwner: (user: UserRow) => Promise<void>;
+  /** Counts the registration of an address of an app. @throws RateLimited */
+  limit: (appId: string, addressed: Addressed) => Promise<void>;
+  /** Refuses what `register` would refuse of these, before anything is written. */
+  requireRegistrable: (caller: Caller, user: UserRow, wanted: readonly Addressed[]) => Promise<void>;
   register: (caller: Caller, user: UserRow, body: CreateSubscription, at: string) => Promise<unknown>;
   /** Publishes what is in an outbox, without being waited for. */
   publish: (user: UserRow) => void;
   clock: Clock;
 };
 
+/** `id`: the one that a new user gets; of a request that is repeated the same as before. */
+export type UserWanted = { caller: Caller; app: AppRow; body: UpsertUser; id: string };
+
+type Written = { user: UserRow; isNew: boolean };
+
 const attempts = 5; // each lost to another writer of the same user
 
-/** Makes the user, or updates the one that has one of the ids given. Two different owners of them are a conflict. */
+/**
+ * Makes the user, or updates the one that has one of the ids given. Two different owners of them are a conflict. What can
+ * be refused is, before anything is written; only who is overtaken by others then ends halfway.
+ */
 export const upsertUser =
   (deps: UpsertUserDeps) =>
-  async (caller: Caller, app: AppRow, body: UpsertUser): Promise<{ user: UserRow; isNew: boolean }> => {
+  async (wanted: UserWanted): Promise<Written> => {
+    const { caller, app, body } = wanted;
+    const { subscriptions = [] } = body;
     checkUser(body);
-    const wanted = body.subscriptions ?? [];
-    for (const [i, subscription] of wanted.entries()) addressOf(subscription, `subscriptions[${i}]`);
-    const written = await write(deps, app, body);
-    for (const [i, subscription] of wanted.entries()) {
-      await deps.register(caller, written.user, subscription, `subscriptions[${i}]`);
-    }
+    const addressed = subscriptions.map((subscription, i) => addressOf(subscription, `subscriptions[${i}]`));
+    await Promise.all(addressed.map((one) => deps.limit(app._id, one)));
+    const written = await write(deps, wanted, addressed);
+    for (const [i, subscription] of subscriptions.entries())
+      await deps.register(caller, written.user, subscription, `subscriptions[${i}]`).catch(halfDone);
     return written;
   };
 
-const write = async (
-  deps: UpsertUserDeps,
-  app: AppRow,
-  body: UpsertUser,
-): Promise<{ user: UserRow; isNew: boolean }> => {
+const write = async (deps: UpsertUserDeps, wanted: UserWanted, addressed: readonly Addressed[]): Promise<Written> => {
+  const { caller, app, body, id } = wanted;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const owner = ownerOf(await deps.users.findAll(app.tenant_id, app._id, keysOf(body)), body);
-    const user = owner === null ? await make(deps, app, body) : await change(deps, owner, body);
-    if (user !== null) return { user, isNew: owner === null };
+    const blank = blankUser(id, { tenantId: app.tenant_id, appId: app._id }, deps.clock.now());
+    changeOf(owner ?? blank, body); // its bounds come before the state: docs/reference/requests.md#order-of-checks
+    await deps.requireRegistrable(caller, owner ?? blank, addressed);
+    const user = owner === null ? await make(deps, blank, body) : await change(deps, owner, body);
+    if (user !== null) return { user, isNew: user._id === id };
   }
   throw new AppError("HS_CONFLICT", "the user is being changed by others at the same moment", { status: "busy" });
 };
@@ -76,15 +88,9 @@ export const aliasClaimed = (owner: UserRow, wanted: readonly string[]): AppErro
   return new AppError("HS_ALIAS_CLAIMED", `another user has this ${label}`, { label, user_id: owner._id });
 };
 
-const make = async (
-  { users, publish, clock }: UpsertUserDeps,
-  app: AppRow,
-  body: UpsertUser,
-): Promise<UserRow | null> => {
-  const now = clock.now();
-  const blank = blankUser(newId("user", now), { tenantId: app.tenant_id, appId: app._id }, now);
+const make = async ({ users, publish }: UpsertUserDeps, blank: UserRow, body: UpsertUser): Promise<UserRow | null> => {
   const whole = { ...blank, ...changeOf(blank, body).whole };
-  const row = { ...whole, outbox: [userCreated(whole)], due_at: sweepAfter(now) };
+  const row = { ...whole, outbox: [userCreated(whole)], due_at: sweepAfter(blank.created_at) };
   if (!(await users.insert(row))) return null;
   publish(row);
   return row;

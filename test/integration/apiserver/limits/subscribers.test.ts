@@ -49,6 +49,17 @@ describe("the subscribers of a plan", function () {
     });
   });
 
+  it("are asked for a user's subscriptions together, before anything is written", async () => {
+    const { call, give } = await aTenantOf(2);
+    const known = await give();
+    const subscriptions = [known, aToken(), aToken()].map(({ token }) => ({ channel: "ios_push", token }));
+    const refused = await call("POST", "/users", { external_id: "whole", subscriptions });
+    expect(refused.body.error.details).to.deep.include({ metric: "subscribers", limit: 2, used: 1, needed: 2 });
+    expect((await call("GET", "/users/by/external_id/whole")).status).to.equal(404);
+    const made = await call("POST", "/users", { external_id: "whole", subscriptions: subscriptions.slice(0, 2) });
+    expect([made.status, made.body.subscriptions.length]).to.deep.equal([201, 2]);
+  });
+
   it("stay as they are when one more is refused to a user who has no room", async () => {
     const { call, register, give } = await aTenantOf(1);
     const old = await give({ status: "invalid" });
