@@ -27,9 +27,10 @@ const requireHttp = ({ req, querystring }: Context): void => {
   requireDecodable("query", querystring);
 };
 
-/** Throws when a part of the address is not percent-encoded UTF-8: it would be read as other characters. */
+/** Throws when a part of the address is not percent-encoded UTF-8, which would be read as other characters, or has U+0000. */
 export const requireDecodable = (field: "path" | "query", text: string): void => {
   if (/[^\x21-\x7e]/.test(text)) throw invalid(field, "must be percent-encoded"); // read as Latin-1
+  if (text.includes("%00")) throw invalid(field, "must not contain U+0000");
   try {
     decodeURIComponent(text);
   } catch {

@@ -4,6 +4,7 @@ import { clip } from "#core/schema/json/parser-problems.ts";
 import { mayHaveBody } from "../route.ts";
 import type { Check, Context } from "../state.ts";
 import { aroundFileBytes, type Form, fileTooLarge, formReader } from "./form.ts";
+import { membersIn, repeatedMember } from "./json-members.ts";
 
 export const maxBodyBytes = 2 * 1024 * 1024; // also inflated: docs/reference/requests.md#bodies
 const maxDepth = 20;
@@ -28,20 +29,23 @@ export const requestBody: Check = async (ctx) => {
 
 const read = async (ctx: Context): Promise<void> => {
   try {
-    const body = await parse(ctx);
-    checkTree(body);
-    ctx.state.body = body;
+    const bytes = await readBytes(ctx, maxBodyBytes);
+    ctx.state.bodyBytes = bytes.length;
+    ctx.state.body = bytes.length === 0 ? undefined : parse(textOf(bytes));
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     ctx.state.bodyFault = error;
   }
 };
 
-/** Undefined for an empty body. */
-const parse = async (ctx: Context): Promise<unknown> => {
-  const bytes = await readBytes(ctx, maxBodyBytes);
-  ctx.state.bodyBytes = bytes.length;
-  return bytes.length === 0 ? undefined : jsonOf(textOf(bytes));
+const parse = (text: string): unknown => {
+  const body = jsonOf(text);
+  const seen = { members: 0 };
+  const fault = faultIn(body, 1, seen);
+  if (fault !== null) throw invalid(fieldOf(fault.path), fault.message);
+  if (membersIn(text) !== seen.members)
+    throw invalid(fieldOf(repeatedMember(text)?.toReversed() ?? []), "is named twice");
+  return body;
 };
 
 /** The bytes of a body, inflated. @throws AppError HS_PAYLOAD_TOO_LARGE, and a ValidationError for one that breaks off */
@@ -93,34 +97,38 @@ const requireForm = (ctx: Context, { maxBytes }: Form): void => {
 const hasBody = (ctx: Context): boolean =>
   mayHaveBody(ctx.state.route) && (ctx.get("Transfer-Encoding") !== "" || (ctx.request.length ?? 0) > 0);
 
-const checkTree = (body: unknown): void => {
-  const fault = faultIn(body, 1);
-  if (fault !== null) throw invalid(fieldOf(fault.path), fault.message);
-};
-
 /** What no schema looks for, and where: parts of the way to it, the last one first. */
 type Fault = { path: string[]; message: string };
 
-const faultIn = (node: unknown, depth: number): Fault | null => {
-  if (typeof node === "string") return node.isWellFormed() ? null : { path: [], message: `has ${halfPair}` };
+/** How many members were looked at. */
+type Seen = { members: number };
+
+const faultIn = (node: unknown, depth: number, seen: Seen): Fault | null => {
+  if (typeof node === "string") return faultOfText(node);
   if (typeof node !== "object" || node === null) return null;
   if (depth > maxDepth) throw invalid("body", `must not nest deeper than ${maxDepth}`, { limit: maxDepth });
-  return Array.isArray(node) ? faultOfList(node, depth) : faultOfMembers(node, depth);
+  return Array.isArray(node) ? faultOfList(node, depth, seen) : faultOfMembers(node, depth, seen);
 };
 
-const faultOfList = (items: readonly unknown[], depth: number): Fault | null => {
+const faultOfText = (text: string): Fault | null => {
+  if (text.includes("\0")) return { path: [], message: "has the character U+0000" };
+  return text.isWellFormed() ? null : { path: [], message: `has ${halfPair}` };
+};
+
+const faultOfList = (items: readonly unknown[], depth: number, seen: Seen): Fault | null => {
   for (const [i, item] of items.entries()) {
-    const fault = faultIn(item, depth + 1);
+    const fault = faultIn(item, depth + 1, seen);
     if (fault !== null) return below(`[${i}]`, fault);
   }
   return null;
 };
 
-const faultOfMembers = (node: object, depth: number): Fault | null => {
+const faultOfMembers = (node: object, depth: number, seen: Seen): Fault | null => {
   for (const [name, member] of Object.entries(node)) {
+    seen.members++;
     const problem = nameProblem(name);
     if (problem !== null) return { path: [], message: problem };
-    const fault = faultIn(member, depth + 1);
+    const fault = faultIn(member, depth + 1, seen);
     if (fault !== null) return below(`.${name}`, fault);
   }
   return null;

@@ -103,7 +103,7 @@ describe("POST /v1/apps/{appId}/events", function () {
   });
 
   it("keeps properties as they came, whatever their names", async () => {
-    const properties = { "a.b": 1, "ü €": [null, { $set: { "x.y": "\0\ud83d\ude00" } }], __v: {} };
+    const properties = { "a.b": 1, "ü €": [null, { $set: { "x.y": "\u0001\ud83d\ude00" } }], __v: {} };
     await publish([{ name: "a", properties }]);
     expect((await stored())[0]?.data["properties"]).to.deep.equal(properties);
   });
