@@ -129,6 +129,7 @@ const rest = httpServer({
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
       findApp: findApp(known),
       takeToken: takeToken(take),
+      takeFrom: take,
       once: once({
         replies: replies(db),
         seal: secrets.seal,

@@ -76,7 +76,8 @@ export const ApiserverConfig = Group(
       minimum: 0,
       maximum: 1_000_000,
       description:
-        "requests a second to /v1 of one source address and replica; 0 = no limit, when the edge has its own",
+        "requests a second to /v1 of one source address, five times as many to links, pages and downloads; 0 = no " +
+        "limit, when the edge has its own",
     }),
     edgeBurst: Integer({
       env: "HERALD_EDGE_BURST",

@@ -31,7 +31,7 @@ export const floodLimits = (clock: Clock) => {
     refused: (ip: string, sender: string | null): RateLimited | null => {
       const source = sourceOf(ip);
       const state = sender === null ? sources.take(source, toNobody) : sources.take(`${source} ${sender}`, ofForger);
-      return state.isAllowed ? null : new RateLimited(tooMany, state);
+      return state.isAllowed ? null : new RateLimited("callbacks", tooMany, state);
     },
     /** A request that waits in the queue for its certificate. @throws RateLimited when too many do */
     unchecked: (ip: string, sender: string): void => {
@@ -51,7 +51,7 @@ const tooMany = "too many callbacks were refused";
 const tooManyUnchecked = "too many callbacks wait for a certificate";
 
 const allow = (state: RateState, message: string): void => {
-  if (!state.isAllowed) throw new RateLimited(message, state);
+  if (!state.isAllowed) throw new RateLimited("callbacks", message, state);
 };
 
 export type FloodLimits = ReturnType<typeof floodLimits>;

@@ -16,8 +16,11 @@ export type OnceDeps = {
   clock: Clock;
 };
 
+/** Whose request it is: an app's, or the tenant's where none is named. */
+export type Owner = Pick<AppRow, "_id" | "tenant_id" | "idempotency_mismatch">;
+
 /** A request with an idempotency key. `operation` names what is asked for, with the things that its path names. */
-export type Asked = { app: AppRow; operation: string; key: string; fingerprint: string };
+export type Asked = { app: Owner; operation: string; key: string; fingerprint: string };
 
 export type Once = ReturnType<typeof once>;
 

@@ -14,5 +14,5 @@ export const narrowLimit =
     const state = await take(`limit:${operation}:${id}`, { capacity: burst, perSecond: calls / seconds });
     if (state.isAllowed) return;
     const message = `${operation} is allowed ${calls} times in ${seconds} s`;
-    throw new RateLimited(message, state, { limit: calls, window_seconds: seconds });
+    throw new RateLimited(operation, message, state, { limit: calls, window_seconds: seconds });
   };

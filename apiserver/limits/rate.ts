@@ -5,22 +5,42 @@ import { AppError, type ErrorDetails } from "#core/errors.ts";
 /** A token bucket: what it holds when full, and how fast it fills. */
 export type Bucket = { capacity: number; perSecond: number };
 
-/** A bucket after a request: whether that took a token, whole tokens left, whole seconds until full or until a retry. */
-export type RateState = { isAllowed: boolean; limit: number; remaining: number; resetSeconds: number };
+/**
+ * A bucket after a request: whether that took a token, whole tokens left, whole seconds until full or until a retry, and in
+ * how many an empty one fills.
+ */
+export type RateState = {
+  isAllowed: boolean;
+  limit: number;
+  remaining: number;
+  resetSeconds: number;
+  windowSeconds: number;
+};
 
-/** The three headers of a bucket. Source: docs/reference/limits.md#rates. */
-export const rateHeaders = ({ limit, remaining, resetSeconds }: RateState): Record<string, string> => ({
-  "X-RateLimit-Limit": String(limit),
-  "X-RateLimit-Remaining": String(remaining),
-  "X-RateLimit-Reset": String(resetSeconds),
-});
+/**
+ * The headers of a bucket, those of the IETF under the name of its rate: visible ASCII without quotes.
+ * Source: docs/reference/limits.md#rates; draft-ietf-httpapi-ratelimit-headers-11, May 2026.
+ */
+export const rateHeaders = (policy: string, state: RateState): Record<string, string> => {
+  const { limit, remaining, resetSeconds, windowSeconds } = state;
+  return {
+    "X-RateLimit-Limit": String(limit),
+    "X-RateLimit-Remaining": String(remaining),
+    "X-RateLimit-Reset": String(resetSeconds),
+    "RateLimit-Policy": `"${policy}";q=${limit};w=${windowSeconds}`,
+    RateLimit: `"${policy}";r=${remaining};t=${resetSeconds}`,
+  };
+};
 
 /** A bucket has no token left; the reply shows that bucket's state, whichever others were asked before. */
 export class RateLimited extends AppError {
+  readonly policy: string;
   readonly state: RateState;
 
-  constructor(message: string, state: RateState, details: ErrorDetails = {}) {
+  /** `policy`: what the rate is called in the reply's headers. */
+  constructor(policy: string, message: string, state: RateState, details: ErrorDetails = {}) {
     super("HS_RATE_LIMITED", message, { retry_after_seconds: state.resetSeconds, ...details });
+    this.policy = policy;
     this.state = state;
   }
 }
@@ -33,6 +53,7 @@ export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAll
   resetSeconds: isAllowed
     ? Math.ceil(Math.max(0, capacity - tokens) / perSecond)
     : Math.max(1, Math.ceil((1 - tokens) / perSecond)),
+  windowSeconds: Math.max(1, Math.ceil(capacity / perSecond)),
 });
 
 /** Buckets of this process, by name; the least recently used beyond `max` are forgotten (and so are full again). */
@@ -57,8 +78,6 @@ export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
       const tokens = filledOf(name, bucket, clock.now().getTime());
       return rateState(bucket, tokens, tokens >= 1);
     },
-
-    full: (bucket: Bucket): RateState => ({ ...rateState(bucket, bucket.capacity, true), resetSeconds: 0 }),
   };
 };
 

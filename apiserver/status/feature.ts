@@ -31,6 +31,8 @@ type StatusPlatform = {
 
 const make = ({ db, cursors, clock, status, settings }: StatusPlatform) => ({
   ...incidentUseCases({ store: incidents(db), cursors, clock }),
+  /** The one that a request made which was cut short; null when it made none. */
+  made: incidents(db).find,
   document: () => documentOf(status.now()),
 
   /** Incidents are the installation's: only keys of the tenant that runs it know of them. @throws NotFound for others */
@@ -92,6 +94,12 @@ const routes = [
     body: CreateIncident,
     reply: Incident,
     locate: ofAll,
+    repeatable: {
+      made: async ({ use, newId }) => {
+        const found = await use.made(newId("incident"));
+        return found === null ? null : { body: incidentView(found) };
+      },
+    },
     handle: async ({ use, body, newId }) => ({ body: incidentView(await use.create(newId("incident"), body)) }),
   }),
 
@@ -127,7 +135,15 @@ const routes = [
     body: AddIncidentUpdate,
     reply: Incident,
     locate: ofPath,
-    handle: async ({ use, resource, body }) => ({ body: incidentView(await use.addUpdate(resource, body)) }),
+    repeatable: {
+      made: async ({ resource, once }) => {
+        const isMade = resource.updates.some(({ request }) => request !== undefined && request === once?.id);
+        return isMade ? { body: incidentView(resource) } : null;
+      },
+    },
+    handle: async ({ use, resource, body, once }) => ({
+      body: incidentView(await use.addUpdate(resource, body, once?.id)),
+    }),
   }),
 
   common({

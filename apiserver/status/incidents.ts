@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { defined } from "#core/domain/defined.ts";
 import { AppError, invalid, NotFound } from "#core/errors.ts";
 import {
   type AddIncidentUpdate,
@@ -57,13 +58,14 @@ export const incidentUseCases = ({ store, cursors, clock }: IncidentDeps) => {
 
     change: (found: IncidentRow, body: UpdateIncident): Promise<IncidentRow> => write(found, () => body),
 
-    /** The incident has the update's status from then on. */
-    addUpdate: (found: IncidentRow, { status, message }: AddIncidentUpdate): Promise<IncidentRow> =>
+    /** The incident has the update's status from then on. `request`: the repeatable one that it is of. */
+    addUpdate: (found: IncidentRow, { status, message }: AddIncidentUpdate, request?: string): Promise<IncidentRow> =>
       write(found, ({ updates, resolved_at: before }) => {
         if (updates.length >= incidentLimits.updates) throw tooMany();
         const now = clock.now();
         const end = status === "resolved" ? (before ?? now) : null;
-        return { status, resolved_at: end, updates: [{ status, message, created_at: now }, ...updates] };
+        const note = { status, message, created_at: now, ...defined({ request }) };
+        return { status, resolved_at: end, updates: [note, ...updates] };
       }),
 
     remove: async (found: IncidentRow): Promise<void> => {

@@ -8,7 +8,7 @@ import type { IncidentRow } from "#core/storage/status/incidents.ts";
 import type { Look } from "./board.ts";
 
 const updatesOf = (row: IncidentRow) =>
-  row.updates.map((one) => ({ ...one, created_at: one.created_at.toISOString() }));
+  row.updates.map(({ status, message, created_at: at }) => ({ status, message, created_at: at.toISOString() }));
 
 /** An incident as those who run the service see it. */
 export const incidentView = (row: IncidentRow): Incident =>

@@ -1,23 +1,43 @@
 import { isIPv6 } from "node:net";
-import type { Clock } from "#core/domain/clock.ts";
-import { localBuckets, RateLimited, rateHeaders } from "../../limits/rate.ts";
-import type { Check } from "../state.ts";
+import { RateLimited, rateHeaders } from "../../limits/rate.ts";
+import type { TakeFrom } from "../../limits/take-token.ts";
+import type { Check, Context } from "../state.ts";
 
 export type EdgeLimit = { perSecond: number; burst: number };
 
-const mostAddresses = 50_000; // 200 bytes each; the least recently seen are forgotten
+/** Proxies of mail providers fetch images and follow links for many people from one address. */
+const outsideFactor = 5;
 
-/** Requests of one source, in this process; a rate of 0 is no limit. Source: docs/reference/limits.md#edge-rate. */
-export const edgeLimit = ({ perSecond, burst }: EdgeLimit, clock: Clock): Check => {
-  const buckets = localBuckets({ max: mostAddresses, clock });
-  const bucket = { capacity: burst, perSecond };
-  return (ctx) => {
-    const isLimited = perSecond > 0 && ctx.path.startsWith("/v1/");
-    const state = isLimited ? buckets.take(sourceOf(ctx.ip), bucket) : buckets.full(bucket);
-    if (!state.isAllowed) return new RateLimited("too many requests from this address", state);
-    Object.assign(ctx.state.headers, rateHeaders(state));
+/**
+ * Requests of one source to all replicas; a rate of 0 is no limit. Callbacks have limits of their own, since a provider's
+ * come from few addresses. Source: docs/reference/limits.md#edge-rate.
+ */
+export const edgeLimit = ({ perSecond, burst }: EdgeLimit, take: TakeFrom): Check => {
+  const buckets = {
+    edge: { capacity: burst, perSecond },
+    outside: { capacity: outsideFactor * burst, perSecond: outsideFactor * perSecond },
+  };
+  return async (ctx) => {
+    const policy = policyOf(ctx);
+    if (policy === null) return null;
+    if (perSecond === 0) return unlimited(ctx, burst);
+    const state = await take(`${policy}:${sourceOf(ctx.ip)}`, buckets[policy]);
+    if (!state.isAllowed) return new RateLimited(policy, "too many requests from this address", state);
+    Object.assign(ctx.state.headers, rateHeaders(policy, state));
     return null;
   };
+};
+
+const policyOf = ({ path }: Context): "edge" | "outside" | null => {
+  if (path.startsWith("/v1/")) return "edge";
+  return path.startsWith("/ingress/") ? null : "outside";
+};
+
+/** Every reply has these headers. */
+const unlimited = (ctx: Context, limit: number): null => {
+  const state = { isAllowed: true, limit, remaining: limit, resetSeconds: 0, windowSeconds: 1 };
+  Object.assign(ctx.state.headers, rateHeaders("edge", state));
+  return null;
 };
 
 /**

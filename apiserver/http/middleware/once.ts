@@ -1,7 +1,6 @@
-import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { FindApp } from "../../access/find-app.ts";
 import { fingerprintOf, idempotencyKey } from "../idempotency-key.ts";
-import type { Once } from "../once.ts";
+import type { Once, Owner } from "../once.ts";
 import type { Answer, Request } from "../route.ts";
 import type { Context } from "../state.ts";
 
@@ -38,7 +37,7 @@ export const isAnswered = async (ctx: Context, deps: OnceDeps): Promise<boolean>
   return keyed !== null && deps.once.isAnswered(keyed);
 };
 
-type Keyed = { app: AppRow; operation: string; key: string };
+type Keyed = { app: Owner; operation: string; key: string };
 
 /** Null without a key. A key is unique in its operation, which is that on the very things that the path names. */
 const keyedOf = async (ctx: Context, { findApp }: OnceDeps): Promise<Keyed | null> => {
@@ -46,10 +45,12 @@ const keyedOf = async (ctx: Context, { findApp }: OnceDeps): Promise<Keyed | nul
   if (route.repeatable === undefined || caller === undefined) return null;
   const key = idempotencyKey(ctx.headers["idempotency-key"]?.toString(), undefined);
   if (key === undefined) return null;
-  const app = await findApp(caller, params["appId"] ?? ownerOf(resource));
+  const appId = params["appId"] ?? appOf(resource);
+  const ofTenant: Owner = { _id: caller.tenant._id, tenant_id: caller.tenant._id, idempotency_mismatch: "replay" };
+  const app = appId === null ? ofTenant : await findApp(caller, appId);
   return { app, operation: `${route.id} ${JSON.stringify(params)}`, key };
 };
 
-/** The app that a thing belongs to which the path names without its app. */
-const ownerOf = (resource: unknown): string =>
-  typeof resource === "object" && resource !== null && "app_id" in resource ? String(resource.app_id) : "";
+/** The app that a thing belongs to which the path names without its app; null when it belongs to none. */
+const appOf = (resource: unknown): string | null =>
+  typeof resource === "object" && resource !== null && "app_id" in resource ? String(resource.app_id) : null;

@@ -10,7 +10,7 @@ export const rateLimit =
     if (caller === undefined) return null;
     const state = await takeToken(caller.key._id, caller.plan.api_rps);
     if (state.isDegraded) ctx.state.headers["X-RateLimit-Degraded"] = "1";
-    if (!state.isAllowed) return new RateLimited("this key's request rate is exhausted", state);
-    Object.assign(ctx.state.headers, rateHeaders(state));
+    if (!state.isAllowed) return new RateLimited("key", "this key's request rate is exhausted", state);
+    Object.assign(ctx.state.headers, rateHeaders("key", state));
     return null;
   };

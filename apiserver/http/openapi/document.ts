@@ -160,6 +160,11 @@ const replyHeaders: Record<string, readonly [type: string, description: string]>
   "X-RateLimit-Limit": ["integer", "tokens of the full bucket"],
   "X-RateLimit-Remaining": ["integer", "tokens left"],
   "X-RateLimit-Reset": ["integer", "seconds until the bucket is full, or until a retry is possible"],
+  "RateLimit-Policy": [
+    "string",
+    "the same bucket as the IETF writes it: its name, size and the seconds in which it fills",
+  ],
+  RateLimit: ["string", "its name, tokens left and the seconds of `X-RateLimit-Reset`"],
 };
 
 const headerRefs: Json = Object.fromEntries(

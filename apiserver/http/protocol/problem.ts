@@ -38,7 +38,7 @@ export const refuse = ({ state }: Context, error: AppError): void => {
   const status = errorStatuses[error.code];
   const { headers } = state;
   const { retry_after_seconds: retryAfterSeconds, allowed } = error.details;
-  if (error instanceof RateLimited) Object.assign(headers, rateHeaders(error.state));
+  if (error instanceof RateLimited) Object.assign(headers, rateHeaders(error.policy, error.state));
   if (typeof retryAfterSeconds === "number") {
     headers["Retry-After"] = String(retryAfterSeconds);
     if (status === 429) headers["X-RateLimit-Reset"] = String(retryAfterSeconds); // of a refusal: when to come again

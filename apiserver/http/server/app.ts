@@ -3,7 +3,7 @@ import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Authenticate } from "../../access/authenticate.ts";
-import type { TakeToken } from "../../limits/take-token.ts";
+import type { TakeFrom, TakeToken } from "../../limits/take-token.ts";
 import { accessLog } from "../middleware/access-log.ts";
 import { authentication } from "../middleware/authentication.ts";
 import { deadline } from "../middleware/deadline.ts";
@@ -30,6 +30,7 @@ export type AppDeps = OperationDeps & {
   outside: readonly BoundOutside[];
   authenticate: Authenticate;
   takeToken: TakeToken;
+  takeFrom: TakeFrom;
   edge: EdgeLimit;
   traces: RequestTraces;
   /** Proxies in front whose `X-Forwarded-For` is believed; 0 = the peer's address counts. */
@@ -53,16 +54,16 @@ export const app = (deps: AppDeps): Koa<State> => {
   koa.use(accessLog(deps));
   koa.use(problem(deps.log));
   const inTime = deadline(deps.timeoutMs);
+  koa.use(checks(edgeLimit(deps.edge, deps.takeFrom))); // 1 edge rate
   koa.use(outside({ all: deps.outside, inTime, readBytes }));
   koa.use(
     checks(
-      edgeLimit(deps.edge, deps.clock), //   1 edge rate
       protocol,
       methodOverride,
       routing(deps.routes), //               2 route and method
     ),
   );
-  koa.use(inTime); // what comes before it never waits
+  koa.use(inTime); // what comes before it waits for Redis alone, and that has a bound of its own
   koa.use(
     checks(
       authentication(deps), //               3 authentication

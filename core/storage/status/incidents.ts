@@ -5,7 +5,8 @@ import { type CollectionSpec, collectionOf, farAhead } from "../mongo/collection
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import type { Managed } from "../settings/managed.ts";
 
-export type IncidentNote = { status: IncidentStatus; message: string; created_at: Date };
+/** `request`: the one with an idempotency key that it was told with. */
+export type IncidentNote = { status: IncidentStatus; message: string; created_at: Date; request?: string };
 
 /** Something that those who use the service are told of. */
 export type IncidentRow = {

@@ -6,6 +6,8 @@ export const expectHeaders = ({ headers }: Reply): void => {
   for (const name of ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]) {
     expect(headers.get(name), name).to.match(/^\d+$/);
   }
+  expect(headers.get("RateLimit-Policy")).to.match(/^"[a-z_.]+";q=\d+;w=[1-9]\d*$/);
+  expect(headers.get("RateLimit")).to.match(/^"[a-z_.]+";r=\d+;t=\d+$/);
   expect(headers.get("Service-Version")).to.equal("1.0.0");
   expect(headers.get("X-Request-Id")).to.match(/^[A-Za-z0-9._-]{1,128}$/);
 };

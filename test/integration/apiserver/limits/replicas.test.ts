@@ -73,6 +73,8 @@ describe("two replicas", function () {
     const named = ["Retry-After", "X-RateLimit-Reset", "X-RateLimit-Remaining", "X-RateLimit-Limit"];
     const values = named.map((name) => headers.get(name));
     expect(values).to.deep.equal([String(retryAfter), String(retryAfter), "0", String(of.bucket)]);
+    expect(headers.get("RateLimit-Policy")).to.match(new RegExp(`^"[a-z_.]+";q=${of.bucket};w=\\d+$`));
+    expect(headers.get("RateLimit")).to.match(new RegExp(`^"[a-z_.]+";r=0;t=${String(retryAfter)}$`));
   };
 
   it("limit the messages of an app over all its keys, and say so in the headers too", async () => {
@@ -122,13 +124,13 @@ describe("two replicas", function () {
   });
 
   it("limit each source address at the edge, before looking at keys", async () => {
-    const edge = await site.start({
-      HERALD_EDGE_RATE_PER_SECOND: "1",
-      HERALD_EDGE_BURST: "3",
-      HERALD_TRUSTED_PROXIES: "1",
-    });
-    const from = (address: string) =>
-      edge.call("GET", "/v1/notifications", { headers: { "X-Forwarded-For": `6.6.6.6, ${address}` } });
+    const env = { HERALD_EDGE_RATE_PER_SECOND: "1", HERALD_EDGE_BURST: "3", HERALD_TRUSTED_PROXIES: "1" };
+    const [edge, second] = await Promise.all([site.start(env), site.start(env)]);
+    let asked = 0;
+    const from = (address: string) => {
+      const headers = { "X-Forwarded-For": `6.6.6.6, ${address}` };
+      return (asked++ % 2 === 0 ? edge : second).call("GET", "/v1/notifications", { headers });
+    };
     const remaining = ({ headers }: Reply) => headers.get("X-RateLimit-Remaining");
     const began = performance.now();
     expect(remaining(await from("10.0.0.1"))).to.equal("2");
@@ -143,6 +145,8 @@ describe("two replicas", function () {
     expect(passed.map(remaining)).to.include.members(["1", "0"]);
     expect(new Set(limited.map(remaining))).to.deep.equal(new Set(["0"]));
     expect(limited[0]?.headers.get("X-RateLimit-Limit")).to.equal("3");
+    expect(limited[0]?.headers.get("RateLimit-Policy")).to.equal('"edge";q=3;w=3');
+    expect(limited[0]?.headers.get("RateLimit")).to.equal('"edge";r=0;t=1');
     expect((await from("10.0.0.2")).status).to.equal(401);
     for (const path of ["/V1/notifications", "/%761/notifications", "//v1/notifications", "/v1/Notifications"]) {
       const spelled = await edge.call("GET", path, { headers: { "X-Forwarded-For": "10.0.0.3" } });
@@ -152,6 +156,11 @@ describe("two replicas", function () {
     const addresses = await Promise.all(Array.from({ length: 20 }, (_, n) => network(n + 1)));
     expect(addresses.some(({ status }) => status === 429)).to.equal(true);
     expect((await from("2001:db8:1:3::1")).status).to.equal(401);
-    expect((await edge.call("GET", "/healthz", { headers: { "X-Forwarded-For": "10.0.0.1" } })).status).to.equal(200);
+    const outside = (path: string) => fetch(edge.url + path, { headers: { "X-Forwarded-For": "10.0.0.1" } });
+    expect((await outside("/healthz")).status).to.equal(200);
+    const links = await Promise.all(Array.from({ length: 60 }, () => outside("/l/none")));
+    expect(links.filter(({ status }) => status === 404).length).to.be.within(1, 45);
+    expect(links.find(({ status }) => status === 429)?.headers.get("RateLimit-Policy")).to.equal('"outside";q=15;w=3');
+    expect((await outside("/ingress/twilio/none")).status).to.equal(404); // callbacks have limits of their own
   });
 });

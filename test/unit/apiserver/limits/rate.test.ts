@@ -28,7 +28,7 @@ describe("localBuckets", () => {
     const buckets = localBuckets({ max: 10, clock: { now: () => new Date(nowMs) } });
     for (let n = 0; n < 10; n++) expect(buckets.take("a", bucket)).to.include({ isAllowed: true, remaining: 9 - n });
     const refused = buckets.take("a", bucket);
-    expect(refused).to.deep.equal({ isAllowed: false, limit: 10, remaining: 0, resetSeconds: 1 });
+    expect(refused).to.deep.equal({ isAllowed: false, limit: 10, remaining: 0, resetSeconds: 1, windowSeconds: 2 });
     nowMs += refused.resetSeconds * 1000;
     expect(buckets.take("a", bucket).isAllowed).to.equal(true);
   });

@@ -98,6 +98,7 @@ describe("the REST interface", () => {
         const state = rateState({ capacity: perSecond, perSecond }, tokens, tokens > 0);
         return { ...state, isDegraded: false };
       },
+      takeFrom: () => expect.fail("the edge has no limit"),
       once: { isAnswered: async () => false, answer: () => expect.fail("nobody gave a key") },
       traces: requestTraces({ tracer: noTracer, isOn: false, ratio: 0, callersPerSecond: 0, random: () => 0, clock }),
       edge: { perSecond: 0, burst: 0 },
