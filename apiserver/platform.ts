@@ -24,8 +24,8 @@ import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { usageCounter } from "#core/storage/usage/counter.ts";
 import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
 import { cursors } from "./http/pages.ts";
-import { narrowLimit } from "./limits/narrow-limit.ts";
-import type { TakeFrom } from "./limits/take-token.ts";
+import { narrowLimit, uncount } from "./limits/narrow-limit.ts";
+import type { GiveBack, TakeFrom } from "./limits/take-token.ts";
 import { eventStore } from "./publishing/event-store.ts";
 import type { LateNats } from "./publishing/late-nats.ts";
 import { messageHints } from "./publishing/message-hints.ts";
@@ -43,7 +43,7 @@ export type Foundation = {
   subjects: Subjects;
   secrets: KeyRing;
   /** Takes tokens of shared buckets. */
-  take: TakeFrom;
+  take: TakeFrom & GiveBack;
   cursorSecret: () => Buffer;
   settings: {
     firstDayMessages: number;
@@ -91,6 +91,7 @@ export const platform = (foundation: Foundation) => {
   return {
     ...foundation,
     limit: narrowLimit(take),
+    uncount: uncount(take),
     cursors: cursors(foundation.cursorSecret),
     /** Every plan there is: a handful. */
     plans: () => collectionOf<PlanRow>(db, planCollection).find().toArray(),

@@ -16,6 +16,8 @@ export type CreateDeps = {
   imports: Pick<Imports, "begin" | "uploaded" | "drop" | "find" | "countPending">;
   files: Pick<FileStore, "write" | "remove">;
   limit: NarrowLimit;
+  /** Takes back what `limit` counted. */
+  uncount: NarrowLimit;
   clock: Clock;
 };
 
@@ -24,32 +26,46 @@ export type Creation = { caller: Caller; app: AppRow; id: string; form: ReadForm
 /**
  * Takes a file into the store as it arrives, and has it imported. Its document is written first, so that an upload that is
  * cut short, by the client or by a kill, is cleared away. Limits come before the file: nobody sends 50 MB to be refused.
+ * Only what is accepted counts in the end.
  * Source: docs/reference/imports.md#uploads.
  */
 export const createImport =
   (deps: CreateDeps) =>
   async (creation: Creation): Promise<ImportRow> => {
-    const { imports, files, clock } = deps;
-    await requireRoom(deps, creation.app);
-    const row = rowOf(creation, clock.now());
-    const { upload } = importFiles(row);
-    await imports.begin(row);
-    const forget = async (reason: unknown): Promise<never> => {
-      await files.remove(upload, AbortSignal.timeout(cleanUpMs)).catch(() => undefined); // else the job does
-      await imports.drop(row).catch(() => undefined);
-      throw reason;
-    };
-    const uploaded = await receive(deps, creation, upload).catch(forget);
-    // from here on it may be pending although this write seems to fail: then only the job removes anything
-    if (await imports.uploaded(row, uploaded, clock.now())) return { ...row, ...uploaded, status: "pending" };
-    const kept = await imports.find(row.tenant_id, row.app_id, row._id); // the driver may have sent the write twice
-    return kept ?? forget(new Error("the upload was given up")); // it took longer than its request may
+    const { limit, uncount } = deps;
+    const { _id: appId } = creation.app;
+    await limit("imports.create", appId, allowance);
+    try {
+      return await take(deps, creation);
+    } catch (error) {
+      await uncount("imports.create", appId, allowance);
+      throw error;
+    }
   };
+
+const allowance = { calls: 10, seconds: 60 };
+
+const take = async (deps: CreateDeps, creation: Creation): Promise<ImportRow> => {
+  const { imports, files, clock } = deps;
+  await requireRoom(deps, creation.app);
+  const row = rowOf(creation, clock.now());
+  const { upload } = importFiles(row);
+  await imports.begin(row);
+  const forget = async (reason: unknown): Promise<never> => {
+    await files.remove(upload, AbortSignal.timeout(cleanUpMs)).catch(() => undefined); // else the job does
+    await imports.drop(row).catch(() => undefined);
+    throw reason;
+  };
+  const uploaded = await receive(deps, creation, upload).catch(forget);
+  // from here on it may be pending although this write seems to fail: then only the job removes anything
+  if (await imports.uploaded(row, uploaded, clock.now())) return { ...row, ...uploaded, status: "pending" };
+  const kept = await imports.find(row.tenant_id, row.app_id, row._id); // the driver may have sent the write twice
+  return kept ?? forget(new Error("the upload was given up")); // it took longer than its request may
+};
 
 const cleanUpMs = 5_000;
 
-const requireRoom = async ({ imports, limit }: CreateDeps, { _id }: AppRow): Promise<void> => {
-  await limit("imports.create", _id, { calls: 10, seconds: 60 });
+const requireRoom = async ({ imports }: CreateDeps, { _id }: AppRow): Promise<void> => {
   const { pending } = importLimits;
   const used = await imports.countPending(_id, pending);
   if (used < pending) return;

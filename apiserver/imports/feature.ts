@@ -26,12 +26,13 @@ type ImportPlatform = {
   db: Db;
   files: FileStore;
   limit: NarrowLimit;
+  uncount: NarrowLimit;
   cursors: Cursors;
   plans: AllPlans;
   clock: Clock;
 };
 
-const make = ({ db, files, limit, cursors, plans, clock }: ImportPlatform) => {
+const make = ({ db, files, limit, uncount, cursors, plans, clock }: ImportPlatform) => {
   const imports = importStore(db);
   const view = importView({ files, clock });
   const look = ({ tenant_id: tenantId, _id: appId }: AppRow, id = "") => imports.find(tenantId, appId, id);
@@ -40,7 +41,7 @@ const make = ({ db, files, limit, cursors, plans, clock }: ImportPlatform) => {
     view,
     look,
     find,
-    create: createImport({ imports, files, limit, clock }),
+    create: createImport({ imports, files, limit, uncount, clock }),
     requireFeature: planRules(plans, { feature: "imports", metric: "imports_pending", most: importLimits.pending })
       .requireFeature,
 

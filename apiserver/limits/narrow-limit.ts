@@ -1,5 +1,5 @@
 import { RateLimited } from "./rate.ts";
-import type { TakeFrom } from "./take-token.ts";
+import type { GiveBack, TakeFrom } from "./take-token.ts";
 
 /** So many calls in so many seconds; `burst` is how many may come at once, all of them when left out. */
 export type Allowance = { calls: number; seconds: number; burst?: number };
@@ -11,8 +11,16 @@ export type NarrowLimit = (operation: string, id: string, allowance: Allowance) 
 export const narrowLimit =
   (take: TakeFrom): NarrowLimit =>
   async (operation, id, { calls, seconds, burst = calls }) => {
-    const state = await take(`limit:${operation}:${id}`, { capacity: burst, perSecond: calls / seconds });
+    const state = await take(nameOf(operation, id), { capacity: burst, perSecond: calls / seconds });
     if (state.isAllowed) return;
     const message = `${operation} is allowed ${calls} times in ${seconds} s`;
     throw new RateLimited(operation, message, state, { limit: calls, window_seconds: seconds });
   };
+
+/** Has a call that was counted not count: for operations of which only accepted calls do. */
+export const uncount =
+  ({ giveBack }: GiveBack): NarrowLimit =>
+  (operation, id, { calls, seconds, burst = calls }) =>
+    giveBack(nameOf(operation, id), { capacity: burst, perSecond: calls / seconds });
+
+const nameOf = (operation: string, id: string): string => `limit:${operation}:${id}`;

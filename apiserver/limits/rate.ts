@@ -92,6 +92,9 @@ export const emptyBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
     add: (name: string, bucket: Bucket, tokens: number, at: Date): void =>
       void kept.set(name, { bucket, tokens, atMs: at.getTime() }),
 
+    /** The bucket may have a token again. */
+    forget: (name: string): void => void kept.delete(name),
+
     /** The bucket's state while it is empty; null when nobody knows. */
     find: (name: string, { capacity, perSecond }: Bucket): RateState | null => {
       const found = kept.get(name);

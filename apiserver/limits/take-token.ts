@@ -19,7 +19,7 @@ export type TakeTokenDeps = {
 };
 
 /**
- * Takes tokens from buckets: of each as many as are wanted, or as there are. Tokens are counted in thousandths, time is
+ * Takes tokens from buckets: of each as many as are wanted, or as there are; fewer than none gives some back. Tokens are counted in thousandths, time is
  * Redis's own. Returns for each {how many were taken, thousandths left}. A key outlives the time to fill by a second.
  */
 const bucketScript = `
@@ -33,7 +33,7 @@ for i, key in ipairs(KEYS) do
   local at = tonumber(kept[2]) or now_us
   tokens = math.min(capacity, tokens + math.max(0, now_us - at) * per_second / 1000)
   local taken = math.min(wanted, math.floor(tokens / 1000))
-  tokens = tokens - taken * 1000
+  tokens = math.min(capacity, tokens - taken * 1000)
   redis.call("HSET", key, "tokens", string.format("%.3f", tokens), "at", string.format("%d", now_us))
   redis.call("PEXPIRE", key, math.ceil(capacity / per_second) + 1000)
   replies[2 * i - 1] = taken
@@ -61,8 +61,11 @@ const shared = { most: 200, inFlight: 100, isOfTurn: true }; // requests of one 
 /** Takes one token of a bucket: from the shared one, or, while Redis is away, from this replica's share of it. */
 export type TakeFrom = (name: string, bucket: Bucket) => Promise<RateState & { isDegraded: boolean }>;
 
+/** Gives a token back that was taken of a bucket. While Redis is away, or goes away, it may be lost: it flows in again. */
+export type GiveBack = { giveBack: (name: string, bucket: Bucket) => Promise<void> };
+
 /** Requests of one turn of the event loop take their tokens in one command, each as if they had come one after the other. */
-export const takeFrom = ({ takeShared, replicas, clock, log, count }: TakeTokenDeps): TakeFrom => {
+export const takeFrom = ({ takeShared, replicas, clock, log, count }: TakeTokenDeps): TakeFrom & GiveBack => {
   const local = localBuckets({ max: mostKeys, clock });
   const empty = emptyBuckets({ max: mostKeys, clock });
   const take = gather({ write: takeAll(takeShared), ...shared });
@@ -71,7 +74,7 @@ export const takeFrom = ({ takeShared, replicas, clock, log, count }: TakeTokenD
     count(state.isAllowed ? "allowed" : "limited", bucket);
     return { ...state, isDegraded: bucket === "local" };
   };
-  return async (name, bucket) => {
+  const takeOne: TakeFrom = async (name, bucket) => {
     const known = empty.find(name, bucket);
     if (known !== null) return decided(known, "redis");
     try {
@@ -88,6 +91,11 @@ export const takeFrom = ({ takeShared, replicas, clock, log, count }: TakeTokenD
       return decided(local.take(name, share), "local");
     }
   };
+  const giveBack: GiveBack["giveBack"] = async (name, bucket) => {
+    empty.forget(name);
+    await takeShared([{ name, ...bucket, count: -1 }]).catch(() => undefined);
+  };
+  return Object.assign(takeOne, { giveBack });
 };
 
 type Asked = { name: string; bucket: Bucket };

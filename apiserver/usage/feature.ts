@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
-import { NotFound } from "#core/errors.ts";
+import { AppError } from "#core/errors.ts";
 import { Usage } from "#core/schema/usage/usage.ts";
 import { usage as quotaCounters } from "#core/storage/messages/usage.ts";
 import { webhookBacklogs } from "#core/storage/usage/backlogs.ts";
@@ -28,8 +28,10 @@ const route = routeOf<Use>({ tag: "Usage", scopes: ["analytics:read"] });
 
 /** What the organisation does is told to keys of all its apps only: one of some apps knows nothing of the others. */
 const ofCaller = async ({ caller }: Located<Use>): Promise<null> => {
-  if (caller.key.app_ids !== null) throw new NotFound("usage");
-  return null;
+  if (caller.key.app_ids === null) return null;
+  throw new AppError("HS_FORBIDDEN", "a key that is bound to apps does not see the usage of the organisation", {
+    reason: "key_of_apps",
+  });
 };
 
 const routes = [

@@ -32,7 +32,7 @@ export const testWebhook =
     const reply = read(await nats.ask(subjects.webhookTests(), asked, timeoutMs));
     switch (reply.outcome) {
       case "sent":
-        return existing(await history.find(endpoint.tenant_id, endpoint.app_id, reply.delivery_id ?? ""), "webhook");
+        return existing(await history.find(endpoint.tenant_id, endpoint.app_id, reply.delivery_id ?? ""), "delivery");
       case "busy":
         throw new Unavailable("a dispatcher");
       case "gone":

@@ -18,6 +18,7 @@ import type { Cursors } from "../http/pages.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { LateNats } from "../publishing/late-nats.ts";
 import type { By } from "../settings/audit.ts";
+import { requireUnmanaged } from "../settings/managed.ts";
 import { type Setting, type SettingsPlatform, settings as settingsOf } from "../settings/settings.ts";
 import { createWebhook } from "./create.ts";
 import { listWebhookDeliveries } from "./deliveries/list.ts";
@@ -84,8 +85,9 @@ export const webhookUseCases = (platform: WebhookPlatform) => {
     create: createWebhook(deps),
     update: updateWebhook(deps),
 
-    /** Its deliveries go afterwards. */
+    /** Its deliveries go afterwards. @throws AppError HS_MANAGED when a resource enforces it */
     remove: async (by: By, found: WebhookRow): Promise<void> => {
+      requireUnmanaged("webhook", found);
       await removals(db).begin(webhookRemoval(found, clock.now()));
       await settings.remove(by, found);
     },

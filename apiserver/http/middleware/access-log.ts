@@ -1,6 +1,7 @@
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
+import { idPrefixes } from "#core/schema/vocabulary/id-prefixes.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Context, Middleware } from "../state.ts";
 
@@ -51,8 +52,9 @@ const facts = ({ state }: Context): Record<string, unknown> => ({
   app: state.params?.["appId"] ?? appOf(state.resource),
 });
 
-/** Every resource is an app or a part of one. */
+/** A resource is an app, a part of one, or the installation's: an incident. */
 const appOf = (resource: unknown): unknown => {
   if (typeof resource !== "object" || resource === null) return undefined;
-  return "app_id" in resource ? resource.app_id : "_id" in resource ? resource._id : undefined;
+  if ("app_id" in resource) return resource.app_id;
+  return "_id" in resource && String(resource._id).startsWith(`${idPrefixes.app}_`) ? resource._id : undefined;
 };

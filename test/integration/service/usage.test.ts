@@ -122,7 +122,16 @@ describe("usage", function () {
     const of = { tenant_id: system.tenantId };
     const keys = [anApiKey({ ...of, app_ids: [system.app._id] }), anApiKey({ ...of, scopes: ["events:write"] })];
     await seed(system.db, { apiKeys: keys.map(({ row }) => row) });
-    const statuses = await Promise.all(keys.map(async ({ token }) => (await ask(token)).status));
-    expect(statuses).to.deep.equal([404, 403]);
+    const refusals = await Promise.all(
+      keys.map(async ({ token }) => {
+        const reply = await ask(token);
+        const { error } = (await reply.json()) as { error: { details: { reason?: string } } }; // as every refusal
+        return [reply.status, error.details.reason];
+      }),
+    );
+    expect(refusals).to.deep.equal([
+      [403, "key_of_apps"],
+      [403, undefined],
+    ]);
   });
 });

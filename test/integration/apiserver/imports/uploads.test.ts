@@ -171,6 +171,7 @@ describe("an upload of an import", function () {
       imports: { ...store, uploaded },
       files: openFiles(folder, { signer, clock }),
       limit: async () => undefined,
+      uncount: async () => undefined,
       clock,
     });
     const content = new Blob([users.content]).stream();
@@ -189,6 +190,16 @@ describe("an upload of an import", function () {
     expect(await create(creation).catch((error: Error) => error.message)).to.equal("the connection was lost");
     expect((await app.show(creation.id)).status).to.equal("pending");
     expect(await files()).to.deep.equal(["upload"]);
+  });
+
+  it("counts against its rate of ten a minute only when it is accepted", async () => {
+    for (let n = 0; n < 12; n++)
+      expect(refusal(await app.upload({ ...users, content: "nonsense" }))).to.deep.equal(badFile);
+    const taken = [];
+    for (let n = 0; n < 12; n++) taken.push((await app.upload(users)).status);
+    const accepted = taken.filter((status) => status === 200);
+    expect(accepted.length).to.be.within(10, 11); // one flows in each six seconds
+    expect(taken.filter((status) => status === 429)).to.have.length(12 - accepted.length);
   });
 
   it("is refused while 20 others wait, until one is cancelled", async () => {

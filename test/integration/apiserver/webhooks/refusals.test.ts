@@ -263,6 +263,7 @@ describe("a webhook that is refused", () => {
         });
       }
       expect(await rows().findOne({ _id: kept })).to.deep.equal(before);
+      expect(await site.db.collection<{ _id: string }>("removals").findOne({ _id: kept })).to.equal(null);
     });
 
     it("learns what is wrong with a change before who may make it: 400", async () => {
