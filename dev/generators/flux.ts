@@ -22,7 +22,9 @@ const ofPlatform: ReadonlySet<string> = new Set([planResource.kind, incidentReso
 
 const isPlatforms = ({ kind }: ResourceDefinition): boolean => ofPlatform.has(kind);
 
-const ready = (status: string): string => `status.conditions.exists(c, c.type == 'Ready' && c.status == '${status}'`;
+/** Begins a condition on Ready that is about the newest generation: what an older one says decides nothing. */
+const ready = (status: string): string =>
+  `status.conditions.exists(c, c.type == 'Ready' && c.observedGeneration == metadata.generation && c.status == '${status}'`;
 
 /** What waits for something that another sync brings has not failed. */
 const waiting = ["PlanNotFound", "TenantNotFound", "AppNotFound", "SecretNotFound"];

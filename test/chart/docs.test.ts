@@ -19,6 +19,7 @@ import { testKeyRing } from "../support/rows/fixtures.ts";
 import { type TestServers, testServers } from "../support/servers/servers.ts";
 import { until } from "../support/until.ts";
 import { aCheckout } from "./support/checkout.ts";
+import { othersKind, othersTenant } from "./support/others.ts";
 
 /** Commands that need nodes, and what runs them there. */
 const onNodes: Record<string, string> = {
@@ -171,6 +172,7 @@ describe("the pages on running Herald in a cluster", function () {
   it("keep resources in git", async () => {
     await run("kubectl create namespace argocd && kubectl --namespace argocd create configmap argocd-cm");
     await follow("gitops.md");
+    await run(`kubectl --namespace plain delete ${owned} --all && kubectl delete tenants.herald.dev plain`);
     await run("kubectl wait plan/partner --for=condition=Ready --timeout=20s");
     const kinds = await run("kubectl --namespace argocd get configmap argocd-cm --output json | jq '.data | length'");
     expect(Number(kinds)).to.equal(allResources.length);
@@ -204,15 +206,29 @@ describe("the pages on running Herald in a cluster", function () {
   it("restore everything into an empty cluster: the ids, the records and the key that apps have", async () => {
     const before = await idsAndKeys();
     const hashes = await inDatabase(hashesIn);
+    const [keepPassword = "", withoutPrograms = "", programs = ""] = commandsOf(
+      "backup.md",
+      "With the chart's own stores",
+    );
     await follow("backup.md", "Back up");
+    await run(keepPassword);
     expect(await run("jq --raw-output '[.items[].apiVersion] | unique | join(\" \")' resources.json")).to.equal(
       "herald.dev/v1alpha1\n",
     );
     await operator.stop();
     await cluster.stop();
     await startCluster("second");
-    const [install = "", ...rest] = commandsOf("backup.md", "Restore");
-    await run(install);
+    const [prepare = "", install = "", ...rest] = commandsOf("backup.md", "Restore");
+    await run(`${prepare}\n${withoutPrograms}`);
+    const replicas = "kubectl --namespace herald get deployments --output jsonpath='{.items[*].spec.replicas}'";
+    expect(await run(replicas)).to.equal("0 0 0");
+    await run(programs);
+    expect(await run(replicas)).to.not.include("0");
+    const password = "--namespace herald --output jsonpath='{.data.password}'";
+    expect(await run(`kubectl get secret herald-bundled-stores ${password}`)).to.equal(
+      (await run("jq --raw-output .data.password bundled-stores.json")).trim(),
+    );
+    await run(`helm uninstall herald --namespace herald\n${install}`);
     await startOperator();
     await run(rest.join("\n"));
     await run("kubectl --namespace demo wait apps.herald.dev/shop apikeys.herald.dev/backend --for=condition=Ready");
@@ -267,6 +283,7 @@ describe("the pages on running Herald in a cluster", function () {
   });
 });
 
+const owned = "apps.herald.dev,apikeys.herald.dev,webhooks.herald.dev,liveactivitytypes.herald.dev";
 const records = ["plans", "tenants", "apps", "api_keys"];
 
 const hashesIn = async (db: Db): Promise<unknown> => {
@@ -279,17 +296,3 @@ const commandsMs = 120_000; // those of a whole page
 /** Sections of install.md. */
 const trial = ["Try it: five minutes"];
 const values = ["For real: prepare", "When pods do not become ready", "Several installations on one cluster"];
-
-/** Another product's kind of a name that ours has too, of a group that comes first. */
-const othersKind = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "tenants.a.example" },
-  spec: {
-    group: "a.example",
-    scope: "Cluster",
-    names: { kind: "Tenant", plural: "tenants", singular: "tenant" },
-    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
-  },
-};
-const othersTenant = { apiVersion: "a.example/v1", kind: "Tenant", metadata: { name: "others" } };

@@ -10,7 +10,7 @@ import { chartDir, objectsIn, type Rendered, render, runTool } from "./support/h
 type Application = {
   source: { helm: { valuesObject: object } };
   destination: { namespace: string };
-  ignoreDifferences: { group: string; kind: string; jsonPointers: string[] }[];
+  ignoreDifferences: { group: string; kind: string; name: string; jsonPointers: string[] }[];
   syncPolicy: { syncOptions: string[] };
 };
 type HelmRelease = { releaseName: string; targetNamespace: string; storageNamespace: string; values: object };
@@ -24,15 +24,15 @@ describe("the examples for Argo CD and Flux", function () {
   const application = specOf(read("argocd/application.yaml"), "Application") as Application; // the tools' own shapes
   const release = specOf(read("flux/herald.yaml"), "HelmRelease") as HelmRelease;
 
-  /** Images of the pods that the chart makes of an example's values. */
-  const imagesOf = async (values: object, namespace: string): Promise<string[]> => {
+  const rendered = async (values: object, namespace: string): Promise<string> => {
     const dir = await mkdtemp(join(tmpdir(), "gitops-"));
     const file = join(dir, "values.yaml");
     await writeFile(file, stringify(values));
-    const text = await render(file, namespace);
-    await rm(dir, { recursive: true });
-    return [...text.matchAll(/^ +image: (.+)$/gm)].map(([, image = ""]) => image);
+    return render(file, namespace).finally(() => rm(dir, { recursive: true }));
   };
+  /** Images of the pods that the chart makes of an example's values. */
+  const imagesOf = async (values: object, namespace: string): Promise<string[]> =>
+    [...(await rendered(values, namespace)).matchAll(/^ +image: (.+)$/gm)].map(([, image = ""]) => image);
 
   it("give values that the chart takes, with an image that says where it comes from", async () => {
     for (const [values, namespace] of [
@@ -51,13 +51,28 @@ describe("the examples for Argo CD and Flux", function () {
     expect(namespaces.map(({ metadata }) => metadata.name)).to.deep.equal(["herald"]);
   });
 
-  it("have Argo CD, which renders without the cluster, leave the number of pods to autoscalers, at a sync too", () => {
-    expect(application.ignoreDifferences).to.deep.include({
-      group: "apps",
-      kind: "Deployment",
-      jsonPointers: ["/spec/replicas"],
-    });
-    expect(application.syncPolicy.syncOptions).to.include("RespectIgnoreDifferences=true");
+  /** Names of the Deployments whose number of pods an autoscaler decides, by the values of an example. */
+  const autoscaledBy = async (values: object): Promise<string[]> => {
+    const scalers = objectsIn(await rendered(values, "herald")).filter(
+      ({ kind }) => kind === "HorizontalPodAutoscaler",
+    );
+    return scalers.map(({ spec = {} }) => (spec["scaleTargetRef"] as { name: string }).name).toSorted(); // Kubernetes' shape
+  };
+  const ignoredBy = ({ ignoreDifferences = [] }: Partial<Application>): string[] =>
+    ignoreDifferences.map(({ name }) => name).toSorted();
+
+  it("have Argo CD leave the number of pods to autoscalers exactly where there are some, at a sync too", async () => {
+    expect(ignoredBy(application)).to.deep.equal(await autoscaledBy(application.source.helm.valuesObject));
+    const patch = specOf(read("argocd/application-autoscaling.yaml"), "Application") as Application; // as above
+    const scaled = ignoredBy(patch);
+    expect(scaled).to.have.length(2);
+    const values = { ...application.source.helm.valuesObject, ...patch.source.helm.valuesObject };
+    expect(scaled).to.deep.equal(await autoscaledBy(values));
+    expect(patch.ignoreDifferences.map(({ jsonPointers }) => jsonPointers)).to.deep.equal(
+      scaled.map(() => ["/spec/replicas"]),
+    );
+    const options = [...application.syncPolicy.syncOptions, "RespectIgnoreDifferences=true"];
+    expect(patch.syncPolicy.syncOptions).to.deep.equal(options);
   });
 
   it("can try Herald with the chart's stores: with a password and a key ring of theirs nothing differs at the next sync", async () => {

@@ -82,7 +82,7 @@ describe("chart, image and programs", function () {
     it(`give each program settings that it knows and takes, for ${name}`, async () => {
       for (const object of objectsIn(await render(path, "x")).filter(({ kind }) => kind === "Deployment")) {
         const { args, env } = containerOf(object);
-        const config = configs[args[0]?.split("/")[0] ?? ""] ?? expect.fail(`no program ${args[0]}`);
+        const config = configs[args[0]?.split(".")[0] ?? ""] ?? expect.fail(`no program ${args[0]}`);
         const known = Object.values(config.properties).map((property) => (property as unknown as { env: string }).env);
         const herald = env.filter(({ name: variable }) => variable.startsWith("HERALD_"));
         expect(known).to.include.members(herald.map((variable) => variable.name.replace(/_FILE$/, "")));

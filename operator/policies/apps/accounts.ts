@@ -44,8 +44,12 @@ const described = ({ channel, provider, last }: TestedAccount): string => {
   if (last === null) return account;
   const { reason, provider_code: code } = last;
   const isQuoted = code === null || reason?.includes(code) === true;
-  return `${account}: ${reason}${isQuoted ? "" : `, ${code}`}`;
+  return `${account}: ${reason}${isQuoted ? "" : `, ${code}`}${code === silence && channel === "email" ? privateServer : ""}`;
 };
+
+const silence = "ETIMEDOUT"; // what a NetworkPolicy that drops packets looks like
+/** A mail server is the only provider that people run themselves. */
+const privateServer = ". A mail server in a private network is reached when outgoing.allowedRanges names it";
 
 /** The accounts as the status of the App has them. */
 export const accountsStatus = (accounts: readonly TestedAccount[]) =>

@@ -12,7 +12,12 @@ type ExternalSecret = Manifest & {
   spec: { target: { name: string }; data: { secretKey: string; remoteRef: { key: string } }[] };
 };
 
-const folders = ["config/gitops/platform", "config/gitops/tenants/acme", "config/gitops/tenants/globex"];
+const folders = [
+  "config/gitops/platform",
+  "config/gitops/tenants/acme",
+  "config/gitops/tenants/globex",
+  "config/gitops/tenants/plain",
+];
 const documents = (text: string): Manifest[] => parseAllDocuments(text).map((one) => one.toJS() as Manifest);
 const read = (path: string): string => readFileSync(join(rootDir, path), "utf8");
 const samples = globSync("config/samples/*.yaml", { cwd: rootDir }).toSorted().map(read).flatMap(documents);
@@ -83,13 +88,19 @@ describe("resources that are kept in git", function () {
     expect(external).to.have.length.above(2);
   });
 
+  it("need no other operator where a tenant's Secrets are made by hand", async () => {
+    const plain = documents(await kubectl(["kustomize", "config/gitops/tenants/plain"]));
+    expect(plain.filter((one) => !isOurs(one)).map(({ kind }) => kind)).to.deep.equal(["Namespace"]);
+  });
+
   it("become Ready as the example repository has them, and a second sync changes nothing", async () => {
     const external = repository.filter(({ kind }) => kind === "ExternalSecret") as ExternalSecret[];
     const given = external.map(({ metadata, spec }) =>
       secret(metadata.namespace ?? "", spec.target.name, valuesOf(spec.data.map(({ secretKey }) => secretKey))),
     );
+    const byHand = secret("plain", "shop-email", valuesOf(["password"])); // as docs/gitops.md has it
     const applied = repository.filter(({ kind }) => kind !== "ExternalSecret");
-    await sync([...applied.filter(({ kind }) => kind === "Namespace"), ...given, ...applied]);
+    await sync([...applied.filter(({ kind }) => kind === "Namespace"), ...given, byHand, ...applied]);
     expect(new Set(applied.filter(isOurs).map(({ kind }) => kind))).to.have.keys(
       ...allResources.map(({ kind }) => kind),
     );
@@ -158,6 +169,15 @@ describe("examples for Argo CD and Flux", () => {
     const kustomizations = flux.flatMap(documents).filter(({ kind }) => kind === "Kustomization");
     for (const { failed } of kustomizations.flatMap(({ spec }) => (spec as FluxKustomization).healthCheckExprs))
       expect(failed).to.include(`c.reason in [${reasons}]`);
+  });
+
+  it("have Flux go by conditions of the newest generation only", () => {
+    const kustomizations = flux.flatMap(documents).filter(({ kind }) => kind === "Kustomization");
+    for (const { current, failed } of kustomizations.flatMap(
+      ({ spec }) => (spec as FluxKustomization).healthCheckExprs,
+    ))
+      for (const expression of [current, failed])
+        expect(expression).to.include("c.observedGeneration == metadata.generation");
   });
 });
 

@@ -95,6 +95,14 @@ describe("the condition AccountsVerified", () => {
     });
   }
 
+  it("says of a mail server that keeps silent what keeps private networks away", () => {
+    const mail = { channels: { email: {} }, channels_revision: 3 } as unknown as typeof app; // as far as it is looked at
+    const silent = { ...unreached, provider_code: "ETIMEDOUT" };
+    expect(accountsVerified(testedAccounts(mail, rowsOf({ email: silent }))).message).to.match(
+      /no answer in time, ETIMEDOUT\. A mail server in a private network is reached when outgoing\.allowedRanges names it$/,
+    );
+  });
+
   it("is True of an app that has no account", () => {
     const none = { channels: {}, channels_revision: 1 };
     expect(accountsVerified(testedAccounts(none, rowsOf({ email: refused })))).to.include({
