@@ -4,6 +4,7 @@ import type { Controller } from "./engine/controller.ts";
 import type { LeaderDeps } from "./engine/leadership/candidacy.ts";
 import type { TermFence } from "./engine/leadership/fence.ts";
 import { campaign, type Term } from "./engine/leadership/leader.ts";
+import type { TendKeys } from "./keys/tend.ts";
 import { isLookedAt } from "./kube/scope.ts";
 import { pause } from "./kube/watch.ts";
 import type { Terms } from "./terms.ts";
@@ -14,6 +15,8 @@ export type OperatorDeps = ControllersDeps & {
   fence: TermFence;
   /** Reads what tenants use, for as long as this process leads. */
   measure: Measure;
+  /** Seals stored secrets under the newest key, for as long as this process leads. */
+  tendKeys: TendKeys;
   terms: Terms;
 };
 
@@ -81,7 +84,7 @@ const lead = async (deps: LeadDeps, term: Term): Promise<void> => {
   const rest = { ...term, stop: AbortSignal.any([term.stop, outdated.signal]) };
   const sweeping = sweepOften(deps, rest, () => outdated.abort());
   const measuring = deps.measure((key) => deps.requeue("Tenant", key), rest.stop);
-  await Promise.all([...deps.controllers.map((one) => one.lead(rest)), sweeping, measuring]);
+  await Promise.all([...deps.controllers.map((one) => one.lead(rest)), sweeping, measuring, deps.tendKeys(rest.stop)]);
 };
 
 const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boolean> => {

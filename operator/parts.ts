@@ -15,6 +15,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
+import { reseal } from "#core/storage/keys/reseal.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { storesPart } from "#core/storage/open.ts";
 import { webhookBacklogs } from "#core/storage/usage/backlogs.ts";
@@ -23,6 +24,7 @@ import { fencedClient, termFence } from "./engine/leadership/fence.ts";
 import { holderName } from "./engine/leadership/leader.ts";
 import type { LeaseTiming } from "./engine/leadership/lease.ts";
 import { makeStores } from "./engine/stores.ts";
+import { type TendKeys, tendKeys } from "./keys/tend.ts";
 import { allKinds } from "./kinds/all.ts";
 import { presence } from "./kube/api.ts";
 import { type KubeClient, kubeClient } from "./kube/client.ts";
@@ -123,6 +125,7 @@ export const makeParts = (deps: PartsDeps) => {
     fence,
     terms: terms({ ...platform, log }),
     measure: measure({ board, tenants, names: namesOf(platform), metrics, clock, log }),
+    tendKeys: tendKeysOf(deps, platform),
     platform,
     changes: announced,
     lease: {
@@ -154,6 +157,15 @@ const sight = (client: KubeClient, scope: Scope): Pick<Platform, "presence" | "i
   const isWatched = (namespace: string): boolean => isLookedAt(scope, namespace);
   return { presence: presence(client, isWatched), isWatched };
 };
+
+const tendKeysOf = ({ config, mongo, metrics, log }: PartsDeps, { keyRing, fence }: Platform): TendKeys =>
+  tendKeys({
+    reseal: (signal) => reseal({ db: mongo.db, keyRing, check: fence.check }, signal),
+    kids: keyRing.kids,
+    everyMs: config.resyncSeconds * 1000,
+    metrics,
+    log,
+  });
 
 const network = ({ config, resolve }: PartsDeps): Platform["network"] => ({
   guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),

@@ -116,6 +116,11 @@ const apiMetrics = (registry: Registry) => {
       "kind",
       "reason",
     ]),
+    sealed: gauge(
+      "herald_key_ring_sealed",
+      "stored secrets that each key of the key ring seals; known=false: the key is not in the ring; told by the leader",
+      ["kid", "known"],
+    ),
     driftRepairs: counter(
       "herald_drift_repairs_total",
       "documents and streams that were changed behind a resource's back and set right, by kind",

@@ -52,6 +52,8 @@ export const keyRing = (text: string) => {
   if (first === undefined) throw new KeyRingError("the key ring holds no key");
   const [kid, key] = first;
   return {
+    /** The names of the keys. */
+    kids: [...keys.keys()] as readonly string[],
     seal: (plain: string, context: string): Sealed => ({ kid, data: encrypt(key, plain, context) }),
     /** @throws KeyRingError when the key is unknown, or the data or its context is not what was sealed */
     open: (sealed: Sealed, context: string): string => {

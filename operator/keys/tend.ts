@@ -1,0 +1,42 @@
+import type { OperatorMetrics } from "#core/runtime/metrics/operator.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { SealedCount } from "#core/storage/keys/reseal.ts";
+import { pause } from "../kube/watch.ts";
+
+export type TendDeps = {
+  /** Seals everything anew that is due, and counts what each key seals. */
+  reseal: (signal: AbortSignal) => Promise<SealedCount[]>;
+  /** The names of the key ring's keys. */
+  kids: readonly string[];
+  everyMs: number;
+  metrics: Pick<OperatorMetrics, "sealed">;
+  log: Log;
+};
+
+/** Tends what is sealed until `stop` aborts. Never rejects. */
+export type TendKeys = (stop: AbortSignal) => Promise<void>;
+
+/** Reseals at once, as a rotation begins with a restart, then now and then; the metric is gone when it ends. */
+export const tendKeys =
+  ({ reseal, kids, everyMs, metrics, log }: TendDeps): TendKeys =>
+  async (stop) => {
+    while (!stop.aborted) {
+      try {
+        show(metrics, kids, await reseal(stop));
+      } catch (err) {
+        if (!stop.aborted) log.warn({ err }, "keys.not_resealed");
+      }
+      await pause(everyMs, stop);
+    }
+    metrics.sealed.reset();
+  };
+
+/** A key that seals nothing any more has 0: then it can go. */
+const show = (metrics: TendDeps["metrics"], kids: readonly string[], counts: readonly SealedCount[]): void => {
+  const total = (kid: string): number =>
+    counts.filter((count) => count.kid === kid).reduce((sum, { secrets }) => sum + secrets, 0);
+  metrics.sealed.reset();
+  for (const kid of new Set([...kids, ...counts.map((count) => count.kid)])) {
+    metrics.sealed.set({ kid, known: String(kids.includes(kid)) }, total(kid));
+  }
+};
