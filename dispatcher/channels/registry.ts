@@ -3,6 +3,7 @@ import { fitted } from "#core/channels/fitted.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { saidIn } from "#core/domain/messages/neutral.ts";
 import { type Outcome, unusable } from "#core/domain/messages/outcome.ts";
+import { paced } from "#core/runtime/batching/paced.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { inSpan, type Span, type Tracer } from "#core/runtime/tracing/tracer.ts";
@@ -14,7 +15,7 @@ import type { OpenAccount } from "./accounts.ts";
 import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
 import type { Account, Send } from "./kit/provider.ts";
 
-export type Sender = ReturnType<typeof guarded>;
+export type Sender = Omit<ReturnType<typeof guarded>, "room"> & { room?: Room };
 
 export type SendersDeps = {
   open: OpenAccount;
@@ -29,10 +30,25 @@ export type Senders = ReturnType<typeof senders>;
 type Opened = {
   account: Account;
   breakers: AccountBreakers;
+  room: Room;
   guard: InvalidationGuard;
   revision: number;
   usedAtMs: number;
   channel: Channel;
+};
+
+/** What recipients of an account wait for before they take a place of the process. */
+export type Room = {
+  /** Places at once; as many as anybody may have when left out. */
+  atOnce?: number | undefined;
+  /** False when it was given up meanwhile. */
+  turn?: (signal: AbortSignal) => Promise<boolean>;
+};
+
+const roomOf = ({ takes = {} }: Pick<Account, "takes">, { isOpen }: AccountBreakers): Room => {
+  if (takes.perSecond === undefined) return { atOnce: takes.atOnce };
+  const turn = paced(takes.perSecond);
+  return { atOnce: takes.atOnce, turn: async (signal) => isOpen() || turn(signal) }; // what is cut off is answered at once
 };
 
 const mostAccounts = 500; // each has a few connections; as many may be closing, each within its provider's deadline
@@ -62,10 +78,10 @@ export const senders = (deps: SendersDeps) => {
   };
 
   const open = (key: string, app: AppRow, channel: Channel): Omit<Opened, "usedAtMs"> => {
-    const made = openOr(deps, app, channel);
-    const revision = app.channels_revision;
-    const breakers = accountBreakers(deps.clock, made.origins);
-    return { account: made, breakers, guard: guards.memo(`${key}/${revision}`), revision, channel };
+    const [account, revision] = [openOr(deps, app, channel), app.channels_revision];
+    const breakers = accountBreakers(deps.clock, account.origins);
+    const room = roomOf(account, breakers);
+    return { account, breakers, room, guard: guards.memo(`${key}/${revision}`), revision, channel };
   };
 
   const use = (key: string, app: AppRow, channel: Channel): Opened => {
@@ -110,6 +126,7 @@ const guarded = (one: Opened, deps: SendersDeps) => {
   const { name } = account;
   return {
     name,
+    room: one.room,
     hasReached: breakers.hasReached,
     believes: guard.believes,
     /** The content rendered for one language, cut to what fits, with what is left of its ttl; returns the call that sends it. */

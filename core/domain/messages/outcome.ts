@@ -72,6 +72,14 @@ export type Origins = {
   spare: number;
 };
 
+/** How much a provider account takes: further recipients wait for that without a place of the process. */
+export type Takes = {
+  /** Sends under way, with what waits to be next. Left out: as many as come. */
+  atOnce?: number;
+  /** Sends begun a second. Left out: as many as come. */
+  perSecond?: number;
+};
+
 /** A send that was given up while nothing of it was handed to the provider: it may be sent by somebody else. */
 export class NotBegun extends Error {
   constructor() {
@@ -84,6 +92,7 @@ export class NotBegun extends Error {
 export type Provider<Push> = {
   name: string;
   origins?: Origins;
+  takes?: Takes;
   /**
    * Never rejects for an answer of the provider or a broken link: those are outcomes. Rejects with {@link NotBegun} when
    * nothing was handed over yet and `signal` aborts, or `isOver`, asked last of all before, says that it was given up.

@@ -48,6 +48,7 @@ export const smtp = ({
   };
   return {
     name: "smtp",
+    takes: { atOnce: 2 * sessions }, // as many are being stored, or wait to be next
     origins: { of: domainOf, spare: Math.max(1, sessions / 4) },
     send: (...given) => mails.add(send(...given)),
     check: (signal) => {

@@ -1,7 +1,7 @@
 import type { OpenAccount, ProviderOf } from "#core/channels/accounts.ts";
 import type { Rendering } from "#core/channels/kit/rendering.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Origins, Outcome, Provider, Recipient } from "#core/domain/messages/outcome.ts";
+import type { Origins, Outcome, Provider, Recipient, Takes } from "#core/domain/messages/outcome.ts";
 import type { Signer } from "#core/domain/signer.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { ContentTemplates } from "#core/storage/content-templates/content-templates.ts";
@@ -17,6 +17,7 @@ export type Send = (to: Recipient, signal: AbortSignal, isOver: () => boolean) =
 export type Account = {
   name: string;
   origins?: Origins | undefined;
+  takes?: Takes | undefined;
   prepare: (rendering: Rendering) => Send;
   check: Provider<unknown>["check"];
   /** Of a provider that sends one request to all who are subscribed to a channel. */
@@ -39,6 +40,7 @@ export type BroadcastChannels = {
 export const rendered = <Push>(provider: Provider<Push>, render: (rendering: Rendering) => Push): Account => ({
   name: provider.name,
   origins: provider.origins,
+  takes: provider.takes,
   prepare: (rendering) => {
     const push = render(rendering);
     return (...given) => provider.send(push, ...given);

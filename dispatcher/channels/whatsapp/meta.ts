@@ -54,6 +54,7 @@ export const meta = ({
   const messages = underWay();
   return {
     name: "meta",
+    takes: { perSecond: account.messagesPerSecond },
     send: (...given) => messages.add(send(...given)),
     check: (signal) => messages.add(post({ body: messageToNobody, signal }).then(ofAccount)),
     close: async () => {

@@ -16,7 +16,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
 import type { Send } from "../../channels/kit/provider.ts";
-import type { Sender, Senders } from "../../channels/registry.ts";
+import type { Room, Sender, Senders } from "../../channels/registry.ts";
 import type { Lease } from "../../work/lease.ts";
 import { whileOpen } from "../gates/all.ts";
 import type { Check, Gate } from "../gates/gate.ts";
@@ -103,6 +103,7 @@ export const deliver =
       ids,
       prepare: perLanguage((language) => sender.prepare(message, language, ttlSeconds)),
       provider: sender.name,
+      room: sender.room,
       expiresAt,
       isReplaceable: isReplaceable(chunk.channel, message.options),
       gone: goneBefore(stored, subscriptions),
@@ -197,6 +198,7 @@ type Run = {
   badges: Badges;
   prepare: (language: string | null) => Send;
   provider: string;
+  room: Room | undefined;
   expiresAt: Date;
   isReplaceable: boolean;
   gone: FoundGone[];
@@ -206,15 +208,17 @@ type Run = {
 
 /** Serves one recipient: it is suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
-  const { deps, work, isOver, delivered, expiresAt } = run;
+  const { deps, work, isOver, delivered, expiresAt, room } = run;
   if (isOver()) return void (delivered.halted = true);
   if (await isSuppressed(run, subscription)) return;
   if (deps.clock.now() >= expiresAt) return store(run, expire(attemptOf(run, subscription)));
-  return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, async () => {
+  if ((await room?.turn?.(deps.cut)) === false) return void (delivered.halted = true);
+  const begin = async (): Promise<void> => {
     if (isOver())
       delivered.halted = true; // while it waited for its slot
     else if (!(await isSuppressed(run, subscription))) await attempt(run, subscription);
-  });
+  };
+  return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, begin, room?.atOnce);
 };
 
 /** Stores that it is suppressed when a gate says so now. */

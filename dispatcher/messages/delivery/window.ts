@@ -4,7 +4,8 @@ export type Window = ReturnType<typeof unsavedWindow>;
 
 /**
  * The slots of recipients that are handed to a provider and not yet stored: at most `limit` over the whole process
- * (docs/decisions/0002), and at most nine tenths of them for one provider account, so that an account whose provider hangs leaves room for others.
+ * (docs/decisions/0002), and at most nine tenths of them for one provider account, so that an account whose provider hangs
+ * leaves room for others; fewer for one that takes no more at once.
  */
 export const unsavedWindow = (limit: number) => {
   const all = semaphore(limit);
@@ -24,9 +25,9 @@ export const unsavedWindow = (limit: number) => {
   return {
     /** Recipients that have a slot now. */
     taken: (): number => taken,
-    /** Runs the sending and storing of one recipient when there is a slot for it. */
-    slot: async (account: string, run: () => Promise<void>): Promise<void> => {
-      const share = shares.get(account) ?? { users: 0, gate: semaphore(shareLimit) };
+    /** Runs the sending and storing of one recipient when there is a slot for it; its account has `atOnce` at most. */
+    slot: async (account: string, run: () => Promise<void>, atOnce = shareLimit): Promise<void> => {
+      const share = shares.get(account) ?? { users: 0, gate: semaphore(Math.min(atOnce, shareLimit)) };
       shares.set(account, share);
       share.users++;
       try {

@@ -3,6 +3,7 @@ import type { Rendering } from "#core/channels/kit/rendering.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { noTracer } from "#core/runtime/tracing/tracer.ts";
+import type { Account } from "../../../../dispatcher/channels/kit/provider.ts";
 import { type Senders, senders } from "../../../../dispatcher/channels/registry.ts";
 import { aMessage, anApp, handClock } from "../../../support/rows/work.ts";
 
@@ -93,4 +94,24 @@ describe("the accounts of a process", () => {
     (await use(all, 0)).prepare(aMessage({ content }), null, 60);
     expect(rendered[0]?.content).to.deep.equal({ contents: { en: "x" } });
   });
+
+  it("keep who waits for their pace from taking a place", async () => {
+    const account = {
+      name: "meta",
+      check: async () => sent,
+      close: async () => undefined,
+      prepare: () => async () => sent,
+    };
+    const open = (): Account => ({ ...account, takes: { perSecond: 10 } });
+    const log = createLog({ program: "dispatcher", level: "fatal" });
+    const all = senders({ open, tracer: noTracer, clock: handClock(), metrics: createMetrics("dispatcher"), log });
+    const { room } = await all.of(anApp(), "whatsapp");
+    expect(await room?.turn?.(never)).to.equal(true);
+    const beganMs = performance.now();
+    expect(await room?.turn?.(never)).to.equal(true);
+    expect(performance.now() - beganMs).to.be.above(50);
+    expect(await room?.turn?.(AbortSignal.abort())).to.equal(false);
+  });
 });
+
+const sent = { kind: "sent", providerId: null } as const;

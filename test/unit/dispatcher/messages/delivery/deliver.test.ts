@@ -3,8 +3,10 @@ import { NotBegun, type Outcome } from "#core/domain/messages/outcome.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Senders } from "../../../../../dispatcher/channels/registry.ts";
 import { deliveryIdOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { unsavedWindow } from "../../../../../dispatcher/messages/delivery/window.ts";
 import { aChunk, aLease, aMessage, anApp, aSubscription, noon } from "../../../../support/rows/work.ts";
-import { given, type Reads, work } from "./run.ts";
+import { until } from "../../../../support/until.ts";
+import { aSender, given, type Reads, work } from "./run.ts";
 
 const storedDelivery = (subscriptionId: string): DeliveryRow => ({
   _id: deliveryIdOf("msg_1", subscriptionId),
@@ -199,5 +201,23 @@ describe("deliver", () => {
     });
     const delivered = await given({ sender }).run(work(["sub_1"]), aLease({ isOver: () => isOver }));
     expect(delivered).to.deep.equal({ stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: true });
+  });
+
+  it("has no slot for who waits for the pace of an account, and leaves them to the next run when that is given up", async () => {
+    const window = unsavedWindow(10);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    let waiting = 0;
+    const turn = (): Promise<boolean> => (waiting++, promise);
+    const sender: Senders["of"] = async () => ({
+      ...aSender,
+      room: { turn },
+      prepare: () => async () => ({ kind: "sent", providerId: null }),
+    });
+    const ids = Array.from({ length: 20 }, (_, n) => `sub_${n}`);
+    const running = given({ sender, window }).run(work(ids), aLease());
+    await until(() => waiting === 20);
+    expect(window.taken()).to.equal(0);
+    resolve(false);
+    expect(await running).to.deep.include({ stored: [], halted: true });
   });
 });
