@@ -3,6 +3,7 @@ import type { ExportRow } from "#core/storage/exports/exports.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
 import { type Located, routeOf } from "../http/route.ts";
+import { checkedFilters } from "./checks.ts";
 import { messageExportRoutes } from "./message-routes.ts";
 import { docs } from "./openapi.ts";
 import { type ExportUse, exportUseCases } from "./use-cases.ts";
@@ -40,7 +41,10 @@ const routes = [
     reply: Export,
     locate: appOfPath,
     inPlan: ({ use, caller }) => use.requireFeature(caller),
-    repeatable: { show: async ({ use, resource: app }, id) => use.view(await use.find(app, id)) },
+    repeatable: {
+      check: ({ body }) => void checkedFilters(body),
+      show: async ({ use, resource: app }, id) => use.view(await use.find(app, id)),
+    },
     handle: async ({ use, caller, body, resource, newId }) => ({
       body: await use.view(await use.create(caller, resource, body, newId("export"))),
     }),

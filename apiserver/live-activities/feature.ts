@@ -59,9 +59,12 @@ const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
     ofApp: async (tenantId: string, appId: string): Promise<LiveActivityTypeRow[]> =>
       mapBounded(await types.ofApp(tenantId, appId), 8, counted),
 
-    create: async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
+    check: (body: CreateLiveActivityType): void => {
       checkName(body.name);
       checkSchemas(body);
+    },
+
+    create: async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
       const { description = null, attributes_schema = anyAttributes } = body;
       const { platforms = defaultPlatforms, frequent_updates = false } = body;
       const row = newSetting(app, id, platform.clock.now());

@@ -31,8 +31,7 @@ import { addressOf } from "./subscription-checks.ts";
 import { subscriptionLimits } from "./subscription-limits.ts";
 import { updateSubscription } from "./update-subscription.ts";
 import { updateUser } from "./update-user.ts";
-import { upsertUser } from "./upsert-user.ts";
-import { checkIdentity } from "./user-checks.ts";
+import { checkUpsert, upsertUser } from "./upsert-user.ts";
 
 type PeoplePlatform = {
   db: Db;
@@ -130,7 +129,7 @@ const routes = [
     reply: User,
     locate: appOfPath,
     repeatable: {
-      check: ({ body }) => checkIdentity(body),
+      check: ({ body }) => void checkUpsert(body),
       show: async ({ use, resource: app }, id) =>
         shown(use, existing(await use.findUser(app.tenant_id, app._id, "user_id", id), "user")),
     },
@@ -183,6 +182,7 @@ const routes = [
     reply: Subscription,
     locate: userOfPath,
     repeatable: {
+      check: ({ body }) => void addressOf(body),
       show: async ({ use, resource: user }, id) =>
         subscriptionView(existing(await use.subscriptions.find(user.tenant_id, user.app_id, id), "subscription")),
     },

@@ -10,7 +10,7 @@ import { sweepAfter } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import { type Addressed, addressOf } from "./subscription-checks.ts";
 import { changeOf } from "./user-change.ts";
-import { checkUser } from "./user-checks.ts";
+import { checkIdentity, checkUser } from "./user-checks.ts";
 
 export type UpsertUserDeps = {
   users: Pick<Users, "findAll" | "insert" | "update">;
@@ -41,14 +41,20 @@ export const upsertUser =
   async (wanted: UserWanted): Promise<Written> => {
     const { caller, app, body } = wanted;
     const { subscriptions = [] } = body;
-    checkUser(body);
-    const addressed = subscriptions.map((subscription, i) => addressOf(subscription, `subscriptions[${i}]`));
+    const addressed = checkUpsert(body);
     await Promise.all(addressed.map((one) => deps.limit(app._id, one)));
     const written = await write(deps, wanted, addressed);
     for (const [i, subscription] of subscriptions.entries())
       await deps.register(caller, written.user, subscription, `subscriptions[${i}]`).catch(halfDone);
     return written;
   };
+
+/** Refuses what could never be written, whoever there is; gives the addresses of the subscriptions. */
+export const checkUpsert = (body: UpsertUser): Addressed[] => {
+  checkIdentity(body);
+  checkUser(body);
+  return (body.subscriptions ?? []).map((subscription, i) => addressOf(subscription, `subscriptions[${i}]`));
+};
 
 const write = async (deps: UpsertUserDeps, wanted: UserWanted, addressed: readonly Addressed[]): Promise<Written> => {
   const { caller, app, body, id } = wanted;

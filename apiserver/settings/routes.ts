@@ -15,6 +15,8 @@ type Use<Row, Create, Update, View, Made> = {
   view: (row: Row) => View;
   /** As the reply to its creation shows it. */
   viewMade: (row: Row) => Made;
+  /** Throws when it could never be made, whatever there is: also for a repeat. */
+  check?: (body: Create) => void;
   create: (by: By, app: AppRow, id: string, body: Create) => Promise<Row>;
   update: (by: By, found: Row, body: Update) => Promise<Row>;
   remove: (by: By, found: Row) => Promise<void>;
@@ -90,6 +92,7 @@ const routesOfAll = ({ name, tag, path, idKind, schemas, summaries, errors = [] 
       reply: schemas.made,
       inPlan: ({ use, caller, resource }) => use.requireRoom(caller, resource),
       repeatable: {
+        check: ({ use, body }) => use.check?.(body),
         made: async ({ use, resource, newId }) => {
           const made = await use.find(resource.tenant_id, resource._id, newId(idKind));
           return made === null ? null : { body: use.viewMade(made) };

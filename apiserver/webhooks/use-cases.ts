@@ -7,7 +7,7 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { BodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import { templateProblem } from "#core/runtime/templates/engine.ts";
-import type { WebhookHealthReport, WebhookWithSecret } from "#core/schema/webhooks/webhook.ts";
+import type { CreateWebhook, WebhookHealthReport, WebhookWithSecret } from "#core/schema/webhooks/webhook.ts";
 import type { AppSettings } from "#core/storage/settings/app-settings.ts";
 import { mostEndpoints, webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import { webhookHistory } from "#core/storage/webhooks/history.ts";
@@ -20,6 +20,7 @@ import type { LateNats } from "../publishing/late-nats.ts";
 import type { By } from "../settings/audit.ts";
 import { requireUnmanaged } from "../settings/managed.ts";
 import { type Setting, type SettingsPlatform, settings as settingsOf } from "../settings/settings.ts";
+import { checkWebhook } from "./checks.ts";
 import { createWebhook } from "./create.ts";
 import { listWebhookDeliveries } from "./deliveries/list.ts";
 import { recoverWebhook, replayMany } from "./deliveries/recover.ts";
@@ -82,6 +83,7 @@ export const webhookUseCases = (platform: WebhookPlatform) => {
       secret: secrets.open(row.secret, secretPlace(row._id)),
     }),
 
+    check: (body: CreateWebhook): void => checkWebhook(deps, { ...body, event_names: body.event_filters?.event_names }),
     create: createWebhook(deps),
     update: updateWebhook(deps),
 

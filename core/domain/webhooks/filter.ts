@@ -121,7 +121,8 @@ const numberOf = (value: unknown): number => {
 /** Texts that have an order: dates, and versions. */
 export const orderedTexts = (): RegExp[] => [isoDate, version];
 
-const isoDate = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+const isoDate =
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d))?$/;
 
 const instantOf = (value: unknown): number => (isText(value) && isoDate.test(value) ? Date.parse(value) : Number.NaN);
 
@@ -165,7 +166,11 @@ const conditionProblems = ({ field, op, value }: FilterCondition, at: string): F
 
 type Taken = { what: string; fits: (value: unknown) => boolean };
 
-const isShort = (value: unknown): value is string => isText(value) && value.length <= filterLimits.characters;
+/** Characters are code points, as schemas count them: of one or two UTF-16 units each. */
+const isShort = (value: unknown): value is string => {
+  const most = filterLimits.characters;
+  return isText(value) && (value.length <= most || (value.length <= 2 * most && Array.from(value).length <= most));
+};
 
 const isScalar = (value: unknown): boolean =>
   isShort(value) || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
