@@ -76,7 +76,8 @@ describe("operator: what it looks at, and when", function () {
   it("reconciles at once when the annotation asks, sets right what was changed, and says which request it followed", async () => {
     await operator.stop();
     operator = await herald.start(); // resyncs each ten minutes
-    await reconcile(ours.app(), "first"); // after what follows a start
+    await herald.ready(ours.tenant()); // it sees all namespaces: that has the App looked at again
+    await reconcile(ours.app(), "first");
     await handled("first");
     expect(await repairs()).to.equal(0);
     const app = { "managed.namespace": ours.namespace.metadata.name };
