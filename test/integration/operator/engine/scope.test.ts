@@ -73,6 +73,12 @@ describe("operator: what it looks at, and when", function () {
     await until(async () => (await accounts()) !== before);
   });
 
+  it("tells how many secrets each key of the key ring seals", async () => {
+    const sealed = async () => (await operator.metrics.sealed.get()).values;
+    await until(async () => (await sealed()).some(({ labels, value }) => labels.kid === "k1" && value > 0));
+    expect((await sealed()).map(({ labels }) => labels)).to.deep.equal([{ kid: "k1", known: "true" }]);
+  });
+
   it("reconciles at once when the annotation asks, sets right what was changed, and says which request it followed", async () => {
     await operator.stop();
     operator = await herald.start(); // resyncs each ten minutes
