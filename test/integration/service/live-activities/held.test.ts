@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type LiveSystem, startLiveActivities } from "../../../support/live-activities/activities.ts";
 import { seedDevices } from "../../../support/system/sending.ts";
+import { expectUsageIsExact } from "../../../support/system/usage.ts";
 import { until } from "../../../support/until.ts";
 
 describe("what waits for a device's token", function () {
@@ -54,5 +55,9 @@ describe("what waits for a device's token", function () {
     await until(async () => (await live.deliveries(end))[0]?.status === "errored", 10_000);
     const { body } = await live.ask("GET", `/live-activities/Order/activities/${activity_id}`);
     expect(body["recipients"]).to.include({ active: 1, ended: 0 });
+    await until(() => expectUsageIsExact(sending.system).then(...toBoolean), 10_000); // each is counted after it is stored
+    await expectUsageIsExact(sending.system);
   });
 });
+
+const toBoolean = [() => true, () => false] as const;
