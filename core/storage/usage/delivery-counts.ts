@@ -72,7 +72,7 @@ const sumsOf = ({ id, tenantId }: Piece, stored: readonly DeliveryRow[]): Sum[] 
 
 /** Adds pieces that nobody has noted yet, those of a document in one update; what that refuses is looked at one by one. */
 const addAll = async (rows: Collection<TenantUsageRow>, all: readonly Sum[]): Promise<void[]> => {
-  const groups = byDocument(all);
+  const groups = byDocument(onceEach(all));
   const write = groups.map(({ of }) => ({ updateOne: { ...added(of), upsert: true } }));
   const refused = await retryConflicts(() => rows.bulkWrite(write, { ordered: false })).then(
     () => [],
@@ -81,6 +81,12 @@ const addAll = async (rows: Collection<TenantUsageRow>, all: readonly Sum[]): Pr
   for (const { of } of refused) for (const sum of of) await addOne(rows, sum);
   return all.map(() => undefined);
 };
+
+/** Of two runs of a piece that are counted at the same moment, what the one that knows more has stored. */
+const onceEach = (all: readonly Sum[]): Sum[] =>
+  [...Map.groupBy(all, ({ usageId, id }) => `${usageId} ${id}`).values()].flatMap((runs) =>
+    runs.toSorted((a, b) => b.count - a.count).slice(0, 1),
+  );
 
 /** In one order, whoever writes them: two writers do not wait for each other in a circle. */
 const byDocument = <T extends Noted>(all: readonly T[]): { usageId: string; of: T[] }[] =>
