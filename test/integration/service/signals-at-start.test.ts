@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { rootDir } from "../../../dev/files/paths.ts";
 import { freePorts } from "../../../dev/processes/free-ports.ts";
-import { nodeFlags } from "../../../dev/processes/programs.ts";
+import { nodeFlags, type ProgramName, programFile } from "../../../dev/processes/programs.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { until } from "../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../operator/support/harness.ts";
@@ -50,9 +50,9 @@ describe("a program that gets SIGTERM while it starts", function () {
     });
   }
 
-  const begin = (program: string) => {
+  const begin = (program: ProgramName) => {
     const beganMs = performance.now();
-    const started = spawn(process.execPath, [...nodeFlags, join(rootDir, program, "main.ts")], {
+    const started = spawn(process.execPath, [...nodeFlags, programFile(program)], {
       env,
       stdio: ["ignore", "pipe", "pipe"],
     });
