@@ -17,8 +17,12 @@ const inspector = "127.0.0.1:9229"; // where Node listens after SIGUSR1
 const withinMs = 10_000;
 
 const pidOf = (program: string): number => {
-  const main = join(rootDir, program, "main.ts");
-  const isIt = (pid: string): boolean => /^\d+$/.test(pid) && commandOf(pid).split("\0").includes(main);
+  const files = [join(rootDir, program, "main.ts"), join(devDir, "bundle", `${program}.js`)];
+  const isIt = (pid: string): boolean =>
+    /^\d+$/.test(pid) &&
+    commandOf(pid)
+      .split("\0")
+      .some((word) => files.includes(word));
   const found = readdirSync("/proc").findLast(isIt);
   if (found === undefined) throw new Error(`no ${program} of this checkout runs`);
   return Number(found);
