@@ -2,7 +2,7 @@ import type { Collection, Db } from "mongodb";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { findIds } from "../mongo/pages.ts";
 import { type SuppressionKeyRow, suppressionKeyCollection } from "./keys.ts";
-import type { SuppressionRow } from "./suppressions.ts";
+import type { SuppressionRow } from "./suppression-row.ts";
 
 export type EntryCounts = ReturnType<typeof entryCounts>;
 

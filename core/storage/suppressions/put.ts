@@ -12,7 +12,7 @@ import { gather } from "../../runtime/batching/gather.ts";
 import type { OfApp } from "../mongo/collection.ts";
 import { duplicatesOf, isWriteConflict } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
-import type { SuppressionRow } from "./suppressions.ts";
+import type { SuppressionRow } from "./suppression-row.ts";
 
 /**
  * Stores entries of one app; those that are there already are raised, never lowered. Gives each as it is stored, in

@@ -1,0 +1,22 @@
+import type { Kept } from "../../domain/suppressions/strength.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+
+/** An address or a user that gets no messages, or none of some categories. */
+export type SuppressionRow = Kept & {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  /** Null: every channel. */
+  channel: Channel | null;
+  /** What it is about, in a form that outlives the erasure of the person: see keys.ts. */
+  subject: string;
+  address: string | null;
+  external_id: string | null;
+  user_id: string | null;
+  /** Keys of the person whose it is, by which they are erased: see core/domain/people/keys.ts. */
+  people: string[];
+  /** Grows with every change. */
+  revision: number;
+  created_at: Date;
+  updated_at: Date;
+};
