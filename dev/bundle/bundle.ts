@@ -3,22 +3,24 @@ import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { rootDir } from "../files/paths.ts";
 
-/** What is started by its file: the programs, and the threads by the folders of their `worker.ts`. */
+/** What is started by its file: the programs and the chart's Job, and the threads by the folders of their `worker.ts`. */
 const programs = ["apiserver", "dispatcher", "operator"];
+const jobs = { "apply-plans": "operator/plans/apply.ts" };
 const threads = ["core/runtime/mjml", "core/runtime/templates"];
 
 /** Packages that node_modules still has to hold: what they load is for features that few installations use. */
 export const leftOutside = ["@aws-sdk/*", "@opentelemetry/*", "mjml"];
 
 /**
- * Bundles the programs into `folder`: `apiserver.js`, `dispatcher.js`, `operator.js`, their threads and the chunks that
- * they share. A start then finds and reads a few files instead of some 700, which is most of what it costs.
+ * Bundles the programs into `folder`: `apiserver.js`, `dispatcher.js`, `operator.js`, `apply-plans.js`, their threads and
+ * the chunks that they share. A start then finds and reads a few files instead of some 700, which is most of what it costs.
  */
 export const bundle = async (folder: string): Promise<void> => {
   await build({
     absWorkingDir: rootDir,
     entryPoints: {
       ...Object.fromEntries(programs.map((program) => [program, `${program}/main.ts`])),
+      ...jobs,
       ...Object.fromEntries(threads.map((place) => [threadName(place), `${place}/worker.ts`])),
     },
     outdir: folder,

@@ -5,7 +5,7 @@ import { kubeClient } from "../kube/client.ts";
 import { connection } from "../kube/connection.ts";
 import { applyPlans, type PlanManifest } from "./default-plans.ts";
 
-// The chart's Job: `node operator/plans/apply.ts FOLDER` applies the plans in the folder's .json files.
+// The chart's Job, in the image: `node apply-plans.js FOLDER` applies the plans in the folder's .json files.
 const waitMs = 120_000; // for a CustomResourceDefinition that was made a moment ago
 
 const readPlans = (folder: string): PlanManifest[] =>
