@@ -156,7 +156,7 @@ const codesOf = (operation: Operation): Set<ErrorCode> =>
 /** Headers of every reply. */
 const replyHeaders: Record<string, readonly [type: string, description: string]> = {
   "X-Request-Id": ["string", "the request's id, in logs too"],
-  "Service-Version": ["string", "release of the service"],
+  "Service-Version": ["string", "version of this interface's definition, not of the software"],
   "X-RateLimit-Limit": ["integer", "tokens of the full bucket"],
   "X-RateLimit-Remaining": ["integer", "tokens left"],
   "X-RateLimit-Reset": ["integer", "seconds until the bucket is full, or until a retry is possible"],
