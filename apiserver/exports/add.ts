@@ -1,15 +1,15 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
 import { exportLimits } from "#core/schema/exports/export.ts";
 import type { ExportRow, Exports } from "#core/storage/exports/exports.ts";
 import { type FileStore, noStore } from "#core/storage/files/store.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
+import { oneWriter } from "#core/storage/mongo/duplicate.ts";
 import type { Caller } from "../access/caller.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { quotaExceeded } from "../limits/quota-exceeded.ts";
 
 export type AddDeps = {
-  exports: Pick<Exports, "find" | "insert" | "oldestWaiting" | "withdraw">;
+  exports: Pick<Exports, "find" | "insert" | "takenPlaces">;
   files: Pick<FileStore, "kind">;
   limit: NarrowLimit;
   clock: Clock;
@@ -28,19 +28,18 @@ export type Asked = Pick<ExportRow, "type" | "filters" | "compression"> & {
  * Stores an export, which a dispatcher begins within a second; the one that is there when its id is taken.
  * @throws RateLimited, AppError HS_QUOTA_EXCEEDED, and Unavailable without a store of files
  */
-export const addExport =
-  ({ exports, files, limit, clock }: AddDeps) =>
-  async (asked: Asked): Promise<ExportRow> => {
-    const { of, id, operation } = asked;
+export const addExport = ({ exports, files, limit, clock }: AddDeps) => {
+  const alone = oneWriter();
+  return async (asked: Asked): Promise<ExportRow> => {
+    const { of, operation } = asked;
     if (files.kind === "none") throw noStore();
     await limit(operation, of.appId, perMinute);
-    if ((await exports.oldestWaiting(of.appId, mostPending)).length === mostPending) throw full();
     const row = rowOf(asked, clock.now());
-    if (!(await exports.insert(row))) return (await exports.find(of, id)) ?? row;
-    const isKept = (await hasPlace(exports, row)) || !(await exports.withdraw(row)); // it may have been begun
-    if (!isKept) throw full();
-    return row;
+    const stored = await alone(of.appId, () => store(exports, of, row));
+    if (stored === null) throw full();
+    return stored;
   };
+};
 
 const perMinute = { calls: 10, seconds: 60 };
 const mostPending = exportLimits.pending;
@@ -50,22 +49,24 @@ const full = () => {
   return quotaExceeded(`an app may have ${limit} exports waiting`, { metric, limit, used: limit, needed: 1 });
 };
 
-const looks = 20;
-const lookMs = 50;
-
 /**
- * Whether one that was stored may stay. When several came at the same moment the oldest stay: they wait a second for the
- * others to be taken back, as no more than the bound may wait.
+ * Stores an export in a free place of its app, which no other can have then: so no more than the bound wait, however many
+ * are asked for at once. Each time that somebody else has taken the place it looks for another. Null when none is free.
  */
-const hasPlace = async (exports: AddDeps["exports"], { _id, app_id }: ExportRow): Promise<boolean> => {
-  for (let look = 0; look < looks; look++) {
-    const waiting = await exports.oldestWaiting(app_id, mostPending + 1);
-    if (waiting.length <= mostPending) return true;
-    if (!waiting.slice(0, mostPending).includes(_id)) return false;
-    await sleep(lookMs);
+const store = async (exports: AddDeps["exports"], of: OfApp, row: ExportRow): Promise<ExportRow | null> => {
+  for (let look = 0; look < mostPending; look++) {
+    const taken = await exports.takenPlaces(of.appId, mostPending);
+    const place = places.find((each) => !taken.has(each));
+    if (place === undefined) return exports.find(of, row._id); // a repeat of one that has its place
+    const placed = { ...row, place };
+    if (await exports.insert(placed)) return placed;
+    const same = await exports.find(of, row._id);
+    if (same !== null) return same;
   }
-  return true;
+  return null;
 };
+
+const places = Array.from({ length: mostPending }, (_, place) => place);
 
 const rowOf = ({ of, caller, id, type, filters, compression, subject }: Asked, now: Date): ExportRow => ({
   _id: id,

@@ -3,7 +3,6 @@ import type { Compression, ExportFilters, ExportStatus, ExportType } from "../..
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
-import { findIds } from "../mongo/pages.ts";
 import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
 
@@ -17,6 +16,8 @@ export type ExportRow = JobRow & {
   filters: ExportFilters;
   compression: Compression;
   status: ExportStatus;
+  /** From 0: which of the places it has that its app has for exports which nobody has begun. None once it was begun. */
+  place?: number;
   /** Rows that this attempt has written; null before the first. */
   row_count: number | null;
   /** When `row_count` was written. */
@@ -42,6 +43,7 @@ export const exportCollection: CollectionSpec = {
     dueIndex,
     { key: { app_id: 1, _id: -1 }, name: "list" },
     { key: { app_id: 1, status: 1, _id: 1 }, name: "status" },
+    { key: { app_id: 1, place: 1 }, name: "place", unique: true, partialFilterExpression: { place: { $gte: 0 } } },
     { key: { app_id: 1, subject: 1, _id: -1 }, name: "subject", partialFilterExpression: { subject: { $gt: "" } } },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: keptSeconds },
   ],
@@ -75,24 +77,29 @@ export const exports = (db: Db) => {
         { sort: { _id: -1 }, hint: "subject" },
       ),
 
-    /** False when there is one of this id. */
+    /** False when there is one of this id, or another of its app has its place. */
     insert: (row: ExportRow): Promise<boolean> => insertNew(rows, row),
 
-    /** Ids of the `most` oldest of an app that wait to be begun. */
-    oldestWaiting: (appId: string, most: number): Promise<string[]> => {
-      const waits = { app_id: appId, status: "pending", _id: pageRange("export", {}, oldest) } as const;
-      return findIds(rows, waits, { sort: { _id: 1 }, limit: most, hint: "status" });
+    /** The places that exports of an app have, below `most`. */
+    takenPlaces: async (appId: string, most: number): Promise<Set<number>> => {
+      const taken = { app_id: appId, place: { $gte: 0, $lt: most } };
+      const found = rows.find<{ place: number }>(taken, {
+        projection: { _id: 0, place: 1 },
+        hint: "place",
+        batchSize: most + 1,
+      });
+      return new Set((await found.toArray()).map(({ place }) => place));
     },
-
-    /** Takes back one that was stored a moment ago; false when it was begun meanwhile. */
-    withdraw: async ({ _id, tenant_id }: ExportRow): Promise<boolean> =>
-      (await rows.deleteOne({ _id, tenant_id, status: "pending", fence: 0 })).deletedCount === 1,
 
     /** Ends one that has not ended; null when it has. Whoever works on it finds out with its next extension. */
     cancel: ({ _id, tenant_id }: ExportRow, error: string, { now, cleanAt }: Cancelled): Promise<ExportRow | null> =>
       rows.findOneAndUpdate(
         { _id, tenant_id, status: { $in: ["pending", "running"] } },
-        { $set: { status: "failed", error, completed_at: now, lease: null, due_at: cleanAt }, $inc: { fence: 1 } },
+        {
+          $set: { status: "failed", error, completed_at: now, lease: null, due_at: cleanAt },
+          $unset: { place: "" },
+          $inc: { fence: 1 },
+        },
         { returnDocument: "after" },
       ),
   };
@@ -102,4 +109,3 @@ export const exports = (db: Db) => {
 type Cancelled = { now: Date; cleanAt: Date };
 
 const newest = { after: null, isDescending: true };
-const oldest = { after: null, isDescending: false };

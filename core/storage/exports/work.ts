@@ -26,7 +26,7 @@ export const exportWork = (db: Db) => {
 
     begin: async ({ _id, fence, attempts }: ExportRow, now: Date): Promise<void> => {
       const begun = { status: "running", attempts: attempts + 1, row_count: 0, counted_at: now } as const;
-      await rows.updateOne({ _id, fence }, { $set: begun });
+      await rows.updateOne({ _id, fence }, { $set: begun, $unset: { place: "" } });
     },
 
     /** Says how many rows there are by now; not once it has ended. */

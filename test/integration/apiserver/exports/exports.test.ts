@@ -12,8 +12,8 @@ describe("the operations on exports", () => {
   const { site, tenant } = useSite();
 
   type Tenant = Pick<typeof tenant, "app" | "token">;
-  const create = (body: object, { app, token }: Tenant = tenant): Promise<Reply> =>
-    site.api.call("POST", `/v1/apps/${app._id}/exports`, { token, body });
+  const create = (body: object, { app, token }: Tenant = tenant, api = site.api): Promise<Reply> =>
+    api.call("POST", `/v1/apps/${app._id}/exports`, { token, body });
   const get = (path: string, token = tenant.token): Promise<Reply> =>
     site.api.call("GET", `/v1/apps/${tenant.app._id}/exports${path}`, { token });
   const insert = async (over: Partial<ExportRow> = {}): Promise<ExportRow> => {
@@ -143,9 +143,12 @@ describe("the operations on exports", () => {
   it("let 20 of an app wait, however many are asked for at once, and no more", async () => {
     const other = await seedTenant(site.db);
     const of = { tenant_id: other.tenant._id, app_id: other.app._id };
-    const rows = Array.from({ length: 15 }, () => anExport(of));
+    const rows = Array.from({ length: 15 }, (_, place) => anExport({ ...of, place }));
     await site.db.collection<ExportRow>("exports").insertMany(rows);
-    const replies = await Promise.all(Array.from({ length: 10 }, () => create({ type: "users" }, other)));
+    const replicas = [site.api, await site.start()];
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => create({ type: "users" }, other, replicas[n % 2])),
+    );
     const waiting = await site.db.collection("exports").countDocuments({ app_id: other.app._id, status: "pending" });
     expect([waiting, replies.filter(({ status }) => status === 200).length]).to.deep.equal([20, 5]);
     const full = replies.find(({ status }) => status === 429);
@@ -155,10 +158,23 @@ describe("the operations on exports", () => {
 
   it("take the first of two that come at once where there is room for one", async () => {
     const other = await seedTenant(site.db);
-    const rows = Array.from({ length: 19 }, () => anExport({ tenant_id: other.tenant._id, app_id: other.app._id }));
+    const of = { tenant_id: other.tenant._id, app_id: other.app._id };
+    const rows = Array.from({ length: 19 }, (_, place) => anExport({ ...of, place: place + 1 }));
     await site.db.collection<ExportRow>("exports").insertMany(rows);
     const replies = await Promise.all([create({ type: "users" }, other), create({ type: "users" }, other)]);
     expect(replies.map(({ status }) => status).sort((a, b) => a - b)).to.deep.equal([200, 429]);
+  });
+
+  it("have room again when one of those that waited is cancelled", async () => {
+    const other = await seedTenant(site.db);
+    const of = { tenant_id: other.tenant._id, app_id: other.app._id };
+    const rows = Array.from({ length: 20 }, (_, place) => anExport({ ...of, place }));
+    await site.db.collection<ExportRow>("exports").insertMany(rows);
+    expect((await create({ type: "users" }, other)).status).to.equal(429);
+    const path = `/v1/apps/${other.app._id}/exports/${rows[7]?._id}/cancel`;
+    expect((await site.api.call("POST", path, { token: other.token })).status).to.equal(200);
+    expect((await create({ type: "users" }, other)).status).to.equal(200);
+    expect((await create({ type: "users" }, other)).status).to.equal(429);
   });
 
   it("take ten a minute of an app", async () => {

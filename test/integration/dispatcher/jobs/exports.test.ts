@@ -94,9 +94,10 @@ describe("the job of an export", function () {
     files.removeOld(exportFilePrefix(row), new Date(Date.now() + hourMs), never);
 
   it("waits while S3 is away, and goes on when it is back, without a gap or a doubled row", async () => {
-    const row = await add();
+    const row = await add({ place: 0 });
     await run(row, { through: after_(6_000_000, () => s3.kill()) });
     const waiting = await now(row);
+    expect(waiting.place, "it was begun: another may wait in its place").to.equal(undefined);
     expect(waiting).to.include({ status: "pending", attempts: 0, error: null });
     expect(waiting.set_aside).to.equal(undefined);
     await s3.start();
