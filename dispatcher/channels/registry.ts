@@ -1,4 +1,3 @@
-import { LRUCache } from "lru-cache";
 import { fitted } from "#core/channels/fitted.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { saidIn } from "#core/domain/messages/neutral.ts";
@@ -12,7 +11,6 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import type { OpenAccount } from "./accounts.ts";
-import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
 import type { Account, Send } from "./kit/provider.ts";
 
 export type Sender = Omit<ReturnType<typeof guarded>, "room"> & { room?: Room };
@@ -31,7 +29,6 @@ type Opened = {
   account: Account;
   breakers: AccountBreakers;
   room: Room;
-  guard: InvalidationGuard;
   revision: number;
   usedAtMs: number;
   channel: Channel;
@@ -52,7 +49,6 @@ const roomOf = ({ takes = {} }: Pick<Account, "takes">, { isOpen }: AccountBreak
 };
 
 const mostAccounts = 500; // each has a few connections; as many may be closing, each within its provider's deadline
-const mostGuards = 10_000; // they outlive their accounts: what they know is small and takes days to learn
 const idleMs = 600_000;
 
 /**
@@ -61,7 +57,6 @@ const idleMs = 600_000;
  */
 export const senders = (deps: SendersDeps) => {
   const opened = new Map<string, Opened>();
-  const guards = new LRUCache<string, InvalidationGuard>({ max: mostGuards, memoMethod: invalidationGuard });
   const closing = new Set<Promise<void>>();
   const nowMs = (): number => deps.clock.now().getTime();
 
@@ -77,11 +72,11 @@ export const senders = (deps: SendersDeps) => {
     for (const [key, one] of opened) if (isOver(one)) closeOne(key, one);
   };
 
-  const open = (key: string, app: AppRow, channel: Channel): Omit<Opened, "usedAtMs"> => {
+  const open = (app: AppRow, channel: Channel): Omit<Opened, "usedAtMs"> => {
     const [account, revision] = [openOr(deps, app, channel), app.channels_revision];
     const breakers = accountBreakers(deps.clock, account.origins);
     const room = roomOf(account, breakers);
-    return { account, breakers, room, guard: guards.memo(`${key}/${revision}`), revision, channel };
+    return { account, breakers, room, revision, channel };
   };
 
   const use = (key: string, app: AppRow, channel: Channel): Opened => {
@@ -89,7 +84,7 @@ export const senders = (deps: SendersDeps) => {
     const { channels_revision: revision } = app;
     if (kept?.revision === revision) return kept;
     if (kept !== undefined) closeOne(key, kept);
-    const one = { ...open(key, app, channel), usedAtMs: nowMs() };
+    const one = { ...open(app, channel), usedAtMs: nowMs() };
     opened.set(key, one);
     return one;
   };
@@ -122,13 +117,12 @@ export const senders = (deps: SendersDeps) => {
 
 /** The account behind its breakers, every call measured. */
 const guarded = (one: Opened, deps: SendersDeps) => {
-  const { account, breakers, guard, channel } = one;
+  const { account, breakers, channel } = one;
   const { name } = account;
   return {
     name,
     room: one.room,
     hasReached: breakers.hasReached,
-    believes: guard.believes,
     /** The content rendered for one language, cut to what fits, with what is left of its ttl; returns the call that sends it. */
     prepare: (message: MessageRow, language: string | null, ttlSeconds: number): Send => {
       const { _id: messageId, email_html: html, options, category, live_activity: activity } = message;
@@ -145,7 +139,6 @@ const guarded = (one: Opened, deps: SendersDeps) => {
         const span = spans++ < mostSpans ? deps.tracer.child(`send ${name}`, "client", message.traceparent) : null;
         const call = () => breakers.run(given[0], () => send(...given));
         const outcome = await inSpan(span, call, about(channel, name));
-        guard.observe(outcome);
         deps.metrics.deliveries.inc({ channel, provider: name, outcome: outcome.kind });
         const seconds = (performance.now() - startedMs) / 1000;
         deps.metrics.providerSeconds.observe({ channel, provider: name }, seconds, span?.traceparent);

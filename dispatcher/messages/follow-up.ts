@@ -55,7 +55,7 @@ const bouncesOf = ({ stored, invalid }: Delivered): About[] => {
     if (type === undefined || row.sent_at || (type === "hard" && !gone.has(row.subscription_id))) return [];
     const refused = { kind: "bounced", type, code, providerCode, reason: row.error_message ?? "" } as const;
     const receipt = { deliveryId: row._id, providerId: null, address: null, at: row.created_at, ...refused };
-    return [{ row, receipt, isAnswer: true }];
+    return [{ row, receipt, isAnswer: true, isBelieved: true }];
   });
 };
 

@@ -188,6 +188,7 @@ const delivering = (deps: Joined, { existing, store }: Storing): ReturnType<type
   const record = recorder({ store, writers: 2 }); // 2: while one batch is stored the other half of the window is being sent
   return deliver({
     ...deps,
+    guard: deps.suppressions.guard,
     recipients: { load: people.load, languages: languages(db), badges: badges(db) },
     deliveries: { existing, record },
     gates: gates({ ...deps, newer: newer(db) }),

@@ -6,8 +6,8 @@ import { groupOf } from "#core/domain/suppressions/verdicts.ts";
 import { type Channel, isContact } from "#core/schema/vocabulary/channels.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Contact, Mark } from "#core/storage/people/ended.ts";
-import type { Reached } from "#core/storage/suppressions/verdicts.ts";
-import type { Doubts, Judged } from "./doubt.ts";
+import type { Group } from "#core/storage/suppressions/verdicts.ts";
+import type { Guard, Judged } from "./guard.ts";
 import type { Cause } from "./suppress.ts";
 
 export type CausesDeps = {
@@ -16,18 +16,20 @@ export type CausesDeps = {
     add: (subscriptionId: string, mark: Mark, at: Date) => Promise<readonly Date[]>;
     forget: (subscriptionIds: readonly string[]) => Promise<void>;
   };
-  /** Hears what receipts say of addresses; says which of them to doubt. */
-  judge: (all: readonly Judged[], now: Date) => Promise<Doubts>;
+  guard: Pick<Guard, "ofReceipts">;
   /** Counts addresses that were called gone and not believed to be. */
   held: (channel: Channel) => void;
 };
 
-/** A receipt with the delivery that it is about. `isAnswer`: its provider refused it at once, and was believed. */
-export type About = { row: DeliveryRow; receipt: Receipt; isAnswer?: true };
+/**
+ * A receipt with the delivery that it is about. `isAnswer`: its provider refused it at once; `isBelieved`: the guard has
+ * judged that answer.
+ */
+export type About = { row: DeliveryRow; receipt: Receipt; isAnswer?: true; isBelieved?: true };
 
 /** Which addresses get no more messages because of receipts. Source: docs/reference/suppressions.md#reasons. */
 export const causesOf =
-  ({ byId, marks, judge, held }: CausesDeps) =>
+  ({ byId, marks, guard, held }: CausesDeps) =>
   async (all: readonly About[], now: Date): Promise<Cause[]> => {
     const through = all.filter(({ row, receipt }) => isContact(row.channel) && receipt.kind === "delivered");
     await marks.forget(through.map(({ row }) => row.subscription_id));
@@ -35,24 +37,23 @@ export const causesOf =
     const found = said.filter(({ receipt, said: one }) => one !== null || isGone(receipt));
     const contacts = found.length === 0 ? [] : await byId(found.map(({ row }) => row.subscription_id));
     const known = new Map(contacts.map((one) => [one._id, one]));
-    const about = found.map((one) => ({ ...one, of: reachedBy(one, addressOf(one, known)) }));
-    const isDoubted = await judge(
-      [
-        ...through.map((one) => ({ ...one, of: reachedBy(one, one.receipt.address) })),
-        ...about.filter(({ receipt, isAnswer }) => isGone(receipt) && isAnswer !== true),
-      ].flatMap(({ of, row, receipt }): Judged[] =>
-        of === null ? [] : [{ of, deliveryId: row._id, isGone: isGone(receipt) }],
-      ),
+    const about = found.map((one) => ({ ...one, of: groupIn(one, addressOf(one, known)) }));
+    const asked = about.filter(({ receipt, isBelieved }) => isGone(receipt) && isBelieved !== true);
+    const isDoubted = await guard.ofReceipts(
+      [...through.map((one) => ({ ...one, of: groupIn(one, one.receipt.address) })), ...asked].flatMap(judgedOf),
       now,
     );
     return about.flatMap(({ of, ...one }): Cause[] => {
       if (one.said === null) return [];
-      if (of === null || !isGone(one.receipt) || one.isAnswer === true || !isDoubted(of))
+      if (of === null || !isGone(one.receipt) || one.isBelieved === true || !isDoubted({ of, isAnswer: one.isAnswer }))
         return causeOf({ ...one, said: one.said }, addressOf(one, known));
       held(one.row.channel);
       return [];
     });
   };
+
+const judgedOf = ({ of, row, receipt, isAnswer }: About & { of: Group | null }): Judged[] =>
+  of === null ? [] : [{ of, deliveryId: row._id, isGone: isGone(receipt), isAnswer }];
 
 /** Whether a receipt calls its address gone. */
 const isGone = (receipt: Receipt): boolean =>
@@ -68,10 +69,10 @@ const addressOf = ({ row, receipt }: About, known: ReadonlyMap<string, Contact>)
   return [contact?.token, receipt.address].find((one) => one && isOfDelivery(one)) ?? null;
 };
 
-const reachedBy = ({ row }: About, address: string | null): Reached | null => {
+const groupIn = ({ row }: About, address: string | null): Group | null => {
   const { channel, tenant_id: tenantId, app_id: appId, provider = "" } = row;
   if (!isContact(channel) || address === null) return null;
-  return { of: { tenantId, appId }, channel, provider, group: groupOf(channel, address) };
+  return { of: { tenantId, appId }, channel, provider, part: groupOf(channel, address) };
 };
 
 const causeOf = ({ row, receipt, said }: About & { said: Suppressed }, address: string | null): Cause[] => {

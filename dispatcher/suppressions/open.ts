@@ -8,8 +8,8 @@ import { optOuts } from "#core/storage/suppressions/opt-outs.ts";
 import { suppressions as suppressionStore } from "#core/storage/suppressions/suppressions.ts";
 import { verdicts } from "#core/storage/suppressions/verdicts.ts";
 import { type CausesDeps, causesOf } from "./causes.ts";
-import { doubt } from "./doubt.ts";
 import { suppressionGate } from "./gate.ts";
+import { guard } from "./guard.ts";
 import { suppressor } from "./suppress.ts";
 
 export type Suppressions = ReturnType<typeof suppressions>;
@@ -23,11 +23,13 @@ export type SuppressionsDeps = { db: Db; secrets: Pick<KeyRing, "seal" | "open">
 export const suppressions = ({ db, secrets, clock, held }: SuppressionsDeps) => {
   const list = suppressionStore(db);
   const subscriptions = contactSubscriptions(db);
+  const addresses = guard({ verdicts: verdicts(db) });
   const subjectsOf = suppressionKeys(db, secrets, clock);
   return {
     ...suppressor({ suppressions: list, subjectsOf, subscriptions, clock }),
     optOuts: optOuts({ suppressions: list, subjectsOf, clock }),
-    causesOf: causesOf({ ...subscriptions, judge: doubt({ verdicts: verdicts(db) }), held }),
+    causesOf: causesOf({ ...subscriptions, guard: addresses, held }),
+    guard: addresses,
     gate: suppressionGate(heldBack({ suppressions: list, subjectsOf, clock })),
   };
 };

@@ -1,18 +1,18 @@
 import type { Db } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
 import { mostVerdicts, type Verdict } from "../../domain/suppressions/verdicts.ts";
-import type { ContactChannel } from "../../schema/vocabulary/channels.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { refusedOf } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
 
-/** What came of the last messages of an app, by one provider, to the addresses of one group. */
+/** What came of the last messages of an app, by one provider, to the addresses of one {@link Group}. */
 export type VerdictsRow = {
   _id: string;
   tenant_id: string;
   app_id: string;
   last: Verdict[];
-  /** When something last came through. */
+  /** When a receipt last told of something that came through. */
   through_at: Date | null;
   updated_at: Date;
 };
@@ -31,11 +31,17 @@ export const verdictCollection: CollectionSpec = {
   retention: { index: "retention" },
 };
 
-/** The addresses of a domain or country that a provider reaches for an app; `group` null: all of them. */
-export type Reached = { of: OfApp; channel: ContactChannel; provider: string; group: string | null };
+/**
+ * Addresses that a provider reaches for an app. `part`: the country code or mail domain that they share; `revision N`: all
+ * of them, by the account as it was set up then; null: all of them.
+ */
+export type Group = { of: OfApp; channel: Channel; provider: string; part: string | null };
 
-export const verdictsIdOf = ({ of, channel, provider, group }: Reached): string =>
-  derivedId("addressVerdicts", of.appId, channel, provider, group ?? "");
+export const groupIdOf = ({ of, channel, provider, part }: Group): string =>
+  derivedId("addressVerdicts", of.appId, channel, provider, part ?? "");
+
+/** What was heard of a group. `isThrough`: receipts told of something that came through. */
+export type Heard = { of: Group; fresh: readonly Verdict[]; isThrough: boolean };
 
 const page = 500; // ids in one filter
 
@@ -47,17 +53,17 @@ export const verdicts = (db: Db) => {
       inPages(ids, page, (some) => rows.find({ _id: { $in: some } }, { batchSize: page + 1 }).toArray()),
 
     /** Adds verdicts, one for each group. Two processes at once may both be heard, in either order. */
-    add: async (all: readonly { of: Reached; fresh: readonly Verdict[] }[], now: Date): Promise<void> => {
-      const writes = all.map(({ of, fresh }) => ({
+    add: async (all: readonly Heard[], now: Date): Promise<void> => {
+      const writes = all.map(({ of, fresh, isThrough }) => ({
         updateOne: {
-          filter: { _id: verdictsIdOf(of) },
+          filter: { _id: groupIdOf(of) },
           update: {
             $push: { last: { $each: fresh.slice(-mostVerdicts), $slice: -mostVerdicts } },
-            $set: { updated_at: now, ...(fresh.some(({ isGone }) => !isGone) && { through_at: now }) },
+            $set: { updated_at: now, ...(isThrough && { through_at: now }) },
             $setOnInsert: {
               tenant_id: of.of.tenantId,
               app_id: of.of.appId,
-              ...(fresh.every(({ isGone }) => isGone) && { through_at: null }),
+              ...(!isThrough && { through_at: null }),
             },
           },
           upsert: true,

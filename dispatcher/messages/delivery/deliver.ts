@@ -1,4 +1,3 @@
-import { maskAddress } from "#core/channels/addresses.ts";
 import { definitionOf } from "#core/channels/all.ts";
 import { isReplaceable } from "#core/channels/content.ts";
 import type { BadgeChange } from "#core/channels/kit/channel.ts";
@@ -7,7 +6,6 @@ import type { Clock } from "#core/domain/clock.ts";
 import { isTranslated } from "#core/domain/messages/languages.ts";
 import { NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
-import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
@@ -17,10 +15,12 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
 import type { Send } from "../../channels/kit/provider.ts";
 import type { Room, Sender, Senders } from "../../channels/registry.ts";
+import type { Guard } from "../../suppressions/guard.ts";
 import type { Lease } from "../../work/lease.ts";
 import { whileOpen } from "../gates/all.ts";
 import type { Check, Gate } from "../gates/gate.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
+import { type FoundGone, foundGone, goneBefore, judged } from "./gone.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
 import type { Window } from "./window.ts";
@@ -41,6 +41,7 @@ export type DeliverDeps = {
   /** How often they are opened anew, ms; left out: as they say themselves. */
   gatesEveryMs?: number;
   senders: Pick<Senders, "of">;
+  guard: Pick<Guard, "ofAnswers">;
   /** Bounds the recipients that are sent to and not stored. */
   window: Pick<Window, "slot">;
   /** Aborts when the program can wait no longer: what is under way is cut off, and stored as what is known of it. */
@@ -118,7 +119,7 @@ export const deliver =
         await mapBounded(recipients, chunkConcurrency, (subscription) => serve(open, subscription));
       },
     );
-    return { ...run.delivered, ...judged(run, sender) };
+    return { ...run.delivered, ...(await judged(deps.guard, run, deps.clock.now())) };
   };
 
 /** Adds to the badges of those who are going to be sent to, where the message asks for it. */
@@ -151,33 +152,6 @@ const inLanguages = async (
   if (silent.length === 0 || !isTranslated(content)) return recipients;
   const ofUsers = await languages([...new Set(silent.map(({ user_id: userId }) => userId))]);
   return recipients.map((one) => ({ ...one, language: one.language ?? ofUsers.get(one.user_id) ?? null }));
-};
-
-/** Which of the addresses that were found gone are to be invalidated, by all that the run came to. */
-const judged = (
-  { gone, delivered }: Pick<Run, "gone" | "delivered">,
-  sender: Sender,
-): Pick<Delivered, "invalid" | "doubted"> => {
-  if (gone.length === 0) return { invalid: [], doubted: 0 };
-  const accepted = delivered.stored.filter(({ sent_at: at, uncertain }) => at && uncertain !== true).length;
-  const believed = gone.filter(({ code }) => sender.believes({ accepted, gone: gone.length }, code));
-  return { invalid: believed.map(({ address }) => address), doubted: gone.length - believed.length };
-};
-
-/** An address that the provider says is gone, and how. */
-type FoundGone = { address: Gone; code: DeliveryErrorCode };
-
-/** Addresses that an earlier run found gone: it may have been killed before it marked them. */
-const goneBefore = (stored: readonly DeliveryRow[], subscriptions: readonly Reached[]): FoundGone[] => {
-  const gone = stored.filter((row) => row.gone_since !== undefined);
-  if (gone.length === 0) return [];
-  const known = new Map(subscriptions.map((row) => [row._id, row]));
-  return gone.flatMap(({ subscription_id: id, address_masked: address, gone_since: since, error_code: code }) => {
-    const row = known.get(id);
-    const isSame = row !== undefined && maskAddress(row.channel, row.token) === address;
-    if (!isSame || since === undefined || code === undefined) return [];
-    return [{ address: { _id: id, token: row.token, since }, code }];
-  });
 };
 
 /** Nobody ran these recipients before, so that none of them can have a delivery. */
@@ -234,10 +208,7 @@ const attempt = async (run: Run, subscription: Reached): Promise<void> => {
   const outcome = await send(run, subscription, made.deliveryId);
   if (outcome === null) return void (delivered.halted = !(await isSuppressed(run, subscription)) || delivered.halted);
   const now = deps.clock.now();
-  if (outcome.kind === "token_invalid") {
-    const { _id, token } = subscription;
-    gone.push({ address: { _id, token, since: outcome.since ?? now }, code: outcome.code });
-  }
+  if (outcome.kind === "token_invalid") gone.push(foundGone(outcome, { ...made, now }));
   const result = resultOf(outcome, { ...made, now });
   if (result.kind === "final") return store(run, result.row);
   const at = nextTry(result.at, work.chunk.attempt, now, run.random);

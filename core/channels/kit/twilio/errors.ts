@@ -14,7 +14,7 @@ const spam = (reason: string): Refusing => ({ kind: "payload_error", code: "SPAM
 const unreachable = (reason: string): Refusing => ({ kind: "token_invalid", code: "RECIPIENT_UNREACHABLE", reason });
 const noNumber = (reason: string): Refusing => ({ kind: "token_invalid", code: "RECIPIENT_INVALID", reason });
 const landline: Refusing = { kind: "token_invalid", code: "LANDLINE", reason: "the number is a landline" };
-/** Phones that are switched off now: https://www.twilio.com/docs/api/errors/30003. */
+/** "powered off, has no service, […] or is otherwise temporarily unreachable": docs/api/errors/30003, read 2026-11-24. */
 const away: Refusing = { kind: "retry_at", code: "RECIPIENT_UNREACHABLE", reason: "the phone cannot be reached" };
 const optedOut: Refusing = { kind: "opted_out", code: "RECIPIENT_OPTED_OUT", reason: "the recipient has opted out" };
 const limited: Refusing = { kind: "retry_at", code: "PROVIDER_RATE_LIMITED" };
@@ -83,7 +83,8 @@ export const twilioErrors: Refusals = {
   30003: away,
   30004: { kind: "payload_error", code: "RECIPIENT_UNREACHABLE", reason: "the recipient, or their carrier, blocks it" },
   30005: { ...unreachable("the number is unknown"), code: "RECIPIENT_INVALID" },
-  // "the destination is a landline or […] a short code cannot reach the destination carrier": docs/api/errors/30006
+  // "the destination is a landline or […] a short code cannot reach the destination carrier": docs/api/errors/30006, read
+  // 2026-11-24
   30006: { ...landline, reason: "a landline, or a carrier that cannot be reached", isDoubtful: true },
   30007: spam("the carrier filtered it"),
   30008: { kind: "retry_at", code: "RECIPIENT_UNREACHABLE", reason: "the carrier gave no reason" },

@@ -197,7 +197,6 @@ describe("deliver", () => {
         return { kind: "sent", providerId: null };
       },
       hasReached: () => true,
-      believes: () => true,
     });
     const delivered = await given({ sender }).run(work(["sub_1"]), aLease({ isOver: () => isOver }));
     expect(delivered).to.deep.equal({ stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: true });

@@ -36,7 +36,6 @@ const given = (change: Partial<MessageRow>, answer: Outcome = taken, newer: Read
       of: async () => ({
         name: "any",
         hasReached: () => true,
-        believes: () => true,
         prepare: () => async (to) => {
           done.push("send");
           sent.push(to);
@@ -44,6 +43,7 @@ const given = (change: Partial<MessageRow>, answer: Outcome = taken, newer: Read
         },
       }),
     },
+    guard: { ofAnswers: async () => new Set() },
     window: { slot: (_account, run) => run() },
     cut: new AbortController().signal,
     clock: handClock(),

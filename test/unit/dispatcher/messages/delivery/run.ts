@@ -12,7 +12,7 @@ export type Change = Partial<
   sender?: Senders["of"];
 };
 
-export const aSender = { name: "apns", hasReached: () => true, believes: () => true };
+export const aSender = { name: "apns", hasReached: () => true };
 
 /** A run of sending, and whom it sends to. */
 export const given = (
@@ -24,7 +24,6 @@ export const given = (
   const sender: Senders["of"] = async () => ({
     name: "apns",
     hasReached: (address) => !address.startsWith("new"),
-    believes: (_run, code) => code === "TOKEN_UNREGISTERED",
     prepare: (_message, language) => {
       languages.push(language);
       return async (to) => {
@@ -42,6 +41,7 @@ export const given = (
       gates({ newer: async () => new Set(), suppressions: { gate: () => () => null }, clock: handClock() }),
     ...(change.gatesEveryMs === undefined ? {} : { gatesEveryMs: change.gatesEveryMs }),
     senders: { of: change.sender ?? sender },
+    guard: { ofAnswers: async ({ gone }) => new Set(gone.filter(({ code }) => code !== "TOKEN_UNREGISTERED")) },
     window: change.window ?? { slot: (_account, run) => run() },
     cut: new AbortController().signal,
     clock: handClock(),

@@ -1,0 +1,85 @@
+import { LRUCache } from "lru-cache";
+import { mostVerdicts, type Verdict } from "#core/domain/suppressions/verdicts.ts";
+import { type Group, groupIdOf, type Heard, type VerdictsRow } from "#core/storage/suppressions/verdicts.ts";
+
+export type HearingDeps = {
+  verdicts: {
+    find: (ids: readonly string[]) => Promise<VerdictsRow[]>;
+    add: (all: readonly Heard[], now: Date) => Promise<void>;
+  };
+};
+
+/** What is known of a group: the verdicts to judge by, and whether receipts have told of something that came through. */
+export type Known = { verdicts: readonly Verdict[]; isTold: boolean };
+
+/** `asked`: groups to read. `everyMs`: how often what was heard of a group that is not asked for is stored. */
+export type Hearing = { heard: readonly Heard[]; asked: readonly Group[]; everyMs: number };
+
+type Kept = { of: Group; fresh: Verdict[]; isThrough: boolean; savedAtMs: number };
+
+const mostGroups = 10_000; // one that is forgotten loses what was not stored yet
+
+/**
+ * Remembers verdicts by group, shared with the other processes. A group that is asked for is read, and stored at once with
+ * what was heard before; others cost one write in `everyMs`. A batch with enough verdicts on a group is judged by its own,
+ * a smaller one by the last of the group.
+ */
+export const hearing = ({ verdicts }: HearingDeps) => {
+  const groups = new LRUCache<string, Kept>({ max: mostGroups });
+  const remember = (id: string, { of, fresh, isThrough }: Heard): void => {
+    const kept = groups.get(id) ?? { of, fresh: [], isThrough: false, savedAtMs: 0 };
+    const all = [...kept.fresh, ...fresh].slice(-mostVerdicts);
+    groups.set(id, { ...kept, fresh: all, isThrough: kept.isThrough || isThrough });
+  };
+  /** Takes what is to be stored now: what is heard meanwhile is kept for the next time. */
+  const take = (ids: Iterable<string>, isDue: (id: string, kept: Kept) => boolean, now: Date): Map<string, Kept> => {
+    const due = [...ids].flatMap((id): [string, Kept][] => {
+      const kept = groups.get(id);
+      return kept !== undefined && isDue(id, kept) ? [[id, kept]] : [];
+    });
+    for (const [id, { of }] of due) groups.set(id, { of, fresh: [], isThrough: false, savedAtMs: now.getTime() });
+    return new Map(due);
+  };
+  return async ({ heard, asked, everyMs }: Hearing, now: Date): Promise<(of: Group) => Known> => {
+    const batch = byGroup(heard);
+    for (const [id, one] of batch) remember(id, one);
+    const askedIds = new Set(asked.map(groupIdOf));
+    const stored = new Map((await verdicts.find([...askedIds])).map((row) => [row._id, row]));
+    const isDue = (id: string, { savedAtMs }: Kept) => askedIds.has(id) || now.getTime() - savedAtMs >= everyMs;
+    const taken = take(new Set([...batch.keys(), ...askedIds]), isDue, now);
+    const fresh = new Map([...taken].map(([id, one]) => [id, { ...one, fresh: unknownTo(stored.get(id), one.fresh) }]));
+    await verdicts.add(
+      [...fresh.values()].filter((one) => one.fresh.length > 0 || one.isThrough),
+      now,
+    );
+    return (of) => {
+      const id = groupIdOf(of);
+      const [row, own] = [stored.get(id), batch.get(id)?.fresh ?? []];
+      const last = [...(row?.last ?? []), ...(fresh.get(id)?.fresh ?? [])].slice(-mostVerdicts);
+      const isTold = (row?.through_at ?? null) !== null || fresh.get(id)?.isThrough === true;
+      return { verdicts: own.length >= mostVerdicts ? own : last, isTold };
+    };
+  };
+};
+
+/** All that a batch says of each group; a delivery counts once. */
+const byGroup = (heard: readonly Heard[]): Map<string, Heard> => {
+  const groups = new Map<string, Heard>();
+  for (const one of heard) {
+    const id = groupIdOf(one.of);
+    const before = groups.get(id);
+    groups.set(id, before === undefined ? one : joined(before, one));
+  }
+  return groups;
+};
+
+const joined = (a: Heard, b: Heard): Heard => {
+  const all = new Map([...a.fresh, ...b.fresh].map((one) => [one.deliveryId, one]));
+  return { of: a.of, fresh: [...all.values()], isThrough: a.isThrough || b.isThrough };
+};
+
+/** A receipt may come again, and a chunk be run again. */
+const unknownTo = (row: VerdictsRow | undefined, fresh: readonly Verdict[]): Verdict[] => {
+  const known = new Set(row?.last.map(({ deliveryId }) => deliveryId));
+  return fresh.filter(({ deliveryId }) => !known.has(deliveryId));
+};
