@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { timingNames } from "#core/domain/timing.ts";
 import { worded } from "#core/schema/json/patterns.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
@@ -64,6 +65,14 @@ export const SharedConfig = {
     env: "HERALD_LOG_LEVEL",
     default: "info",
     description: "least severe level that is written",
+  }),
+  timing: Enum([...timingNames], {
+    env: "HERALD_TIMING",
+    default: "usual",
+    description:
+      "after how long a program that stands still is taken for dead: of its leases, of hints without an answer, of the " +
+      "owners of webhook endpoints and of the leader. usual: 10 to 30 s; short: 3 to 6 s, for tests. Set it alike in all " +
+      "three programs, and change it only while none runs",
   }),
   graceSeconds: Integer({
     env: "HERALD_GRACE_SECONDS",

@@ -1,6 +1,7 @@
 import { linksPurpose } from "#core/channels/email/links.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
@@ -71,6 +72,7 @@ export type Made = {
   tracer: Tracer;
   clock: Clock;
   random: Random;
+  timing: Timing;
   /** Unique to this process: it names the leases it holds. */
   holder: string;
 };

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { systemClock } from "#core/domain/clock.ts";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
@@ -64,6 +65,7 @@ async function* all(): AsyncGenerator<Part> {
     tracer: tracing.tracer,
     clock: systemClock,
     random: Math.random,
+    timing: timings[config.timing],
     holder: `${hostname()}/${process.pid}/${randomUUID()}`,
   });
   yield started.part;

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Clock } from "#core/domain/clock.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { streamLevels } from "#core/queue/jetstream/stream-levels.ts";
@@ -22,7 +23,6 @@ import { webhookBacklogs } from "#core/storage/usage/backlogs.ts";
 import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
 import { fencedClient, termFence } from "./engine/leadership/fence.ts";
 import { holderName } from "./engine/leadership/leader.ts";
-import type { LeaseTiming } from "./engine/leadership/lease.ts";
 import { makeStores } from "./engine/stores.ts";
 import { type TendKeys, tendKeys } from "./keys/tend.ts";
 import { allKinds } from "./kinds/all.ts";
@@ -70,7 +70,7 @@ export type PartsDeps = {
   metrics: Metrics<"operator">;
   clock: Clock;
   resolve: Resolve;
-  leaseTiming: LeaseTiming;
+  timing: Timing;
 };
 
 /** The parts of the program, in their order of starting. */
@@ -112,7 +112,7 @@ export const makeParts = (deps: PartsDeps) => {
     secrets: secrets(writes, report),
     keyRing: keyRing(config.keyRing),
     randomBytes,
-    jetstream: { nats, prefix: config.natsPrefix, replicas: config.natsReplicas },
+    jetstream: { nats, prefix: config.natsPrefix, replicas: config.natsReplicas, timing: deps.timing },
     network: network(deps),
     usage: board,
     publicUrl: config.publicUrl,
@@ -132,7 +132,7 @@ export const makeParts = (deps: PartsDeps) => {
       namespace: config.leaseNamespace,
       name: config.leaseName,
       holder,
-      timing: deps.leaseTiming,
+      timing: deps.timing.leader,
     },
     timing: { relistMs: config.resyncSeconds * 1000, idleMs: config.watchIdleSeconds * 1000 },
     labelSelector: config.labelSelector,

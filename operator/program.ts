@@ -1,5 +1,6 @@
 import { OperatorConfig } from "#config/operator.ts";
 import { systemClock } from "#core/domain/clock.ts";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { dns } from "#core/runtime/http/resolve.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
@@ -8,7 +9,6 @@ import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
-import { leaseTiming } from "./engine/leadership/lease.ts";
 import { once } from "./once.ts";
 import { endAs, optionsIn } from "./options.ts";
 import { health, makeParts } from "./parts.ts";
@@ -18,6 +18,7 @@ const config = loadConfig(OperatorConfig, process.env);
 const log = createLog({ program: "operator", level: config.logLevel, ...(isOnce && { destination: process.stderr }) });
 log.info({ config: describeConfig(OperatorConfig, config) }, "config.loaded");
 
+const timing = timings[config.timing];
 const metrics = createMetrics("operator");
 const mongo = connectMongo({
   url: config.mongodbUrl,
@@ -38,7 +39,7 @@ const make = async () => {
     onCall: metrics.stores.timer("jetstream"),
   });
   const env = process.env;
-  return makeParts({ config, env, mongo, nats, log, metrics, clock: systemClock, resolve: dns(), leaseTiming });
+  return makeParts({ config, env, mongo, nats, log, metrics, clock: systemClock, resolve: dns(), timing });
 };
 
 /** The health server comes first, so that it answers while the program waits for NATS. */
@@ -55,7 +56,7 @@ async function* all(): AsyncGenerator<Part> {
 const runOnce = async (): Promise<number> => {
   const late = setTimeout(() => endAs(1, `NATS or MongoDB not reached within ${timeoutMs / 1000} s`), timeoutMs);
   const { stores, announced, engine, resources } = await make();
-  const judge = once({ engine, resources, timeoutMs, leaseMs: leaseTiming.leaseMs, print: console.log });
+  const judge = once({ engine, resources, timeoutMs, leaseMs: timing.leader.leaseMs, print: console.log });
   const work = (signal: AbortSignal): Promise<number> => {
     clearTimeout(late);
     return judge(signal);

@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import { callbacks } from "#core/channels/callbacks.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import { callbackBatch, callbackQueue } from "#core/queue/callbacks.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
@@ -40,6 +41,7 @@ export type CallbackPartsDeps = {
   client: Pick<GuardedClient, "request">;
   config: { natsPrefix: string; natsReplicas: number };
   metrics: Metrics<"dispatcher">;
+  timing: Timing;
   tracer: Tracer;
   clock: Clock;
   log: Log;
@@ -51,8 +53,8 @@ const timeoutMs = 60_000;
 
 /** What a dispatcher runs for callbacks of providers. Source: docs/decisions/0061. */
 export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
-  const { db, nats, config, suppressions, metrics, log, clock } = deps;
-  const spec = callbackStream(config.natsPrefix);
+  const { db, nats, config, timing, suppressions, metrics, log, clock } = deps;
+  const spec = callbackStream(config.natsPrefix, timing);
   const writers = sessions(db);
   const apply = applyReceipts({
     ...deps,
@@ -91,6 +93,7 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
       consumer: "callbacks",
       concurrency: messagesAtOnce,
       timeoutMs,
+      timing,
       repair,
       parse: callbackBatch,
       handle,

@@ -1,3 +1,4 @@
+import type { Timing } from "#core/domain/timing.ts";
 import { callbackQueue } from "#core/queue/callbacks.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Publisher } from "#core/queue/jetstream/publish.ts";
@@ -24,6 +25,7 @@ export type EventPartsDeps = Omit<RecordDeps, "callbacks" | "metrics"> & {
   subjects: Subjects;
   config: { natsPrefix: string; natsReplicas: number };
   holder: string;
+  timing: Timing;
   metrics: Metrics<"dispatcher">;
   tracer: Tracer;
   log: Log;
@@ -36,8 +38,8 @@ const leaseMs = 600_000; // longer than a page of removals takes
 export const eventParts = (deps: EventPartsDeps): Part[] => [eventWorker(deps), retentionPart(deps)];
 
 const eventWorker = (deps: EventPartsDeps): Part => {
-  const { nats, config, metrics, log } = deps;
-  const spec = eventStream(config.natsPrefix);
+  const { nats, config, timing, metrics, log } = deps;
+  const spec = eventStream(config.natsPrefix, timing);
   return worker({
     name: "custom events",
     nats,
@@ -45,6 +47,7 @@ const eventWorker = (deps: EventPartsDeps): Part => {
     consumer: "custom-events",
     concurrency: messagesAtOnce,
     timeoutMs,
+    timing,
     repair: () => ensureStream(nats.jsm, spec, config.natsReplicas),
     parse: eventBatch,
     handle: recordEvents({ ...deps, callbacks: callbackQueue(deps) }),

@@ -1,5 +1,6 @@
 import type { Collection } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import type { AnyTimerSource } from "#core/queue/timers.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
@@ -66,6 +67,5 @@ export type RunDeps = {
   clock: Clock;
   log: Log;
   metrics: Pick<Metrics<"dispatcher">, "queue" | "jobs" | "jobItems" | "jobSeconds">;
-  /** Another length of the lease, for tests. */
-  termMs?: number;
+  timing: Pick<Timing, "leaseMs">;
 };

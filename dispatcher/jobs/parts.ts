@@ -1,4 +1,5 @@
 import { dayMs } from "#core/domain/durations.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -19,6 +20,7 @@ export type JobPartsDeps = Omit<RunDeps, "metrics"> & {
   jobs: readonly Job[];
   config: { natsPrefix: string; natsReplicas: number; openJobs: number };
   nats: Nats;
+  timing: Timing;
   tracer: Tracer;
   publisher: Pick<Publisher, "publish">;
   subjects: Pick<Subjects, "job" | "shortJob">;
@@ -73,14 +75,15 @@ type Places = {
 
 /** Each hint is acknowledged, whatever became of the run: the document says when it is due again. */
 const jobWorker = (deps: JobPartsDeps, { consumer, turnsOf, ...places }: Places): Part => {
-  const { jobs, config, nats, log, metrics } = deps;
-  const spec = jobStream(config.natsPrefix);
+  const { jobs, config, nats, timing, log, metrics } = deps;
+  const spec = jobStream(config.natsPrefix, timing);
   const types = new Map(jobs.map((one) => [one.name, one]));
   return worker({
     nats,
     stream: spec.stream.name,
     consumer,
     ...places,
+    timing,
     repair: () => ensureStream(nats.jsm, spec, config.natsReplicas),
     parse: jobHint,
     handle: async ({ type, id, tenant_id: tenantId = "" }, { signal }): Promise<Settlement> => {

@@ -6,7 +6,7 @@ import { countAside } from "#core/runtime/metrics/queue.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
 import { type JobProgress, type JobRow, jobWork } from "#core/storage/work/jobs.ts";
 import type { Leasable } from "#core/storage/work/leases.ts";
-import { leaseMs, underLease } from "../work/lease.ts";
+import { underLease } from "../work/lease.ts";
 import type { Job, JobResult, JobType, Progress, RunDeps } from "./job.ts";
 
 /** Readies a type of job for {@link jobParts}. */
@@ -24,20 +24,21 @@ export const job = <Row extends JobRow>(type: JobType<Row>): Job => ({
       leavesAside: true,
     }),
   run: async (id, deps, stop) => {
-    const { holder, clock, termMs = leaseMs } = deps;
-    const row = await jobWork(type.rows).take(id, { holder, now: clock.now(), leaseMs: termMs });
-    if (row !== null) await runTaken(type, row, { ...deps, termMs, stop });
+    const { holder, clock, timing } = deps;
+    const row = await jobWork(type.rows).take(id, { holder, now: clock.now(), leaseMs: timing.leaseMs });
+    if (row !== null) await runTaken(type, row, { ...deps, stop });
   },
 });
 
-type TakenDeps = RunDeps & { termMs: number; stop: AbortSignal };
+type TakenDeps = RunDeps & { stop: AbortSignal };
 
 const runTaken = async <Row extends JobRow>(type: JobType<Row>, row: Row, deps: TakenDeps): Promise<void> => {
-  const { clock, stopping, stop, termMs, metrics } = deps;
+  const { clock, stopping, stop, timing, metrics } = deps;
   const work = jobWork(type.rows);
   const beganMs = performance.now();
   const endsMs = beganMs + (type.turnMs?.(row) ?? Number.POSITIVE_INFINITY);
   let progress: JobProgress = row.progress ?? { done: 0, total: null, at: clock.now() };
+  const termMs = timing.leaseMs;
   const extend = (now: Date) => work.extend(row, progress, { now, leaseMs: termMs });
   const run = await underLease({ taken: row, extend, stops: [stopping, stop], clock, termMs }, ({ isOver }) =>
     attempt(type, row, (items, total) => {

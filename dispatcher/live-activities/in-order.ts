@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import type { Activities } from "#core/storage/live-activities/activities.ts";
 import type { LiveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -10,11 +11,11 @@ export type InOrderDeps = {
   sent: Pick<LiveActivityMessages, "newerBegun">;
   /** Unique to this process. */
   holder: string;
+  /** A turn lasts so long unless it is extended: so long a killed process keeps an activity's next update back. */
+  timing: Pick<Timing, "turnMs">;
   clock: Clock;
 };
 
-/** A turn lasts this long unless it is extended: so long a killed process keeps an activity's next update back. */
-const termMs = 10_000;
 const pauseMs = { first: 5, most: 40 };
 const waitMs = 5_000;
 
@@ -29,7 +30,7 @@ export type InOrder = ReturnType<typeof inOrder>;
  * had in 5 s. Source: docs/decisions/0073.
  */
 export const inOrder =
-  ({ activities, sent, holder, clock }: InOrderDeps) =>
+  ({ activities, sent, holder, timing: { turnMs: termMs }, clock }: InOrderDeps) =>
   async <T>(
     message: MessageRow,
     lease: Lease,

@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
@@ -24,6 +25,7 @@ export type ChunkDeps = {
   directory: Pick<Directory, "app">;
   send: Send;
   suspensions: Suspensions;
+  timing: Pick<Timing, "leaseMs">;
   hints: Pick<Hints, "message">;
   stopping: AbortSignal;
   clock: Clock;

@@ -115,10 +115,13 @@ const turnsAtOnce = 32;
 /** Longer than the slowest chunk that keeps its lease: 500 mails at one a second. */
 const workTimeoutMs = 900_000;
 
-const workers = ({ config, db, nats, log, metrics, tracer, changes }: MessagePartsDeps, steps: Pipeline): Part => {
+const workers = (
+  { config, db, nats, timing, log, metrics, tracer, changes }: MessagePartsDeps,
+  steps: Pipeline,
+): Part => {
   const plans = collectionOf<PlanRow>(db, planCollection);
   const streamOf = (plan: string, backlogPerTenant: number) =>
-    planStream(config.natsPrefix, { name: plan, backlogPerTenant });
+    planStream(config.natsPrefix, { name: plan, backlogPerTenant }, timing);
   /** A stream that somebody deleted is made again, unless its plan is gone; the timers publish its hints again. */
   const repair = async (plan: string): Promise<void> => {
     const row = await plans.findOne({ _id: plan });
@@ -126,7 +129,8 @@ const workers = ({ config, db, nats, log, metrics, tracer, changes }: MessagePar
   };
   const open = (plan: string): Part[] => {
     const { stream } = streamOf(plan, 1);
-    const common = { nats, timeoutMs: workTimeoutMs, repair: () => repair(plan), log, metrics: metrics.queue, tracer };
+    const given = { nats, timing, log, metrics: metrics.queue, tracer };
+    const common = { ...given, timeoutMs: workTimeoutMs, repair: () => repair(plan) };
     return [
       worker({
         ...common,

@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import { liveActivitySize } from "#core/channels/live-activity-size.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import { falseWhenAway } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
@@ -35,7 +36,6 @@ import { type SendHeld, sendHeld } from "../live-activities/send-held.ts";
 import { activityTurn, sendInOrder } from "../live-activities/turn.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import type { Hints } from "../work/hints.ts";
-import { leaseMs } from "../work/lease.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { AudienceDeps } from "./audience.ts";
@@ -65,6 +65,7 @@ export type PipelineDeps = {
   /** Unique to this process. */
   holder: string;
   openChunks: number;
+  timing: Timing;
   stopping: AbortSignal;
   /** Aborts when the grace is over. */
   cut: AbortSignal;
@@ -97,7 +98,7 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
 };
 
 /** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
-const stores = ({ db, holder }: PipelineDeps) => {
+const stores = ({ db, holder, timing: { leaseMs } }: PipelineDeps) => {
   const [messages, parts, people] = [messageWork(db), chunks(db), audience(db)];
   const usage = deliveryCounts(db);
   /** What was counted of a holder is done with once this has stored its end. */
@@ -107,6 +108,7 @@ const stores = ({ db, holder }: PipelineDeps) => {
     return isOurs;
   };
   const pageOfActivity = activityAudience(db);
+  const repeated = repeating(leaseMs);
   const lease = (now: Date) => ({ holder, now, leaseMs });
   return {
     usage,
@@ -143,7 +145,8 @@ const stores = ({ db, holder }: PipelineDeps) => {
 type Joined = PipelineDeps & ReturnType<typeof stores>;
 
 /** Repeats a write while MongoDB is away, until the lease would have ended by itself. */
-const repeated =
+const repeating =
+  (leaseMs: number) =>
   <Given extends unknown[], T>(write: (...given: Given) => Promise<T>) =>
   (...given: Given): Promise<T> =>
     repeatWrite(leaseMs, () => write(...given));

@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { dayMs, sweepMs } from "#core/domain/durations.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
@@ -23,6 +24,7 @@ export type PlanDeps = {
   turn: Turn;
   finish: Finish;
   suspensions: Suspensions;
+  timing: Pick<Timing, "leaseMs">;
   stopping: AbortSignal;
   clock: Clock;
 };

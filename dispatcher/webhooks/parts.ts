@@ -1,3 +1,4 @@
+import type { Timing } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventStream } from "#core/queue/jetstream/topology.ts";
@@ -42,6 +43,7 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
   subjects: Subjects;
   natsPrefix: string;
   natsReplicas: number;
+  timing: Timing;
   directory: Pick<Directory, "webhooksOf">;
   suspensions: Suspensions;
   changes: Changes;
@@ -134,10 +136,11 @@ const batches = { atOnce: 512, bytesOfPlace: 8_192 };
 const handleTimeoutMs = 90_000;
 
 const eventWorker = (deps: WebhookPartsDeps, deliver: ReturnType<typeof deliverByOwner>): Part => {
-  const { nats, natsPrefix, natsReplicas, metrics, log } = deps;
-  const spec = eventStream(natsPrefix);
+  const { nats, natsPrefix, natsReplicas, timing, metrics, log } = deps;
+  const spec = eventStream(natsPrefix, timing);
   return worker({
     nats,
+    timing,
     timeoutMs: handleTimeoutMs,
     log,
     tracer: deps.tracer,

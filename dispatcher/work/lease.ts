@@ -2,9 +2,6 @@ import type { Clock } from "#core/domain/clock.ts";
 import { elapsedFrom, type MonotonicMs } from "#core/runtime/process/elapsed.ts";
 import type { DueWork } from "#core/storage/work/due.ts";
 
-/** How long a lease on a message, a chunk or a job lasts; after a third of that it is extended. */
-export const leaseMs = 30_000;
-
 /** A lease as the work under it sees it. Both ask the clocks: after a standstill a timer would fire too late. */
 export type Lease = {
   /** Whether another process may have taken over by now. */
@@ -21,8 +18,8 @@ export type LeaseDeps = {
   /** Each aborts when the work is to stop. */
   stops: readonly AbortSignal[];
   clock: Clock;
-  /** Another length of the lease, for tests. */
-  termMs?: number;
+  /** How long the lease lasts; it is extended after a third of that. */
+  termMs: number;
   /** `performance.now()` when left out. */
   monotonicMs?: MonotonicMs;
 };
@@ -33,7 +30,7 @@ export type LeaseDeps = {
  * clock that is put back meanwhile neither prolongs it here nor shortens it for others, who see the extended instant.
  */
 export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Promise<T>): Promise<T> => {
-  const { extend, stops, clock, termMs = leaseMs } = deps;
+  const { extend, stops, clock, termMs } = deps;
   const extendEveryMs = termMs / 3;
   const elapsed = () => elapsedFrom(clock, deps.monotonicMs);
   const [begunMs, sinceBegun] = [clock.now().getTime(), elapsed()];

@@ -1,3 +1,4 @@
+import type { Timing } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { isAway } from "#core/queue/jetstream/publish.ts";
 import { type Ensured, ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -18,12 +19,13 @@ const drainMs = 5_000;
 export type SharedStreamsDeps = {
   nats: Pick<Nats, "jsm">;
   config: { natsPrefix: string; natsReplicas: number };
+  timing: Pick<Timing, "ackWaitMs">;
   log: Log;
 };
 
 /** Makes the streams that all tenants share; the operator makes those of plans. */
-export const streams = ({ nats, config, log }: SharedStreamsDeps): Part => {
-  const specs = [eventStream, callbackStream, jobStream].map((specOf) => specOf(config.natsPrefix));
+export const streams = ({ nats, config, timing, log }: SharedStreamsDeps): Part => {
+  const specs = [eventStream, callbackStream, jobStream].map((specOf) => specOf(config.natsPrefix, timing));
   return streamsPart({ ensure: specs.map((spec) => () => ensureStream(nats.jsm, spec, config.natsReplicas)), log });
 };
 

@@ -9,9 +9,10 @@ export type PlanStreams = ReturnType<typeof planStreams>;
 /** The streams through which the work of plans' tenants flows. */
 export const planStreams = ({
   fence,
-  jetstream: { nats, prefix, replicas },
+  jetstream: { nats, prefix, replicas, timing },
 }: Pick<Platform, "fence" | "jetstream">) => {
-  const specOf = (name: string, backlogPerTenant: number): StreamSpec => planStream(prefix, { name, backlogPerTenant });
+  const specOf = (name: string, backlogPerTenant: number): StreamSpec =>
+    planStream(prefix, { name, backlogPerTenant }, timing);
   const nameOf = (plan: string): string => specOf(plan, 1).stream.name;
   /** Without a connection a call would only wait for its deadline. */
   const whenConnected = async <T>(call: () => Promise<T>): Promise<T> => {

@@ -122,7 +122,7 @@ const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> =
       redisUrl: stores.redis.url,
       apns,
       plan: { api_rps: 100_000 },
-      env: { ...loopbackAllowed, ...s3Settings(stores.s3.url), HERALD_FCM_URL: fcm.url },
+      env: { HERALD_TIMING: "usual", ...loopbackAllowed, ...s3Settings(stores.s3.url), HERALD_FCM_URL: fcm.url },
     });
     const close = async (): Promise<void> => {
       await system.stop();

@@ -6,6 +6,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
+import { timings } from "#core/domain/timing.ts";
 import { callbackStream, eventStream, jobStream, planStream } from "#core/queue/jetstream/topology.ts";
 import { loadConfig } from "#core/runtime/process/config.ts";
 import { rootDir } from "../../dev/files/paths.ts";
@@ -71,10 +72,13 @@ describe("chart, image and programs", function () {
     );
     const { triggers } = scaled.spec as { triggers: { metadata: { stream?: string; consumer?: string } }[] };
     const watched = triggers.flatMap(({ metadata: { stream, consumer } }) => (stream ? [`${stream} ${consumer}`] : []));
-    const plans = ["free", "gold"].map((name) => planStream("eu", { name, backlogPerTenant: 1 }));
-    const there = [...plans, eventStream("eu"), jobStream("eu"), callbackStream("eu")].flatMap(
-      ({ stream, consumers }) => consumers.map(({ durable_name }) => `${stream.name} ${durable_name}`),
-    );
+    const plans = ["free", "gold"].map((name) => planStream("eu", { name, backlogPerTenant: 1 }, timings.short));
+    const there = [
+      ...plans,
+      eventStream("eu", timings.short),
+      jobStream("eu", timings.short),
+      callbackStream("eu", timings.short),
+    ].flatMap(({ stream, consumers }) => consumers.map(({ durable_name }) => `${stream.name} ${durable_name}`));
     expect(watched).to.have.members(there);
   });
 

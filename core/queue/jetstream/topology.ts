@@ -6,6 +6,7 @@ import {
   StorageType,
   type StreamConfig,
 } from "@nats-io/jetstream";
+import type { Timing } from "../../domain/timing.ts";
 
 /** A stream with the consumers that read it; every stream and consumer of Herald stands in this file. */
 export type StreamSpec = {
@@ -13,15 +14,20 @@ export type StreamSpec = {
   consumers: (Partial<ConsumerConfig> & { durable_name: string })[];
 };
 
+/** How long JetStream waits for an answer, or a word that work goes on, before it hands a hint out again. */
+export type AckTiming = Pick<Timing, "ackWaitMs">;
+
 const mebibyte = 1_048_576;
 
-/** A hint is redelivered after this long without acknowledgement or heartbeat. */
-export const ackWaitMs = 30_000;
 /** JetStream drops a publication whose id it has seen within this time. */
 export const duplicateWindowMs = 120_000;
 
 /** `plan` and `deliver` hints of one plan's tenants. A tenant over its backlog is refused (error 10077), others are not. */
-export const planStream = (prefix: string, plan: { name: string; backlogPerTenant: number }): StreamSpec => ({
+export const planStream = (
+  prefix: string,
+  plan: { name: string; backlogPerTenant: number },
+  timing: AckTiming,
+): StreamSpec => ({
   stream: {
     name: `${prefix}-work-${plan.name}`,
     subjects: [`${prefix}.plan.${plan.name}.*`, `${prefix}.deliver.${plan.name}.*`],
@@ -35,8 +41,8 @@ export const planStream = (prefix: string, plan: { name: string; backlogPerTenan
     duplicate_window: duplicateWindowMs * 1_000_000,
   },
   consumers: [
-    pull("plan", `${prefix}.plan.${plan.name}.*`, pendingOf(plan.backlogPerTenant)),
-    pull("deliver", `${prefix}.deliver.${plan.name}.*`, pendingOf(plan.backlogPerTenant)),
+    pull("plan", `${prefix}.plan.${plan.name}.*`, pendingOf(plan.backlogPerTenant), timing),
+    pull("deliver", `${prefix}.deliver.${plan.name}.*`, pendingOf(plan.backlogPerTenant), timing),
   ],
 });
 
@@ -50,7 +56,7 @@ export const eventBatchesPerTenant = 4_096;
  * Events of every tenant, kept until each consumer has them. A tenant over its share is refused, so that its outboxes keep
  * them; others are not (docs/decisions/0045).
  */
-export const eventStream = (prefix: string): StreamSpec => ({
+export const eventStream = (prefix: string, timing: AckTiming): StreamSpec => ({
   stream: {
     name: `${prefix}-events`,
     subjects: [`${prefix}.events.>`],
@@ -64,8 +70,8 @@ export const eventStream = (prefix: string): StreamSpec => ({
     duplicate_window: duplicateWindowMs * 1_000_000,
   },
   consumers: [
-    pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant)),
-    pull("custom-events", `${prefix}.events.*.custom`, pendingOf(eventBatchesPerTenant)),
+    pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant), timing),
+    pull("custom-events", `${prefix}.events.*.custom`, pendingOf(eventBatchesPerTenant), timing),
   ],
 });
 
@@ -73,7 +79,7 @@ export const eventStream = (prefix: string): StreamSpec => ({
 export const callbackBatchesPerTenant = 1_024;
 
 /** Callbacks of providers. A tenant over its share is refused, so that the provider repeats them; others are not. */
-export const callbackStream = (prefix: string): StreamSpec => ({
+export const callbackStream = (prefix: string, timing: AckTiming): StreamSpec => ({
   stream: {
     name: `${prefix}-callbacks`,
     subjects: [`${prefix}.callbacks.*`],
@@ -86,14 +92,14 @@ export const callbackStream = (prefix: string): StreamSpec => ({
     max_bytes: 1024 * mebibyte,
     duplicate_window: duplicateWindowMs * 1_000_000,
   },
-  consumers: [pull("callbacks", `${prefix}.callbacks.*`, pendingOf(callbackBatchesPerTenant))],
+  consumers: [pull("callbacks", `${prefix}.callbacks.*`, pendingOf(callbackBatchesPerTenant), timing)],
 });
 
 /**
  * Hints of jobs: at most one waits for each, and keeps its place until it is handled. Those of short jobs have a consumer
  * of their own, so that they do not wait behind long ones.
  */
-export const jobStream = (prefix: string): StreamSpec => ({
+export const jobStream = (prefix: string, timing: AckTiming): StreamSpec => ({
   stream: {
     name: `${prefix}-jobs`,
     subjects: [`${prefix}.jobs.*.*`, `${prefix}.short-jobs.*.*`],
@@ -105,7 +111,10 @@ export const jobStream = (prefix: string): StreamSpec => ({
     max_msgs_per_subject: 1,
     max_bytes: 64 * mebibyte,
   },
-  consumers: [pull("jobs", `${prefix}.jobs.*.*`, 1_000), pull("short-jobs", `${prefix}.short-jobs.*.*`, 1_000)],
+  consumers: [
+    pull("jobs", `${prefix}.jobs.*.*`, 1_000, timing),
+    pull("short-jobs", `${prefix}.short-jobs.*.*`, 1_000, timing),
+  ],
 });
 
 /**
@@ -115,7 +124,12 @@ export const jobStream = (prefix: string): StreamSpec => ({
 const pendingOf = (perTenant: number): number => Math.max(1_000, 4 * perTenant);
 
 /** MaxDeliver stays -1: a work queue would keep what it gives up on; worker.ts ends messages itself. */
-const pull = (name: string, filter: string, maxPending: number): StreamSpec["consumers"][number] => ({
+const pull = (
+  name: string,
+  filter: string,
+  maxPending: number,
+  { ackWaitMs }: AckTiming,
+): StreamSpec["consumers"][number] => ({
   durable_name: name,
   filter_subject: filter,
   ack_policy: AckPolicy.Explicit,

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { Timing } from "../../domain/timing.ts";
 import { countAside, type QueueMetrics } from "../../runtime/metrics/queue.ts";
 import { lateMs, type Part } from "../../runtime/process/lifecycle.ts";
 import type { Log } from "../../runtime/process/log.ts";
@@ -8,7 +9,6 @@ import type { Nats } from "./connect.ts";
 import type { Hint } from "./hint.ts";
 import { isPassing } from "./passing.ts";
 import { Puller } from "./pull.ts";
-import { ackWaitMs } from "./topology.ts";
 
 /** What becomes of a hint: it is done, it comes again later, or it is given up. */
 export type Settlement =
@@ -39,8 +39,8 @@ export type WorkerOptions<T> = {
   /** A message takes a place for each so many bytes of it; left out: one place. */
   bytesOfPlace?: number;
   timeoutMs: number;
-  /** How often JetStream hears of messages in hand; default 10 s, a third of `ackWaitMs`, so that two may be lost. */
-  heartbeatMs?: number;
+  /** Of the stream's consumers, and how often JetStream hears of messages in hand. */
+  timing: Pick<Timing, "ackWaitMs" | "ackBeatMs">;
   /** Makes the stream and its consumer again, should they be gone while there is work for them. */
   repair?: () => Promise<unknown>;
   parse: (input: unknown) => T;
@@ -53,7 +53,6 @@ export type WorkerOptions<T> = {
 
 const retryMs = { first: 1_000, most: 60_000 };
 const setAsideFrom = 5; // deliveries in which a hint failed: by then it has been tried for a quarter of a minute
-const forgottenMs = ackWaitMs; // JetStream hands out again, first of all, what it has forgotten
 
 type Job = {
   hint: Hint;
@@ -71,7 +70,7 @@ type Job = {
  * Outlives restarts of JetStream and the deletion of its stream or consumer.
  */
 export const worker = <T>(options: WorkerOptions<T>): Part => {
-  const { nats, stream, consumer, concurrency, log, heartbeatMs = 10_000 } = options;
+  const { nats, stream, consumer, concurrency, timing, log } = options;
   const { bytesOfPlace = Number.POSITIVE_INFINITY } = options;
   declareSeries(options);
   const jobs = new Set<Job>();
@@ -86,7 +85,7 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
     if (isStopping) return hint.nak(); // at once, to another process
     if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
     const startedMs = Date.now();
-    const isRepeated = hint.attempt > 1 || startedMs - reconnectedMs < forgottenMs;
+    const isRepeated = hint.attempt > 1 || startedMs - reconnectedMs < timing.ackWaitMs; // what it has forgotten comes first
     const job = begun(hint, { startedMs, isRepeated });
     jobs.add(job);
     places += placesOf(hint);
@@ -116,7 +115,7 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
     name: options.name,
     start: async () => {
       countAside(options.metrics, consumer);
-      heartbeat = setInterval(() => keepAlive(jobs, options.timeoutMs), heartbeatMs);
+      heartbeat = setInterval(() => keepAlive(jobs, options.timeoutMs), timing.ackBeatMs);
       forgetReconnect = nats.onReconnect(() => void (reconnectedMs = Date.now()));
       pull.start();
     },

@@ -1,6 +1,7 @@
 import type { Msg, Subscription } from "@nats-io/nats-core";
 import { LRUCache } from "lru-cache";
 import { type Static, Type } from "typebox";
+import type { OwnerTiming } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
@@ -51,8 +52,6 @@ const readRefused: (input: unknown) => Static<typeof Refused> = parser(Refused);
 /** Batches that come within a moment share a request, as long as it stays well below the 1 MiB that NATS takes by default. */
 const requests = { everyMs: 25, most: 200, inFlight: 64 };
 const mostCharacters = 256 * 1024; // of up to three bytes each; one batch has some 110 KB at most
-/** An owner that falls behind answers late, and is waited for as long as it beats: what it was given is in its memory. */
-const timeoutMs = 30_000;
 /** Requests of others that are answered at once; more are refused. */
 const mostAnswering = 256;
 const mostOwners = 100;
@@ -61,13 +60,18 @@ export type HandOverDeps = {
   nats: Pick<Nats, "nc">;
   subjects: Pick<Subjects, "webhookOwner">;
   shares: Pick<Shares, "doubt">;
+  /** An owner that falls behind answers late, and is waited for as long as it beats: what it was given is in its memory. */
+  timing: { owners: Pick<OwnerTiming, "answerMs"> };
   /** Counts endpoints whose events another process has stored. */
   handedOver: (endpoints: number) => void;
   log: Log;
 };
 
 /** Asks owners over core NATS: at once, and under load with several batches in a request. */
-export const handingOver = ({ nats: { nc }, subjects, shares, handedOver, log }: HandOverDeps): HandOver => {
+export const handingOver = (deps: HandOverDeps): HandOver => {
+  const { subjects, shares, handedOver, log } = deps;
+  const { nc } = deps.nats;
+  const timeout = deps.timing.owners.answerMs;
   const waiting = new Map<string, Set<(error: Error) => void>>();
   const answered = async (owner: string, request: Promise<Msg>): Promise<Msg> => {
     const { promise, resolve, reject } = Promise.withResolvers<Msg>();
@@ -79,7 +83,7 @@ export const handingOver = ({ nats: { nc }, subjects, shares, handedOver, log }:
   const ask = async (owner: string, batches: readonly Text[]): Promise<Wanted[][]> => {
     const body = `[${batches.map(({ text }) => text).join(",")}]`;
     if (Buffer.byteLength(body) > (nc.info?.max_payload ?? 0)) return batches.map(({ wanted }) => [...wanted]);
-    const reply = await answered(owner, nc.request(subjects.webhookOwner(owner), body, { timeout: timeoutMs }));
+    const reply = await answered(owner, nc.request(subjects.webhookOwner(owner), body, { timeout }));
     const refused = readRefused(reply.json()).map((ids) => new Set(ids));
     return batches.map(({ wanted }, i) => wanted.filter(({ endpoint }) => refused[i]?.has(endpoint._id) !== false));
   };

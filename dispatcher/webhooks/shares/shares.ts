@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import type { OwnerTiming } from "#core/domain/timing.ts";
 import { balance, type Member, type Owner, shareOf } from "#core/domain/webhooks/shares.ts";
 import { elapsedFrom, type MonotonicMs } from "#core/runtime/process/elapsed.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
@@ -28,12 +29,10 @@ export type SharesDeps = {
   /** `performance.now()` when left out. */
   monotonicMs?: MonotonicMs;
   random: Random;
+  timing: { owners: OwnerTiming };
   log: Log;
 };
 
-const beatMs = 2_000;
-/** What was written is trusted for so long from the beginning of the write: others wait for 10 s before they take over. */
-const trustMs = 8_000;
 /** A write that others were quicker than is made anew so often, each time after a pause by chance; then with the next beat. */
 const writes = 5;
 const pauseMs = 100;
@@ -45,7 +44,8 @@ const pauseMs = 100;
 export class Shares implements Part {
   readonly name = "webhook shares";
   readonly #deps: SharesDeps;
-  readonly #beats = beats();
+  readonly #timing: OwnerTiming;
+  readonly #beats: ReturnType<typeof beats>;
   readonly #beating: Part;
   readonly #left = Promise.withResolvers<void>();
   #members: readonly Member[] = [];
@@ -65,8 +65,10 @@ export class Shares implements Part {
 
   constructor(deps: SharesDeps) {
     this.#deps = deps;
+    this.#timing = deps.timing.owners;
+    this.#beats = beats(this.#timing);
     const onError = (err: unknown): void => deps.log.warn({ err }, "webhook_shares.failed");
-    this.#beating = passes({ name: this.name, everyMs: beatMs, pass: () => this.look(), onError });
+    this.#beating = passes({ name: this.name, everyMs: this.#timing.beatMs, pass: () => this.look(), onError });
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -104,7 +106,7 @@ export class Shares implements Part {
 
   /** Whether this process certainly owns a share. */
   isOwned(share: number): boolean {
-    return this.#owners[share]?.holder === this.#deps.holder && this.#sinceWritten() < trustMs;
+    return this.#owners[share]?.holder === this.#deps.holder && this.#sinceWritten() < this.#timing.trustMs;
   }
 
   owned(): number[] {
@@ -152,7 +154,7 @@ export class Shares implements Part {
       [before.owners, presence(before.members)],
       [table.owners, presence(table.members)],
     );
-    const isDue = isChange || beganMs - this.#wroteMs >= beatMs / 2;
+    const isDue = isChange || beganMs - this.#wroteMs >= this.#timing.beatMs / 2;
     if (isDue && !(await store.replace(before, table))) return false;
     if (isDue) this.#wroteMs = beganMs;
     if (isDue) this.#sinceWritten = sinceBegun;

@@ -1,19 +1,15 @@
 import type { Clock } from "#core/domain/clock.ts";
+import type { LeaderTiming } from "#core/domain/timing.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import { type WatchEvent, watch } from "../../kube/watch.ts";
-
-/** The durations of client-go. A leader that could not renew for `renewMs` stops before others may take over. */
-export const leaseTiming = { leaseMs: 15_000, renewMs: 10_000, everyMs: 6_000, retryMs: 2_000 } as const;
-/** `everyMs`: how often the Lease is renewed; `retryMs`: how soon again after a failure. */
-export type LeaseTiming = { leaseMs: number; renewMs: number; everyMs: number; retryMs: number };
 
 export type LeaseDeps = {
   client: KubeClient;
   namespace: string;
   name: string;
   holder: string;
-  timing: LeaseTiming;
+  timing: LeaderTiming;
   clock: Clock;
 };
 

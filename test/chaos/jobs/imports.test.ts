@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { jobStream } from "#core/queue/jetstream/topology.ts";
 import { s3Settings } from "../../../dev/servers/s3.ts";
@@ -42,7 +43,7 @@ describe("an import", function () {
     const over = { "lease.until": new Date(0) };
     await site.imports.updateOne({ _id: id }, { $set: { ...over, due_at: new Date(Date.now() - 1_000) } });
     await site.db.collection("leases").updateMany({ lease: { $ne: null } }, { $set: over });
-    await nats.jsm.streams.purge(jobStream(site.prefix).stream.name);
+    await nats.jsm.streams.purge(jobStream(site.prefix, timings.short).stream.name);
   };
   const processed = async (id: string): Promise<number> => (await site.show(id)).stats.processed ?? 0;
   const expectWhole = async (app: string): Promise<void> => {

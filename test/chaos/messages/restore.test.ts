@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { planStream } from "#core/queue/jetstream/topology.ts";
@@ -74,7 +75,7 @@ const makeStreams = async ({ natsUrl }: TestServers, db: Db): Promise<void> => {
     .collection<PlanRow>("plans")
     .find()
     .toArray())
-    await ensureStream(nats.jsm, planStream(db.databaseName, { name, backlogPerTenant }));
+    await ensureStream(nats.jsm, planStream(db.databaseName, { name, backlogPerTenant }, timings.short));
   await nats.close();
 };
 

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { announcer } from "#core/queue/announce.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
@@ -40,7 +41,7 @@ describe("queued work, when something happens to the stream of its plan", functi
   afterEach(() => sending.apns.script({}));
 
   const streamOf = (plan = "enterprise", backlogPerTenant = 10_000) =>
-    planStream(sending.system.prefix, { name: plan, backlogPerTenant });
+    planStream(sending.system.prefix, { name: plan, backlogPerTenant }, timings.short);
   const stateOf = async (plan = "enterprise") => (await nats.jsm.streams.info(streamOf(plan).stream.name)).state;
   const hints = async (plan?: string) => (await stateOf(plan)).messages;
   const isThere = (plan?: string) =>
@@ -113,7 +114,7 @@ describe("queued work, when something happens to the stream of its plan", functi
 
   it("ends, and its event is published, while another tenant's events have filled their share of the stream", async () => {
     const { db, prefix, tenantId } = sending.system;
-    const { stream: events } = eventStream(prefix);
+    const { stream: events } = eventStream(prefix, timings.short);
     await nats.jsm.consumers.pause(events.name, "webhooks", new Date(Date.now() + 120_000)); // as a consumer that is behind
     const publish = (tenant: string) => publisher(nats).publish(subjects(prefix).events(tenant), []);
     for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subjects(prefix).events("ten_full"), "[]");

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { callbackStream, eventStream, jobStream, planStream } from "#core/queue/jetstream/topology.ts";
 import { operations, outsides } from "../../../apiserver/features.ts";
 import { testServers } from "../../support/servers/servers.ts";
@@ -56,8 +57,12 @@ describe("rate, errors and duration", function () {
 
   it("are there of every consumer from the start on", async () => {
     const { prefix } = sending.system;
-    const specs = [planStream(prefix, { name: "x", backlogPerTenant: 1 }), eventStream(prefix), callbackStream(prefix)];
-    const consumers = [...specs, jobStream(prefix)].flatMap(({ consumers: of }) =>
+    const specs = [
+      planStream(prefix, { name: "x", backlogPerTenant: 1 }, timings.short),
+      eventStream(prefix, timings.short),
+      callbackStream(prefix, timings.short),
+    ];
+    const consumers = [...specs, jobStream(prefix, timings.short)].flatMap(({ consumers: of }) =>
       of.map(({ durable_name: name }) => name),
     );
     const settlements = await seriesOf(dispatcher, "herald_queue_messages_total");

@@ -56,6 +56,7 @@ export const startApi = async (
       HERALD_NATS_PREFIX: installation,
       HERALD_REDIS_URL: servers.redisUrl,
       HERALD_KEY_RING: testKeyRing,
+      HERALD_TIMING: "short",
       ...(servers.s3Url !== undefined && { ...s3Settings(servers.s3Url), HERALD_S3_PREFIX: `${installation}/` }),
       HERALD_HTTP_HOST: "127.0.0.1",
       HERALD_HTTP_PORT: String(port),

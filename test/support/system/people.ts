@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Db, MongoClient } from "mongodb";
+import { timings } from "#core/domain/timing.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
@@ -54,7 +55,7 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
   const db = mongo.db(name);
   await ensureIndexes(db);
   const nats = await connectNats({ url: servers.natsUrl, name });
-  const streams = [eventStream(name), jobStream(name)];
+  const streams = [eventStream(name, timings.short), jobStream(name, timings.short)];
   for (const spec of streams) await ensureStream(nats.jsm, spec);
   const events = await readEvents(servers.natsUrl, name);
   let shiftMs = 0;
@@ -80,7 +81,7 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
     startDispatcher: async () => {
       const metrics = createMetrics("dispatcher");
       const log = createLog({ program: "dispatcher", level: "fatal" });
-      const common = { db, holder: randomUUID(), clock, log, events: publishing };
+      const common = { db, holder: randomUUID(), timing: timings.short, clock, log, events: publishing };
       const people = peopleParts({ ...common, metrics: metrics.queue });
       const jobs = jobParts({
         ...common,
@@ -100,7 +101,7 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
       const subject = subjects(name).events(tenantId);
       for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subject, "[]");
       await nats.nc.flush();
-      return () => nats.jsm.streams.purge(eventStream(name).stream.name, { filter: subject });
+      return () => nats.jsm.streams.purge(eventStream(name, timings.short).stream.name, { filter: subject });
     },
     eventsOn: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
     close: async () => {

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { renderApns } from "#core/channels/ios-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { timings } from "#core/domain/timing.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { createLog } from "#core/runtime/process/log.ts";
@@ -104,6 +105,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       settle: async () => undefined,
       holder,
       openChunks: 4,
+      timing: timings.usual,
       stopping: cut,
       cut,
       metrics,

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Db, MongoClient } from "mongodb";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventStream, planStream } from "#core/queue/jetstream/topology.ts";
@@ -123,6 +124,7 @@ const settings = ({ mongodbUrl, natsUrl, redisUrl, apns, env }: SystemOptions, n
   HERALD_NATS_PREFIX: name,
   HERALD_REDIS_URL: redisUrl,
   HERALD_KEY_RING: testKeyRing,
+  HERALD_TIMING: "short",
   HERALD_APNS_URL: apns.url,
   HERALD_APNS_CHANNELS_URL: apns.url,
   HERALD_HTTP_HOST: "127.0.0.1",
@@ -160,8 +162,8 @@ const runProgram = async ({ program, name, dir, env, awaited }: Run): Promise<Sy
 
 const makeStreams = async (url: string, prefix: string, plan: PlanRow): Promise<void> => {
   const nats = await connectNats({ url, name: prefix });
-  const work = planStream(prefix, { name: plan._id, backlogPerTenant: plan.backlog_per_tenant });
-  for (const spec of [work, eventStream(prefix)]) await ensureStream(nats.jsm, spec);
+  const work = planStream(prefix, { name: plan._id, backlogPerTenant: plan.backlog_per_tenant }, timings.short);
+  for (const spec of [work, eventStream(prefix, timings.short)]) await ensureStream(nats.jsm, spec);
   await nats.close();
 };
 

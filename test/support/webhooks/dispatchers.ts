@@ -1,4 +1,5 @@
 import { makeEvent } from "#core/domain/events/make.ts";
+import { timings } from "#core/domain/timing.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
@@ -47,7 +48,7 @@ export const webhookTests = (name: string) => {
 
   before(async () => {
     nats = await connectNats({ url: (await testServers()).natsUrl, name: "webhooks test" });
-    await ensureStream(nats.jsm, eventStream(prefix));
+    await ensureStream(nats.jsm, eventStream(prefix, timings.short));
   });
   beforeEach(async () => {
     answers = {};
@@ -65,7 +66,7 @@ export const webhookTests = (name: string) => {
     running = [];
   });
   after(async () => {
-    await nats.jsm.streams.delete(eventStream(prefix).stream.name);
+    await nats.jsm.streams.delete(eventStream(prefix, timings.short).stream.name);
     await nats.close();
   });
 
@@ -73,7 +74,7 @@ export const webhookTests = (name: string) => {
     const stopping = new AbortController();
     const metrics = createMetrics("dispatcher");
     const log = createLog({ program: "dispatcher", level: "fatal" });
-    const common = { db: db(), holder, log, clock, natsReplicas: 1 };
+    const common = { db: db(), holder, log, clock, natsReplicas: 1, timing: timings.short };
     const news = changes({ nats: link, subjects: names });
     const webhooks = webhookParts({
       ...common,

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
+import { timings } from "#core/domain/timing.ts";
 import { callbackBatch } from "#core/queue/callbacks.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -18,7 +19,7 @@ describe("where providers call", function () {
   const keys = sendgridKeys();
   let other: Awaited<ReturnType<typeof seedTenant>>;
   let nats: Nats;
-  const stream = () => callbackStream(site.name);
+  const stream = () => callbackStream(site.name, timings.short);
 
   before(async () => {
     nats = await connectNats({ url: site.servers.natsUrl, name: site.name });

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventStream } from "#core/queue/jetstream/topology.ts";
@@ -20,14 +21,14 @@ describe("the events of users and subscriptions", function () {
   before(async function () {
     this.timeout(60_000);
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
-    await ensureStream(nats.jsm, eventStream(site.name));
+    await ensureStream(nats.jsm, eventStream(site.name, timings.short));
     await nats.close();
     events = await readEvents(site.servers.natsUrl, site.name);
   });
   after(async () => {
     await events.close();
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
-    await nats.jsm.streams.delete(eventStream(site.name).stream.name);
+    await nats.jsm.streams.delete(eventStream(site.name, timings.short).stream.name);
     await nats.close();
   });
 

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventStream, planStream } from "#core/queue/jetstream/topology.ts";
@@ -21,14 +22,14 @@ describe("what follows from an accepted notification", () => {
     this.timeout(60_000);
     site = await installation();
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
-    await ensureStream(nats.jsm, eventStream(site.name));
-    await ensureStream(nats.jsm, planStream(site.name, { name: "tiny-backlog", backlogPerTenant: 3 }));
+    await ensureStream(nats.jsm, eventStream(site.name, timings.short));
+    await ensureStream(nats.jsm, planStream(site.name, { name: "tiny-backlog", backlogPerTenant: 3 }, timings.short));
     tenant = await seedTenant(site.db, { plan: { _id: "tiny-backlog" } });
   });
   after(async () => {
     for (const { stream } of [
-      eventStream(site.name),
-      planStream(site.name, { name: "tiny-backlog", backlogPerTenant: 3 }),
+      eventStream(site.name, timings.short),
+      planStream(site.name, { name: "tiny-backlog", backlogPerTenant: 3 }, timings.short),
     ]) {
       await nats.jsm.streams.delete(stream.name);
     }

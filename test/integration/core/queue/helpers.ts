@@ -1,4 +1,5 @@
 import { AckPolicy, DiscardPolicy, RetentionPolicy } from "@nats-io/jetstream";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -72,6 +73,7 @@ export const queueOfSuite = (name: string) => {
       part = worker<T>({
         nats,
         tracer: noTracer,
+        timing: timings.usual,
         ...usual,
         log: keptLog().log,
         metrics: testMetrics().queue,

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
+import { timings } from "#core/domain/timing.ts";
 import { Unavailable } from "#core/errors.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher, gatheredEvents } from "#core/queue/events.ts";
@@ -92,9 +93,9 @@ describe("queue over NATS", function () {
 
     it("makes the topology from several programs at once", async () => {
       const specs = [
-        eventStream("twice"),
-        jobStream("twice"),
-        planStream("twice", { name: "pro", backlogPerTenant: 10 }),
+        eventStream("twice", timings.short),
+        jobStream("twice", timings.short),
+        planStream("twice", { name: "pro", backlogPerTenant: 10 }, timings.short),
       ];
       const all = [1, 2, 3].map(async () => {
         for (const spec of specs) await ensureStream(nats.jsm, spec);
@@ -107,7 +108,7 @@ describe("queue over NATS", function () {
   describe("eventPublisher", () => {
     it("sends events of one tenant in batches of at most 100 or 64 KiB, every one once", async () => {
       await nats.jsm.streams.delete("batch-events").catch(() => false);
-      await ensureStream(nats.jsm, eventStream("batch"));
+      await ensureStream(nats.jsm, eventStream("batch", timings.short));
       const events = [
         ...Array.from({ length: 250 }, (_, n) => anEvent(n, "delivery.sent")),
         ...Array.from({ length: 10 }, (_, n) => anEvent(n, "message.completed", 20_000)),
@@ -164,7 +165,7 @@ describe("queue over NATS", function () {
   });
 });
 
-const plan = (backlogPerTenant: number) => planStream("ensure", { name: "free", backlogPerTenant });
+const plan = (backlogPerTenant: number) => planStream("ensure", { name: "free", backlogPerTenant }, timings.short);
 
 const anEvent = (n: number, kind: "delivery.sent" | "message.completed", size = 0): EventEnvelope =>
   makeEvent({

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -12,7 +13,7 @@ import { startNats } from "../../../../dev/servers/nats.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 
-const specOf = (plan: string) => planStream("copies", { name: plan, backlogPerTenant: 100 });
+const specOf = (plan: string) => planStream("copies", { name: plan, backlogPerTenant: 100 }, timings.short);
 
 describe("copies of a stream", function () {
   this.timeout(120_000);
@@ -65,7 +66,7 @@ describe("copies of a stream", function () {
   });
 
   it("are refused by a single server, in its own words", async () => {
-    const spec = planStream(`copies_${process.pid}`, { name: "free", backlogPerTenant: 100 });
+    const spec = planStream(`copies_${process.pid}`, { name: "free", backlogPerTenant: 100 }, timings.short);
     const single = await connectNats({ url: (await testServers()).natsUrl, name: "test" });
     const refusal = await ensureStream(single.jsm, spec, 3).then(String, String);
     await single.close();

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -11,7 +12,7 @@ import { keptLog, openQueue } from "./helpers.ts";
 describe("the limits of a plan's stream", function () {
   this.timeout(30_000);
   const prefix = `streams_${process.pid}`;
-  const specOf = (backlogPerTenant: number) => planStream(prefix, { name: "free", backlogPerTenant });
+  const specOf = (backlogPerTenant: number) => planStream(prefix, { name: "free", backlogPerTenant }, timings.short);
   const { name } = specOf(1).stream;
   let nats: Nats;
 
@@ -84,7 +85,7 @@ describe("the limits of a plan's stream", function () {
 describe("the stream of events of an older release", function () {
   this.timeout(30_000);
   const prefix = `older_${process.pid}`;
-  const { stream: wanted, consumers } = eventStream(prefix);
+  const { stream: wanted, consumers } = eventStream(prefix, timings.short);
   const { name, subjects, retention, storage, discard, max_bytes, duplicate_window } = wanted; // no share for a tenant
   const olderStream = { name, subjects, retention, storage, discard, max_bytes, duplicate_window };
   const older = { stream: olderStream, consumers } as StreamSpec; // sound: each is set
@@ -109,7 +110,7 @@ describe("the stream of events of an older release", function () {
 
   it("gets a share for each tenant, and keeps what is in it", async () => {
     for (let n = 0; n < 20; n++) await publisher(nats).publish(`${prefix}.events.app_1.delivery.sent`, []);
-    expect(await ensureStream(nats.jsm, eventStream(prefix))).to.equal("updated");
+    expect(await ensureStream(nats.jsm, eventStream(prefix, timings.short))).to.equal("updated");
     const { config, state } = await info();
     expect(config).to.include({
       max_msgs_per_subject: eventBatchesPerTenant,
@@ -117,13 +118,13 @@ describe("the stream of events of an older release", function () {
       max_msgs: -1,
     });
     expect(state.messages).to.equal(20);
-    expect(await ensureStream(nats.jsm, eventStream(prefix))).to.equal("unchanged");
+    expect(await ensureStream(nats.jsm, eventStream(prefix, timings.short))).to.equal("unchanged");
     await take(20);
     await until(async () => (await info()).state.messages === 0);
   });
 
   it("takes what dispatchers of the older release publish, which leave it as it is", async () => {
-    await ensureStream(nats.jsm, eventStream(prefix));
+    await ensureStream(nats.jsm, eventStream(prefix, timings.short));
     expect(await ensureStream(nats.jsm, { ...older, consumers: [] })).to.equal("unchanged");
     expect(await publisher(nats).publish(`${prefix}.events.app_1.delivery.sent`, [])).to.equal("published");
   });
@@ -133,7 +134,11 @@ describe("the stream of events of an older release", function () {
     for (let n = 0; n < stored; n++) nats.nc.publish(`${prefix}.events.app_1.delivery.sent`, "[]");
     await until(async () => (await info()).state.messages === stored);
     const { log } = keptLog();
-    const part = streamsPart({ ensure: [() => ensureStream(nats.jsm, eventStream(prefix))], everyMs: 50, log });
+    const part = streamsPart({
+      ensure: [() => ensureStream(nats.jsm, eventStream(prefix, timings.short))],
+      everyMs: 50,
+      log,
+    });
     await part.start(new AbortController().signal);
     const limit = async () => (await info()).config.max_msgs_per_subject;
     expect([await limit(), (await info()).state.messages]).to.deep.equal([stored, stored]);
@@ -150,11 +155,11 @@ describe("a tenant whose hints all fail", function () {
   const prefix = `failing_${process.pid}`;
   const streams = [
     {
-      spec: planStream(prefix, { name: "free", backlogPerTenant: 1_500 }),
+      spec: planStream(prefix, { name: "free", backlogPerTenant: 1_500 }, timings.short),
       consumer: "plan",
       subject: `${prefix}.plan.free`,
     },
-    { spec: eventStream(prefix), consumer: "webhooks", subject: `${prefix}.events` },
+    { spec: eventStream(prefix, timings.short), consumer: "webhooks", subject: `${prefix}.events` },
   ];
   let nats: Nats;
   afterEach(async () => {

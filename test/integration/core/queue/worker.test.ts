@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
@@ -12,6 +13,7 @@ import { aQueue, keptLog, type Line, openQueue, testMetrics } from "./helpers.ts
 
 type Body = { n: number };
 const never = (): AbortSignal => new AbortController().signal;
+const usual = { stream: "worker", consumer: "work", concurrency: 8, timeoutMs: 5_000, timing: timings.usual };
 const done: Settlement = { kind: "done" };
 
 describe("worker", function () {
@@ -50,10 +52,7 @@ describe("worker", function () {
     const part = worker<Body>({
       tracer: noTracer,
       nats,
-      stream: "worker",
-      consumer: "work",
-      concurrency: 8,
-      timeoutMs: 5_000,
+      ...usual,
       parse: (input) => {
         if (typeof (input as Body).n !== "number") throw new TypeError("n is missing");
         return input as Body;
@@ -173,7 +172,7 @@ describe("worker", function () {
         await new Promise((resolve) => setTimeout(resolve, 4_500)); // more than twice ack_wait
         return done;
       },
-      { heartbeatMs: 500 },
+      { timing: { ackWaitMs: 2_000, ackBeatMs: 500 } },
     );
     await until(async () => (await waiting()) === 0, 20_000);
     expect(calls).to.equal(1);

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
@@ -108,7 +109,8 @@ describe("the removal of an app", function () {
     await begin(app);
     const [metrics, never] = [createMetrics("dispatcher"), new AbortController().signal];
     const log = createLog({ program: "dispatcher", level: "fatal" });
-    const deps = { db: site.db, files: noFiles, holder: "h", clock: site.clock, log, metrics, stopping: never };
+    const timing = timings.short;
+    const deps = { timing, db: site.db, files: noFiles, holder: "h", clock: site.clock, log, metrics, stopping: never };
     const events = { publish: async () => true };
     const turn = (turnMs: number) => removalJob({ ...deps, events, turnMs }).run(app, deps, never);
     await turn(1);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { MongoClient } from "mongodb";
 import { newId } from "#core/domain/ids.ts";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -47,8 +48,8 @@ export const openCheckSite = async () => {
   const db = mongo.db(prefix);
   await ensureIndexes(db);
   const nats = await connectNats({ url: natsUrl, name: prefix });
-  const { stream } = jobStream(prefix);
-  await ensureStream(nats.jsm, jobStream(prefix));
+  const { stream } = jobStream(prefix, timings.short);
+  await ensureStream(nats.jsm, jobStream(prefix, timings.short));
   const credentials = makeCredentials();
   const { tls } = credentials;
   const apns = await startApns({ port: 0, tls, keys: [credentials.apns] });
@@ -143,7 +144,16 @@ export const openCheckSite = async () => {
       const announcer = { changed: (collection: string, id: string) => void announced.push(`${collection} ${id}`) };
       const job = accountCheckJob({ ...common, openAccount, announcer, random: Math.random, metrics, timeoutMs });
       const config = { natsPrefix: prefix, natsReplicas: 1, openJobs: 1 };
-      const jobs = jobParts({ ...common, tracer: noTracer, metrics, jobs: [job], publisher: publisher(nats), config });
+      const timing = timings.short;
+      const jobs = jobParts({
+        ...common,
+        timing,
+        tracer: noTracer,
+        metrics,
+        jobs: [job],
+        publisher: publisher(nats),
+        config,
+      });
       const parts = [...jobs.parts, timers({ ...common, sources: jobs.timers, metrics: metrics.queue })];
       for (const part of parts) await part.start(new AbortController().signal);
       running.push(...parts);

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { type ExportRow, exportCollection, exports } from "#core/storage/exports/exports.ts";
@@ -63,14 +64,18 @@ describe("the job of an export", function () {
   /** Runs an export as a dispatcher would whose file store does something with what is written. */
   const run = async (
     { _id }: ExportRow,
-    { through, termMs, mostRows }: { through?: (content: Content) => Content; termMs?: number; mostRows?: number } = {},
+    {
+      through,
+      termMs = timings.usual.leaseMs,
+      mostRows,
+    }: { through?: (content: Content) => Content; termMs?: number; mostRows?: number } = {},
   ): Promise<void> => {
     const [metrics, log] = [createMetrics("dispatcher"), createLog({ program: "dispatcher", level: "fatal" })];
     const common = { clock, metrics, stopping: never };
     const write: FileStore["write"] = (key, content, options) =>
       files.write(key, through?.(content) ?? content, options);
     const own = { db: db(), files: { ...files, write }, exportHours: 24, ...(mostRows !== undefined && { mostRows }) };
-    const lease = { holder: _id, log, ...(termMs !== undefined && { termMs }) };
+    const lease = { holder: _id, log, timing: { leaseMs: termMs } };
     await exportJob({ ...common, ...own }).run(_id, { ...common, ...lease }, never);
   };
   /** Does something once so much has been written. */

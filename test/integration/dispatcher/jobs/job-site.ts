@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Collection, MongoClient } from "mongodb";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -35,8 +36,8 @@ export const openJobSite = async () => {
   await ensureIndexes(db);
   await ensureIndexes(db, [{ name: "exports", indexes: [dueIndex] }]);
   const nats = await connectNats({ url: natsUrl, name: prefix });
-  const { stream } = jobStream(prefix);
-  await ensureStream(nats.jsm, jobStream(prefix));
+  const { stream } = jobStream(prefix, timings.short);
+  await ensureStream(nats.jsm, jobStream(prefix, timings.short));
   let [shiftMs, running]: [number, Part[]] = [0, []];
   const clock = { now: () => new Date(Date.now() + shiftMs) };
 
@@ -106,7 +107,8 @@ type Site = { db: ReturnType<MongoClient["db"]>; rows: Collection<ExportRow>; na
 
 const dispatcherOf = ({ termMs = 30_000, openJobs = 4, ...type }: Given, { prefix, ...site }: Site) => {
   const [{ log, lines }, metrics, stopping] = [keptLog(), createMetrics("dispatcher"), new AbortController()];
-  const common = { ...site, holder: randomUUID(), log, termMs, metrics, stopping: stopping.signal };
+  const timing = { ...timings.short, leaseMs: termMs };
+  const common = { ...site, holder: randomUUID(), log, timing, metrics, stopping: stopping.signal };
   const exports = job<ExportRow>({ name: "exports", rows: site.rows, ...type });
   const config = { natsPrefix: prefix, natsReplicas: 1, openJobs };
   const apart = job<JobRow>({

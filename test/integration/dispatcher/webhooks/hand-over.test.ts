@@ -1,6 +1,7 @@
 import type { Msg } from "@nats-io/nats-core";
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
+import { timings } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
@@ -57,8 +58,9 @@ describe("events that are handed over to the owner of an endpoint", function () 
             }
           : Reflect.get(target, member, target),
     });
+    const timing = timings.usual;
     const shares = { doubt: (holder: string) => void doubted.push(holder) };
-    const handOver = handingOver({ nats: { nc }, subjects: names, shares, handedOver: () => {}, log });
+    const handOver = handingOver({ nats: { nc }, subjects: names, shares, handedOver: () => {}, timing, log });
     return { doubted, requests, ...handOver };
   };
   /** A process that owns `whk_mine` alone. */

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { shareCount, shareOf } from "#core/domain/webhooks/shares.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { webhookShares } from "#core/storage/webhooks/shares.ts";
@@ -40,6 +41,7 @@ describe("the shares that a dispatcher owns", function () {
       clock: { now: () => new Date(Date.now() + shiftMs + wallShiftMs) },
       monotonicMs: () => performance.now() + shiftMs,
       random: Math.random,
+      timing: timings.usual,
       log,
       ...over,
     };

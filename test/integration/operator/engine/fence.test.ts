@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { programFile } from "../../../../dev/processes/programs.ts";
-import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { until } from "../../../support/until.ts";
 import { type Gate, gateTo } from "../support/gate.ts";
 import { environmentOf, type Installation, installation, type Started } from "../support/harness.ts";
@@ -58,7 +58,7 @@ describe("operator: a leader that stood still", function () {
     for (const object of [make.plan(), ...objects, plan("changed"), plan("removed")]) await herald.apply(object);
     for (const object of [make.apiKey(), make.webhook(), make.activityType(), plan("changed"), plan("removed")])
       await herald.ready(object);
-    const next = await herald.start({ leaseTiming });
+    const next = await herald.start({ timing: timings.usual });
 
     gate.block();
     await herald.apply(plan("changed", { apiRps: 111 }));
@@ -69,7 +69,7 @@ describe("operator: a leader that stood still", function () {
     old.child.kill("SIGSTOP");
     const stoppedAt = performance.now();
 
-    await until(() => leads(next), 2 * leaseTiming.leaseMs);
+    await until(() => leads(next), 2 * timings.usual.leader.leaseMs);
     for (const object of [plan("changed", {}), plan("made")]) await herald.ready(object);
     await herald.gone(plan("removed"));
     await herald.apply(plan("changed", { apiRps: 222 }));
@@ -112,11 +112,11 @@ describe("operator: a leader that stood still", function () {
   it("and is found out only later: the sweep removes what it inserted, and nothing else", async () => {
     const plans = herald.db.collection<PlanRow>("plans");
     const epochOf = async (name: string) => (await plans.findOne({ _id: `${herald.id}-${name}` }))?.managed?.epoch ?? 0;
-    const first = await herald.start({ leaseTiming });
+    const first = await herald.start({ timing: timings.usual });
     await herald.apply(plan("first"));
     await herald.ready(plan("first"));
     await first.stop();
-    const next = await herald.start({ leaseTiming, settings: { resyncSeconds: 1 } });
+    const next = await herald.start({ timing: timings.usual, settings: { resyncSeconds: 1 } });
     await until(async () => (await epochOf("first")) === 2, 10_000);
     const row = await plans.findOne({ _id: `${herald.id}-first` });
     const like = (name: string, managed: object) => ({ ...row!, _id: name, managed: { ...row!.managed!, ...managed } });
@@ -129,7 +129,7 @@ describe("operator: a leader that stood still", function () {
 
   it("and documents of a later term, restored beneath it, end its own: the next one takes them up", async () => {
     const plans = herald.db.collection<PlanRow>("plans");
-    const started = await herald.start({ leaseTiming, settings: { resyncSeconds: 10 } }); // the term is judged then
+    const started = await herald.start({ timing: timings.usual, settings: { resyncSeconds: 10 } }); // the term is judged then
     await herald.apply(plan("restored"));
     await herald.ready(plan("restored"));
     await plans.updateOne({ _id: `${herald.id}-restored` }, { $set: { "managed.epoch": 7 } });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
+import { timings } from "#core/domain/timing.ts";
 import { until } from "../../../support/until.ts";
-import { type Installation, installation, type Started, shortLease } from "../support/harness.ts";
+import { type Installation, installation, type Started } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
 type Lease = { metadata: object; spec: { holderIdentity?: string; leaseTransitions?: number; renewTime?: string } };
@@ -47,8 +47,8 @@ describe("operator: the Lease", function () {
       const other = await herald.start();
       const before = (await lease()).spec;
       expect(Math.abs(Date.parse(before.renewTime ?? "") - Date.now() - skewMs)).to.be.below(10_000);
-      const endsAt = performance.now() + 1.5 * shortLease.leaseMs;
-      await until(() => performance.now() > endsAt, 4 * shortLease.leaseMs);
+      const endsAt = performance.now() + 1.5 * timings.short.leader.leaseMs;
+      await until(() => performance.now() > endsAt, 4 * timings.short.leader.leaseMs);
       expect(terms(other)).to.equal(0);
       expect((await lease()).spec).to.include({ holderIdentity: before.holderIdentity, leaseTransitions: 1 });
       await leader.stop();
@@ -71,7 +71,7 @@ describe("operator: the Lease", function () {
   it("makes epochs grow with every taking, also after it was given back or deleted", async () => {
     const epochs: (number | undefined)[] = [];
     for (const end of ["given back", "deleted", ""]) {
-      const started = await leading(await herald.start({ leaseTiming }));
+      const started = await leading(await herald.start({ timing: timings.usual }));
       const { plan } = manifests(herald);
       await herald.apply(plan());
       await herald.ready(plan());
@@ -95,8 +95,8 @@ describe("operator: the Lease", function () {
   });
 
   it("costs its holder a request in six seconds, and who stands by hardly any", async () => {
-    const leader = await leading(await herald.start({ leaseTiming, settings: { watchIdleSeconds: 75 } }));
-    const other = await herald.start({ leaseTiming, settings: { watchIdleSeconds: 75 } });
+    const leader = await leading(await herald.start({ timing: timings.usual, settings: { watchIdleSeconds: 75 } }));
+    const other = await herald.start({ timing: timings.usual, settings: { watchIdleSeconds: 75 } });
     await quiet(other); // everything is listed and watched
     const before = [await requests(leader), await requests(other)];
     const beganMs = performance.now();

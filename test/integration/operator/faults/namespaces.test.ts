@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
+import { timings } from "#core/domain/timing.ts";
 import { until } from "../../../support/until.ts";
 import { differences } from "../support/audit.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
@@ -14,7 +14,7 @@ describe("operator: ten namespaces deleted at once", function () {
 
   before(async () => {
     herald = await installation();
-    await herald.start({ leaseTiming }); // each term is in every document
+    await herald.start({ timing: timings.usual }); // each term is in every document
   });
   after(() => herald.close());
 

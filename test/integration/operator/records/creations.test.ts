@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { AppSpec } from "#core/channels/app-resource.ts";
 import { appResource } from "#core/channels/app-resource.ts";
 import { systemClock } from "#core/domain/clock.ts";
+import { timings } from "#core/domain/timing.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
@@ -80,6 +81,7 @@ describe("operator: webhooks that are made at the same time", function () {
         nats: { isConnected: () => false } as JetStream["nats"], // nothing is published
         prefix: "herald",
         replicas: 1,
+        timing: timings.short,
       },
       network: { guard: addressGuard({ allow: [] }), resolve: async () => ["192.0.2.1"] },
       usage: { of: () => null },

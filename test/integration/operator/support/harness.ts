@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parse } from "yaml";
 import { type Clock, systemClock } from "#core/domain/clock.ts";
+import { type Timing, timings } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { dns, type Resolve } from "#core/runtime/http/resolve.ts";
 import { createMetrics, type Metrics } from "#core/runtime/metrics/registry.ts";
@@ -12,7 +13,6 @@ import { createLog } from "#core/runtime/process/log.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { rootDir } from "../../../../dev/files/paths.ts";
-import type { LeaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { allResources } from "../../../../operator/kinds/all.ts";
 import { type KubeClient, kubeClient } from "../../../../operator/kube/client.ts";
 import { connection } from "../../../../operator/kube/connection.ts";
@@ -91,6 +91,7 @@ export const environmentOf = (
   HERALD_NATS_URL: servers.natsUrl,
   HERALD_NATS_PREFIX: settings.natsPrefix,
   HERALD_KEY_RING: settings.keyRing,
+  HERALD_TIMING: "short",
   HERALD_HEALTH_HOST: "127.0.0.1",
   HERALD_HEALTH_PORT: "0",
   HERALD_OPERATOR_LEASE: settings.leaseName,
@@ -133,7 +134,8 @@ export type StartOptions = {
   mongodbUrl?: string;
   natsUrl?: string;
   clock?: Clock;
-  leaseTiming?: LeaseTiming;
+  /** Leases as an operator has them that users run; else short ones. */
+  timing?: Timing;
   /** Where names lead, other than DNS says. */
   resolve?: Resolve;
 };
@@ -163,15 +165,12 @@ const startOperator = async (
     log: createLog({ program: "operator", level: "info", destination }),
     clock: options.clock ?? systemClock,
     resolve: options.resolve ?? dns(),
-    leaseTiming: options.leaseTiming ?? shortLease,
+    timing: options.timing ?? timings.short,
   });
   for (const part of all) await part.start(new AbortController().signal);
   let stopped: Promise<void> | null = null;
   return { metrics, log: () => lines.join(""), stop: () => (stopped ??= stopAll(all)) };
 };
-
-/** So that a test need not wait for the end of a real one. */
-export const shortLease: LeaseTiming = { leaseMs: 6_000, renewMs: 5_000, everyMs: 1_000, retryMs: 200 };
 
 const stopAll = async (all: readonly Part[]): Promise<void> => {
   for (const part of [...all].reverse()) await part.stop(AbortSignal.timeout(10_000));

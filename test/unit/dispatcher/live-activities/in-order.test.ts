@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import type { LiveActivityRow } from "#core/storage/live-activities/activities.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { inOrder } from "../../../../dispatcher/live-activities/in-order.ts";
@@ -32,6 +33,7 @@ const site = ({ busy = 0, newer = null as MessageRow | null } = {}) => {
     },
     sent: { newerBegun: async () => newer },
     holder: "me",
+    timing: timings.usual,
     clock,
   });
   return { send, log, clock };

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import { type ChunkDeps, runChunk } from "../../../../dispatcher/messages/chunk.ts";
 import { type PlanDeps, planMessage } from "../../../../dispatcher/messages/plan.ts";
@@ -31,6 +32,7 @@ describe("a run of a chunk that fails", () => {
         directory: { app: async () => anApp() },
         send: async () => ({ kind: "sent", stored: [], hasRetries: false }),
         suspensions: suspensionsOf(),
+        timing: timings.usual,
         hints: { message: async () => undefined },
         stopping: running,
         clock: handClock(),
@@ -88,6 +90,7 @@ describe("a turn of a message", () => {
         directory: { app: async () => anApp() },
         turn: async () => ({ kind: "under_way", planned: false }),
         suspensions: suspensionsOf(),
+        timing: timings.usual,
         finish: { complete: async () => undefined, fail: async () => undefined },
         stopping: running,
         clock: handClock(),

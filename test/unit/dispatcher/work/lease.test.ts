@@ -1,8 +1,9 @@
 import { expect } from "chai";
-import { type Lease, type LeaseDeps, leaseMs, underLease } from "../../../../dispatcher/work/lease.ts";
+import { type Lease, type LeaseDeps, underLease } from "../../../../dispatcher/work/lease.ts";
 import { handClock, noon } from "../../../support/rows/work.ts";
 import { until } from "../../../support/until.ts";
 
+const leaseMs = 30_000;
 const running = new AbortController().signal;
 
 /** What the work saw of a lease that was taken at noon. */
@@ -10,6 +11,7 @@ const seen = <T>(change: Partial<LeaseDeps>, look: (lease: Lease) => T | Promise
   underLease(
     {
       taken: { lease: { holder: "h", until: new Date(noon.getTime() + leaseMs) } },
+      termMs: leaseMs,
       extend: async () => true,
       stops: [running],
       clock: handClock(),

@@ -43,6 +43,13 @@ describe("loadConfig", () => {
     expect(config.apnsUrl).to.equal("http://127.0.0.1:27110");
   });
 
+  it("takes one of two timings, the usual one when none is named, and no other", () => {
+    const timingOf = (given: object) => loadConfig(DispatcherConfig, { ...least, ...given }).timing;
+    expect([timingOf({}), timingOf({ HERALD_TIMING: "short" })]).to.deep.equal(["usual", "short"]);
+    for (const bad of ["0.1", "SHORT", "never"])
+      expect(failureOf(() => timingOf({ HERALD_TIMING: bad })).message).to.include("HERALD_TIMING must be one of");
+  });
+
   it("wants a mail server and a sender, or neither, and shows no password", () => {
     const url = "smtps://herald:s3cret@mail.example.com";
     for (const [given, missing] of [
