@@ -182,17 +182,24 @@ type Run = {
 
 /** Serves one recipient: it is suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
-  const { deps, work, isOver, delivered, expiresAt, room } = run;
+  const { deps, work, isOver, delivered, room } = run;
   if (isOver()) return void (delivered.halted = true);
-  if (await isSuppressed(run, subscription)) return;
-  if (deps.clock.now() >= expiresAt) return store(run, expire(attemptOf(run, subscription)));
+  if (await isEnded(run, subscription)) return;
   if ((await room?.turn?.(deps.cut)) === false) return void (delivered.halted = true);
   const begin = async (): Promise<void> => {
     if (isOver())
       delivered.halted = true; // while it waited for its slot
-    else if (!(await isSuppressed(run, subscription))) await attempt(run, subscription);
+    else if (!(await isEnded(run, subscription))) await attempt(run, subscription);
   };
   return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, begin, room?.atOnce);
+};
+
+/** Stores that it is suppressed when a gate says so now, or expired when its time is over. */
+const isEnded = async (run: Run, subscription: Reached): Promise<boolean> => {
+  if (await isSuppressed(run, subscription)) return true;
+  const isExpired = run.deps.clock.now() >= run.expiresAt;
+  if (isExpired) await store(run, expire(attemptOf(run, subscription)));
+  return isExpired;
 };
 
 /** Stores that it is suppressed when a gate says so now. */

@@ -4,7 +4,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Senders } from "../../../../../dispatcher/channels/registry.ts";
 import { deliveryIdOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { unsavedWindow } from "../../../../../dispatcher/messages/delivery/window.ts";
-import { aChunk, aLease, aMessage, anApp, aSubscription, noon } from "../../../../support/rows/work.ts";
+import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../../support/rows/work.ts";
 import { until } from "../../../../support/until.ts";
 import { aSender, given, type Reads, work } from "./run.ts";
 
@@ -138,6 +138,26 @@ describe("deliver", () => {
     const delivered = await run({ chunk, message: aMessage({ options: { ttl: 60 } }), app: anApp() }, aLease());
     expect(sent).to.deep.equal([]);
     expect(delivered.stored[0]).to.include({ status: "expired", error_code: "EXPIRED", attempts: 1 });
+  });
+
+  it("expires recipients whose ttl ends while they wait for the pace of their account", async () => {
+    const clock = handClock();
+    const turn = async (): Promise<boolean> => {
+      clock.tick(60_000);
+      return true;
+    };
+    const sent: string[] = [];
+    const sender: Senders["of"] = async () => ({
+      ...aSender,
+      room: { turn },
+      prepare: () => async (to) => {
+        sent.push(to.subscriptionId);
+        return { kind: "sent", providerId: null };
+      },
+    });
+    const delivered = await given({ sender, clock }).run(work(["sub_1"], aMessage({ options: { ttl: 60 } })), aLease());
+    expect(sent).to.deep.equal([]);
+    expect(delivered.stored).to.containSubset([{ status: "expired", error_code: "EXPIRED" }]);
   });
 
   it("names the subscriptions whose tokens are gone", async () => {

@@ -7,7 +7,7 @@ import { aChunk, aMessage, anApp, aSubscription, handClock } from "../../../../s
 export type Reads = DeliverDeps["recipients"];
 /** What is other than usual. */
 export type Change = Partial<
-  Reads & DeliverDeps["deliveries"] & Pick<DeliverDeps, "gates" | "gatesEveryMs" | "window">
+  Reads & DeliverDeps["deliveries"] & Pick<DeliverDeps, "gates" | "gatesEveryMs" | "window" | "clock">
 > & {
   sender?: Senders["of"];
 };
@@ -44,7 +44,7 @@ export const given = (
     guard: { ofAnswers: async ({ gone }) => new Set(gone.filter(({ code }) => code !== "TOKEN_UNREGISTERED")) },
     window: change.window ?? { slot: (_account, run) => run() },
     cut: new AbortController().signal,
-    clock: handClock(),
+    clock: change.clock ?? handClock(),
     random: () => 0.5,
   };
   return { sent, languages, run: deliver(deps) };
