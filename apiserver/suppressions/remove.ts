@@ -14,26 +14,32 @@ export type RemoveDeps = {
 };
 
 /**
- * Lifts an entry, as it is by then, and restores the subscription that it alone had made invalid.
+ * Lifts an entry, as it is by then, and restores the subscription that it alone had made invalid: that first, since nobody
+ * finds the subscription by an entry that is gone. Until then the entry holds back what would be sent to it.
  * @throws AppError HS_NOT_REMOVABLE. Source: docs/reference/suppressions.md#removal.
  */
 export const removeSuppression =
-  ({ suppressions, subscriptions, clock }: RemoveDeps) =>
-  async (found: SuppressionRow, isForced: boolean): Promise<SuppressionLifted> => {
-    const lifted = await writeAsIs({
+  (deps: RemoveDeps) =>
+  (found: SuppressionRow, isForced: boolean): Promise<SuppressionLifted> => {
+    const { suppressions, clock } = deps;
+    let restored = false;
+    return writeAsIs({
       what: "suppression",
       found,
       reread: ({ tenant_id: tenantId, app_id: appId, _id }) => suppressions.find({ tenantId, appId }, _id, clock.now()),
       attempt: async (row) => {
         requireRemovable(row, isForced);
-        return (await suppressions.remove(row)) ? row : null;
+        restored = (await restore(deps, row)) || restored;
+        return (await suppressions.remove(row)) ? { ok: true, restored } : null;
       },
     });
-    const { tenant_id: tenantId, app_id: appId, channel, address, reason } = lifted;
-    if (channel === null || address === null || !invalidating.includes(reason)) return { ok: true, restored: false };
-    const of = { channel, address, reasons: invalidating };
-    return { ok: true, restored: await subscriptions.restore({ tenantId, appId }, of, clock.now()) };
   };
+
+const restore = async ({ subscriptions, clock }: RemoveDeps, row: SuppressionRow): Promise<boolean> => {
+  const { tenant_id: tenantId, app_id: appId, channel, address, reason } = row;
+  if (channel === null || address === null || !invalidating.includes(reason)) return false;
+  return subscriptions.restore({ tenantId, appId }, { channel, address, reasons: invalidating }, clock.now());
+};
 
 /** What makes an address invalid; the other reasons that end a subscription are its person's own word. */
 const invalidating = suppressionReasons.filter((reason) => statusBy(reason) === "invalid");

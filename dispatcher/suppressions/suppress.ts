@@ -3,6 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { derivedIdAt } from "#core/domain/ids.ts";
 import { statusBy } from "#core/domain/suppressions/effects.ts";
 import type { Suppressed } from "#core/domain/suppressions/strength.ts";
+import { AppError } from "#core/errors.ts";
 import type { ContactChannel } from "#core/schema/vocabulary/channels.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { Contact, End } from "#core/storage/people/ended.ts";
@@ -15,11 +16,13 @@ export type Cause = { of: OfApp; channel: ContactChannel; address: string; at: D
 export type SuppressDeps = {
   suppressions: {
     put: (rows: readonly SuppressionRow[], now: Date) => Promise<unknown>;
-    lift: (
+    told: (
       of: OfApp,
       entry: Pick<SuppressionRow, "subject" | "channel">,
       before: Date,
-    ) => Promise<SuppressionRow["reason"] | null>;
+    ) => Promise<SuppressionRow | null>;
+    /** False when it is no longer as it was read. */
+    remove: (entry: SuppressionRow) => Promise<boolean>;
   };
   subjectsOf: (app: OfApp) => Promise<SubjectOf>;
   subscriptions: {
@@ -40,13 +43,23 @@ export const suppressor = (deps: SuppressDeps) => ({
     for (const group of groups.values()) await suppressGroup(deps, group);
   },
 
-  /** Lifts what a person themselves had asked for, unless they asked for it again since. */
+  /**
+   * Lifts what a person themselves had asked for, unless they asked for it again since. The subscription comes first: by
+   * the entry a repeat knows what a kill has left.
+   */
   lift: async ({ of, channel, address, at }: Omit<Cause, "said">): Promise<void> => {
     const subject = (await deps.subjectsOf(of))(contactKey(channel, address));
-    const reason = (await deps.suppressions.lift(of, { subject, channel }, at)) ?? "carrier_opt_out";
-    await deps.subscriptions.resume(of, { channel, address, reason }, deps.clock.now());
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const entry = await deps.suppressions.told(of, { subject, channel }, at);
+      const reason = entry?.reason ?? "carrier_opt_out";
+      await deps.subscriptions.resume(of, { channel, address, reason }, deps.clock.now());
+      if (entry === null || (await deps.suppressions.remove(entry))) return;
+    }
+    throw new AppError("HS_CONFLICT", "the same entry is being changed by others", { status: "busy" });
   },
 });
+
+const attempts = 5; // each lost to another writer of the same entry
 
 /** Causes of one app and channel. */
 const suppressGroup = async (deps: SuppressDeps, group: readonly Cause[]): Promise<void> => {

@@ -4,8 +4,6 @@ import { findIds } from "../mongo/pages.ts";
 import { type SuppressionKeyRow, suppressionKeyCollection } from "./keys.ts";
 import type { SuppressionRow } from "./suppression-row.ts";
 
-export type EntryCounts = ReturnType<typeof entryCounts>;
-
 const page = 10_000; // ids in one reply
 const recountMs = 3_600_000; // what ended by itself is taken off that often at most, and only where there is no room
 

@@ -7,7 +7,7 @@ import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
 import { readSlices, type Slices } from "../mongo/read-slices.ts";
 import type { Within } from "../mongo/read-within.ts";
-import { type EntryCounts, entryCounts } from "./counts.ts";
+import { entryCounts } from "./counts.ts";
 import { newOf, putter, takeBack } from "./put.ts";
 import type { SuppressionRow } from "./suppression-row.ts";
 
@@ -85,7 +85,7 @@ export const suppressions = (db: Db, slices?: Slices) => {
     /** How many of these entries of one app there are not yet. */
     newOf: (made: readonly SuppressionRow[], now: Date): Promise<number> => newOf(rows, made, now),
 
-    ...held(rows, counts),
+    ...held(rows),
 
     /** Takes back the opt-out that was said by the status of a subscription, and leaves what there is beside it. */
     takeBack: (of: OfApp, place: Pick<SuppressionRow, "subject" | "channel">, now: Date): Promise<void> =>
@@ -101,7 +101,7 @@ export const suppressions = (db: Db, slices?: Slices) => {
 };
 
 /** What receipts and sending do with the list. */
-const held = (rows: Collection<SuppressionRow>, counts: EntryCounts) => ({
+const held = (rows: Collection<SuppressionRow>) => ({
   /** Whether the app has an entry that a message on a channel may meet. */
   isAny: async (appId: string, channel: Channel): Promise<boolean> => {
     const one = { projection: { _id: 1 }, hint: "channel" };
@@ -136,17 +136,15 @@ const held = (rows: Collection<SuppressionRow>, counts: EntryCounts) => ({
       .limit(pageListed)
       .toArray(),
 
-  /** Removes the opt-out that a carrier or provider was told before an instant; gives its reason. */
-  lift: async (
+  /** The opt-out that a carrier or provider was told before an instant; null when there is none. */
+  told: (
     { tenantId, appId }: OfApp,
     of: Pick<SuppressionRow, "subject" | "channel">,
     before: Date,
-  ): Promise<SuppressionRow["reason"] | null> => {
+  ): Promise<SuppressionRow | null> => {
     const at = { app_id: appId, ...of, tenant_id: tenantId, created_at: { $lte: before } };
     const told = [{ reason: "carrier_opt_out" }, { reason: "unsubscribe", source: "provider" }] as const;
-    const lifted = await rows.findOneAndDelete({ ...at, $or: [...told] });
-    if (lifted !== null) await counts.add(appId, -1);
-    return lifted?.reason ?? null;
+    return rows.findOne({ ...at, $or: [...told] });
   },
 });
 

@@ -1,9 +1,16 @@
 import { expect } from "chai";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { contactSubscriptions } from "#core/storage/people/ended.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
-import { type SuppressionRow, suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
+import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
+import {
+  type SuppressionRow,
+  suppressionCollection,
+  suppressions as suppressionStore,
+} from "#core/storage/suppressions/suppressions.ts";
 import { followedWords } from "#core/storage/suppressions/words.ts";
 import { suppressions } from "../../../../dispatcher/suppressions/open.ts";
+import { suppressor } from "../../../../dispatcher/suppressions/suppress.ts";
 import { seedMails } from "../../../support/callbacks/deliveries.ts";
 import { testKeyRing } from "../../../support/rows/fixtures.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
@@ -43,6 +50,29 @@ describe("words that people send", function () {
     await list().lift({ ...cause, at: new Date() });
     expect(await entries.countDocuments()).to.equal(0);
     expect(await rows.findOne({ _id: subscription._id })).to.include({ status: "subscribed", unsubscribed_at: null });
+  });
+
+  it("start messages also when a kill came between the subscription and the list", async () => {
+    const { mails } = await seedMails(db(), of, 1);
+    const [{ subscription }] = mails as [(typeof mails)[number]]; // one was seeded
+    const of1 = { tenantId: of.tenant_id, appId: of.app_id };
+    const cause = { of: of1, channel: "email" as const, address: subscription.token, at: new Date() };
+    await list().suppress([{ ...cause, said: { ...stop, reason: "unsubscribe", source: "provider" } }]);
+    const stores = {
+      suppressions: suppressionStore(db()),
+      subjectsOf: suppressionKeys(db(), keyRing(testKeyRing), clock),
+      clock,
+    };
+    const killed = async () => {
+      throw new Error("killed");
+    };
+    const lifted = { ...cause, at: new Date() };
+    const dying = suppressor({ ...stores, subscriptions: { ...contactSubscriptions(db()), resume: killed } });
+    expect(await dying.lift(lifted).catch((error: Error) => error.message)).to.equal("killed");
+    await list().lift(lifted);
+    const rows = db().collection<SubscriptionRow>(subscriptionCollection.name);
+    expect(await rows.findOne({ _id: subscription._id })).to.include({ status: "subscribed" });
+    expect(await stores.suppressions.isAny(of.app_id, "email")).to.equal(false);
   });
 
   it("are remembered once they were followed, by their app and provider", async () => {
