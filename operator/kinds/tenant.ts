@@ -76,9 +76,8 @@ const empty = async (deps: Deps, id: string, signal: AbortSignal): Promise<Findi
   const apps = await deps.owners.apps.ofTenant(id, appsAtOnce);
   const left: string[] = [];
   for (const app of apps) {
-    const keeper = await keeperOf(deps, app, signal);
-    if (keeper === null) await removeApp(deps, app);
-    else left.push(`${app.name} (${keeper})`);
+    const keeper = (await keeperOf(deps, app, signal)) ?? (await follow(deps, app));
+    if (keeper !== null) left.push(`${app.name} (${keeper})`);
   }
   if (left.length > 0) return refused("InUse", `the tenant has apps: ${left.slice(0, 5).join(", ")}`);
   if (apps.length === appsAtOnce) return refused("InUse", "the tenant has more apps without an App; they are removed");
@@ -90,17 +89,25 @@ const appsAtOnce = 20; // a pass is bounded; the next one follows in 2 s
 
 /** What keeps an app; null for one whose App was deleted while the operator could not see it, e.g. before a restore. */
 const keeperOf = async ({ presence }: Deps, { managed }: AppRow, signal: AbortSignal): Promise<string | null> => {
-  if (managed === null) return "no resource's";
+  if (managed === null) return nobodys;
   const { namespace, name } = managed;
   const found = await presence(appResource, { name, ...(namespace !== null && { namespace }) }, signal);
   if (found === "gone") return null;
   return managerName(managed) + (found === "unseen" ? ", whose namespace is not watched" : "");
 };
 
-const removeApp = async ({ owners, cascade, announce }: Deps, { _id, managed }: AppRow): Promise<void> => {
-  if (managed === null) return;
-  await cascade.ofApp(_id);
-  if (await owners.apps.remove(_id, managed.uid)) announce(appCollection.name, _id);
+const nobodys = "no resource's";
+
+/** Does with the app of an App that is gone as that said: removes it, or leaves it as nobody's. Gives what keeps it then. */
+const follow = async ({ owners, cascade, announce, clock }: Deps, { _id, managed }: AppRow): Promise<string | null> => {
+  if (managed === null) return nobodys;
+  const isRetained = managed.deletion === "Retain";
+  if (!isRetained) await cascade.ofApp(_id);
+  const isDone = await (isRetained
+    ? owners.apps.release(_id, managed.uid, clock.now())
+    : owners.apps.remove(_id, managed.uid));
+  if (isDone) announce(appCollection.name, _id);
+  return isRetained ? nobodys : null;
 };
 
 /** Removes what was made while the tenant was removed: `requireTenant` may not have seen that it is gone. */

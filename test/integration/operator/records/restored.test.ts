@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
+import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
@@ -56,6 +57,20 @@ describe("operator: deletion of what another cluster made", function () {
     await removed(make.tenant());
     expect(await rows().countDocuments()).to.equal(0);
     expect(await herald.db.collection("removals").countDocuments()).to.be.greaterThan(0);
+  });
+
+  it("leaves an app whose App is on no cluster, and was to leave it", async () => {
+    await herald.patch(make.app(), { spec: { deletionPolicy: "Retain" } });
+    await until(async () => (await rows().findOne({}))?.managed?.deletion === "Retain");
+    await started.stop();
+    await lost(make.app());
+    started = await herald.start();
+    await herald.remove(make.tenant());
+    await herald.ready(make.tenant(), "False", "InUse");
+    expect(await messageOf(make.tenant())).to.contain("shop (no resource's)");
+    expect(await rows().findOne({})).to.have.property("managed", null);
+    await rows().deleteMany({});
+    await herald.gone(make.tenant(), 15_000);
   });
 
   it("keeps an app whose App is there, although the operator's list has it not", async () => {
