@@ -35,6 +35,7 @@ import { once } from "./http/once.ts";
 import { requestTraces } from "./http/request-traces.ts";
 import { app } from "./http/server/app.ts";
 import { httpServer } from "./http/server/server.ts";
+import { requireFeature } from "./limits/plan-rules.ts";
 import { sharedBuckets, takeFrom, takeToken } from "./limits/take-token.ts";
 import { platform } from "./platform.ts";
 import { lateNats } from "./publishing/late-nats.ts";
@@ -128,6 +129,7 @@ const rest = httpServer({
       outside: outsides.map(({ bind, ...said }) => ({ ...said, answer: bind(shared) })),
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
       findApp: findApp(known),
+      requireFeature: requireFeature(shared.plans),
       takeToken: takeToken(take),
       takeFrom: take,
       once: once({

@@ -33,7 +33,7 @@ export const addExport = ({ exports, files, limit, clock }: AddDeps) => {
   return async (asked: Asked): Promise<ExportRow> => {
     const { of, operation } = asked;
     if (files.kind === "none") throw noStore();
-    await limit(operation, of.appId, perMinute);
+    await limit(operation, of.appId);
     const row = rowOf(asked, clock.now());
     const stored = await alone(of.appId, () => store(exports, of, row));
     if (stored === null) throw full();
@@ -41,12 +41,11 @@ export const addExport = ({ exports, files, limit, clock }: AddDeps) => {
   };
 };
 
-const perMinute = { calls: 10, seconds: 60 };
 const mostPending = exportLimits.pending;
 
 const full = () => {
-  const [metric, limit] = ["exports_pending", mostPending];
-  return quotaExceeded(`an app may have ${limit} exports waiting`, { metric, limit, used: limit, needed: 1 });
+  const facts = { metric: "exports_pending", limit: mostPending, used: mostPending, needed: 1 } as const;
+  return quotaExceeded(`an app may have ${mostPending} exports waiting`, facts);
 };
 
 /**

@@ -40,7 +40,7 @@ const routes = [
     body: CreateExport,
     reply: Export,
     locate: appOfPath,
-    inPlan: ({ use, caller }) => use.requireFeature(caller),
+    feature: "exports",
     repeatable: {
       check: ({ body }) => void checkedFilters(body),
       show: async ({ use, resource: app }, id) => use.view(await use.find(app, id)),

@@ -9,7 +9,6 @@ import {
 } from "#core/schema/exports/export.ts";
 import { MessageQuery } from "#core/schema/messages/message.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import type { Caller } from "../access/caller.ts";
 import { type Located, routeOf } from "../http/route.ts";
 import type { ExportUse } from "./use-cases.ts";
 
@@ -28,8 +27,6 @@ const messageOfPath = async ({ use, params, query, body, caller, signal }: Locat
   return message;
 };
 
-const inPlan = ({ use, caller }: { use: ExportUse; caller: Caller }): Promise<void> => use.requireFeature(caller);
-
 const asHistory = (made: Export): HistoryExport => ({ ...made, success: true, destination_url: made.download_url });
 
 export const messageExportRoutes = [
@@ -43,7 +40,7 @@ export const messageExportRoutes = [
     query: HistoryQuery,
     reply: HistoryExport,
     locate: messageOfPath,
-    inPlan,
+    feature: "exports",
     handle: async ({ use, caller, query, resource }) => ({
       body: asHistory(await use.view(await use.history(caller, resource, { isFresh: query.fresh === true }))),
     }),
@@ -59,7 +56,7 @@ export const messageExportRoutes = [
     body: CreateHistory,
     reply: HistoryExport,
     locate: messageOfPath,
-    inPlan,
+    feature: "exports",
     repeatable: {},
     handle: async ({ use, caller, body, resource }) => ({
       body: asHistory(await use.view(await use.history(caller, resource, { isFresh: true, events: body.events }))),
@@ -76,7 +73,7 @@ export const messageExportRoutes = [
     body: CreateEventsExport,
     reply: EventsExport,
     locate: messageOfPath,
-    inPlan,
+    feature: "exports",
     repeatable: {},
     handle: async ({ use, caller, body, resource }) => {
       const made = await use.view(await use.events(caller, resource, body));

@@ -6,12 +6,10 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type ExportRow, exports as exportStore } from "#core/storage/exports/exports.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { messages } from "#core/storage/messages/messages.ts";
-import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { Caller } from "../access/caller.ts";
 import { existing } from "../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
-import { planRules } from "../limits/plan-rules.ts";
 import { addExport } from "./add.ts";
 import { cancelExport } from "./cancel.ts";
 import { checkedFilters } from "./checks.ts";
@@ -21,7 +19,6 @@ import { exportView } from "./views.ts";
 export type ExportPlatform = {
   db: Db;
   files: FileStore;
-  plans: () => Promise<PlanRow[]>;
   limit: NarrowLimit;
   cursors: Cursors;
   clock: Clock;
@@ -30,13 +27,12 @@ export type ExportPlatform = {
 export type ExportUse = ReturnType<typeof exportUseCases>;
 
 /** What the operations on exports do. */
-export const exportUseCases = ({ db, files, plans, limit, cursors, clock }: ExportPlatform) => {
+export const exportUseCases = ({ db, files, limit, cursors, clock }: ExportPlatform) => {
   const exports = exportStore(db);
   const add = addExport({ exports, files, limit, clock });
   const ofMessage = { exports, add, clock };
   const view = exportView({ files, clock });
   return {
-    requireFeature: planRules(plans, { feature: "exports", metric: "exports", most: Infinity }).requireFeature,
     findMessage: messages(db).find,
     view,
     find: async (app: AppRow, id = ""): Promise<ExportRow> =>

@@ -2,6 +2,7 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "#core/errors.ts";
 import { Closed } from "#core/schema/json/common.ts";
 import type { IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
+import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
@@ -76,6 +77,8 @@ type Said<B extends TSchema, Q extends TObject, T extends TSchema> = {
   form?: Form & { schema: TObject };
   query?: Q;
   reply: T;
+  /** What the caller's plan has to include: looked at before the input is parsed. */
+  feature?: PlanFeature;
   /** Set when it will be taken away: its replies and the OpenAPI document say so. */
   deprecated?: Deprecation;
   /** Request headers that mean something here: name to description. */
@@ -97,7 +100,7 @@ type Common = {
 type Work<Use, B, Q, T, R> = {
   /** Finds what the path or the body names, or throws NotFound: before scopes are looked at. */
   locate?: (located: Located<Use>) => Promise<R>;
-  /** Throws unless the caller's plan includes it: before the input is parsed. */
+  /** Throws unless the caller's plan has room for it: behind its feature. */
   inPlan?: (asked: { use: Use; caller: Caller; resource: R }) => Promise<void>;
   /** For operations that make something, below an app: `Idempotency-Key` is honoured. */
   repeatable?: Repeatable<Request<Use, B, Q, R>, T>;
@@ -150,13 +153,13 @@ export const done = async (work: Promise<void>): Promise<Answer<{ ok: true }>> =
 
 /** What an operation says of itself because of how it is answered. */
 const followingOf = (
-  { headers, errors = [] }: Pick<Operation, "headers" | "errors">,
+  { headers, feature, errors = [] }: Pick<Operation, "headers" | "feature" | "errors">,
   { inPlan, repeatable }: { inPlan?: unknown; repeatable?: unknown },
 ): Pick<Operation, "headers" | "errors"> => ({
   ...(repeatable !== undefined ? { headers: { ...headers, "Idempotency-Key": keyHeader } } : headers && { headers }),
   errors: [
     ...errors,
-    ...(inPlan === undefined ? [] : ["HS_PLAN_FEATURE_REQUIRED" as const]),
+    ...(feature === undefined && inPlan === undefined ? [] : ["HS_PLAN_FEATURE_REQUIRED" as const]),
     ...(repeatable === undefined ? [] : keyErrors),
   ],
 });

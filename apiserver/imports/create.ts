@@ -34,16 +34,14 @@ export const createImport =
   async (creation: Creation): Promise<ImportRow> => {
     const { limit, uncount } = deps;
     const { _id: appId } = creation.app;
-    await limit("imports.create", appId, allowance);
+    await limit("imports.create", appId);
     try {
       return await take(deps, creation);
     } catch (error) {
-      await uncount("imports.create", appId, allowance);
+      await uncount("imports.create", appId);
       throw error;
     }
   };
-
-const allowance = { calls: 10, seconds: 60 };
 
 const take = async (deps: CreateDeps, creation: Creation): Promise<ImportRow> => {
   const { imports, files, clock } = deps;

@@ -17,7 +17,6 @@ import { appOfPath, existing } from "../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 import { type Located, routeOf } from "../http/route.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
-import { type AllPlans, planRules } from "../limits/plan-rules.ts";
 import { createImport } from "./create.ts";
 import { docs } from "./openapi.ts";
 import { importView } from "./views.ts";
@@ -28,11 +27,10 @@ type ImportPlatform = {
   limit: NarrowLimit;
   uncount: NarrowLimit;
   cursors: Cursors;
-  plans: AllPlans;
   clock: Clock;
 };
 
-const make = ({ db, files, limit, uncount, cursors, plans, clock }: ImportPlatform) => {
+const make = ({ db, files, limit, uncount, cursors, clock }: ImportPlatform) => {
   const imports = importStore(db);
   const view = importView({ files, clock });
   const look = ({ tenant_id: tenantId, _id: appId }: AppRow, id = "") => imports.find(tenantId, appId, id);
@@ -42,8 +40,6 @@ const make = ({ db, files, limit, uncount, cursors, plans, clock }: ImportPlatfo
     look,
     find,
     create: createImport({ imports, files, limit, uncount, clock }),
-    requireFeature: planRules(plans, { feature: "imports", metric: "imports_pending", most: importLimits.pending })
-      .requireFeature,
 
     list: async (app: AppRow, query: ImportQuery): Promise<Page<Import>> => {
       const of = { tenantId: app.tenant_id, appId: app._id };
@@ -104,7 +100,7 @@ const routes = [
     },
     reply: Import,
     locate: appOfPath,
-    inPlan: ({ use, caller }) => use.requireFeature(caller),
+    feature: "imports",
     repeatable: {
       made: async ({ use, resource: app, newId }) => {
         const made = await use.look(app, newId("import"));

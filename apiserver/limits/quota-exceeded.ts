@@ -1,7 +1,36 @@
 import { AppError } from "#core/errors.ts";
+import { exportLimits } from "#core/schema/exports/export.ts";
+import { importLimits } from "#core/schema/imports/import.ts";
+import { mostChannels } from "#core/schema/live-activities/channel.ts";
+import { activityLimits } from "#core/schema/live-activities/type.ts";
+import { mostEndpoints } from "#core/storage/webhooks/endpoints.ts";
+
+/** What limits each quota, and when what is used of it begins anew, in Markdown: docs/reference/limits.md#quotas is made of them. */
+export const quotas = {
+  messages_per_month: {
+    limit: "the plan's `messagesPerMonth`, of a calendar month in UTC",
+    resets: "at the end of the month",
+  },
+  messages_per_day: {
+    limit: "`HERALD_FIRST_DAY_MESSAGES`, in an organisation's first 24 hours, on any plan",
+    resets: "when they are over",
+  },
+  subscribers: { limit: "the plan's `subscribers`, over all apps", resets: "never" },
+  suppressions: { limit: "the plan's `suppressions`, of an app", resets: "never" },
+  webhook_endpoints: {
+    limit: `the plan's \`webhookEndpoints\`, of an app, at most ${mostEndpoints}`,
+    resets: "never",
+  },
+  live_activity_types: { limit: `${activityLimits.types} of an app`, resets: "never" },
+  live_activity_channels: { limit: `${mostChannels.toLocaleString("en")} of an app`, resets: "never" },
+  imports_pending: { limit: `${importLimits.pending} of an app that wait`, resets: "when one of them ends" },
+  exports_pending: { limit: `${exportLimits.pending} of an app that wait`, resets: "when one of them ends" },
+} as const satisfies Record<string, { limit: string; resets: string }>;
+
+export type QuotaMetric = keyof typeof quotas;
 
 export type Exceeded = {
-  metric: string;
+  metric: QuotaMetric;
   limit: number;
   used: number;
   /** What was asked for beyond `used`. */

@@ -5,7 +5,6 @@ import {
   LiveActivityChannelList,
 } from "#core/schema/live-activities/channel.ts";
 import type { ActivityChannelRow } from "#core/storage/live-activities/channels.ts";
-import type { Caller } from "../access/caller.ts";
 import { existing } from "../http/locate.ts";
 import { done, type Located, routeOf } from "../http/route.ts";
 import { type channelUse, channelView } from "./channels.ts";
@@ -14,8 +13,6 @@ import { type FindType, typeOfPath } from "./sends.ts";
 type Use = {
   find: FindType;
   channels: ReturnType<typeof channelUse>;
-  /** @throws AppError HS_PLAN_FEATURE_REQUIRED */
-  requireFeature: (caller: Caller) => Promise<void>;
 };
 
 const path = "/v1/apps/{appId}/live-activities/types/{activityType}/channels";
@@ -48,7 +45,7 @@ export const channelRoutes = [
     body: CreateLiveActivityChannel,
     reply: LiveActivityChannel,
     locate: typeOfPath,
-    inPlan: ({ use, caller }) => use.requireFeature(caller),
+    feature: "live_activities",
     repeatable: {
       made: async ({ use, resource, newId }) => {
         const row = await use.channels.find(resource, newId("liveActivityChannel"));

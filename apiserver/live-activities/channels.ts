@@ -30,7 +30,7 @@ export const channelUse = ({ db, clock }: { db: Db; clock: Clock }) => {
       { stores_latest = true }: CreateLiveActivityChannel,
     ): Promise<LiveActivityChannel> => {
       const used = await channels.count(type.app_id, mostChannels);
-      const facts = { metric: "live_activity_channels", limit: mostChannels, used, needed: 1 };
+      const facts = { metric: "live_activity_channels", limit: mostChannels, used, needed: 1 } as const;
       if (used >= mostChannels) throw quotaExceeded(`an app may have ${mostChannels} live activity channels`, facts);
       const now = clock.now();
       const row: ActivityChannelRow = {

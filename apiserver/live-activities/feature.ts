@@ -99,6 +99,7 @@ const types = settingRoutes<LiveActivityTypeRow>()({
   path: "/v1/apps/{appId}/live-activities/types",
   parameter: "activityType",
   idKind: "liveActivityType",
+  feature: "live_activities",
   schemas: {
     create: CreateLiveActivityType,
     update: UpdateLiveActivityType,

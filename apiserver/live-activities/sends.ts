@@ -29,7 +29,6 @@ import { audienceOf } from "../accepting/audience.ts";
 import { counting } from "../accepting/counting.ts";
 import { type Estimate, estimate } from "../accepting/estimate.ts";
 import type { CountAccepted } from "../accepting/storing.ts";
-import type { Caller } from "../access/caller.ts";
 import { fingerprintOf, idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done, type Located, type Request, routeOf } from "../http/route.ts";
@@ -134,11 +133,7 @@ const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
   };
 };
 
-type Use = ReturnType<typeof sends> & {
-  find: FindType;
-  /** @throws AppError HS_PLAN_FEATURE_REQUIRED */
-  requireFeature: (caller: Caller) => Promise<void>;
-};
+type Use = ReturnType<typeof sends> & { find: FindType };
 
 const base = "/v1/apps/{appId}/live-activities";
 
@@ -240,7 +235,7 @@ export const sendRoutes = [
     path: `${base}/{activityType}/start`,
     summary: "Start a live activity, or add devices to a running one",
     body: StartLiveActivity,
-    inPlan: ({ use, caller }) => use.requireFeature(caller),
+    feature: "live_activities",
     handle: (request) => answered(request.use.start(askedOf(request), request.signal)),
   }),
 

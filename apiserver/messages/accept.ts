@@ -34,9 +34,7 @@ export type AcceptRequest = {
 export const notificationLimit =
   (limit: NarrowLimit) =>
   ({ plan }: Caller, app: AppRow): Promise<void> =>
-    limit("notifications.create", app._id, { calls: Math.max(leastPerSecond, plan.api_rps), seconds: 1 });
-
-const leastPerSecond = 100;
+    limit("notifications.create", app._id, plan.api_rps);
 
 /** `replayed`: the key was used before, and this is what was answered then. */
 export type Accepted = { result: CreateNotificationResult; replayed: boolean; mismatch: boolean };

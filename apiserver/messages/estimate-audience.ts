@@ -15,8 +15,6 @@ import { unsupported } from "./unsupported.ts";
 
 export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate"> & { limit: NarrowLimit };
 
-const allowance = { calls: 10, seconds: 1 }; // of an app; docs/reference/limits.md#narrow-rates
-
 /**
  * Counts whom a message to a target would reach now: over the channels that it names, else over those of the app that it
  * has content for, or all of the app's when no content is given. Nothing is sent, stored or reserved.
@@ -25,7 +23,7 @@ const allowance = { calls: 10, seconds: 1 }; // of an app; docs/reference/limits
 export const estimateAudience =
   ({ estimate, limit }: EstimateAudienceDeps) =>
   async (app: AppRow, body: EstimateAudience): Promise<EstimateAudienceResult> => {
-    await limit("notifications.estimate", app._id, allowance);
+    await limit("notifications.estimate", app._id);
     const aimed = aimedBy(body);
     const configured = configuredOf(app, aimed);
     refuse(impossible({ content: aimed.content, options: {} }, configured));

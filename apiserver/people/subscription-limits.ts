@@ -3,14 +3,12 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { Addressed } from "./subscription-checks.ts";
 
-const allowance = { calls: 1, seconds: 1, burst: 10 };
-
 /** Limits writes of one subscription, which is known by its id or by its token. Source: docs/reference/limits.md#narrow-rates. */
 export const subscriptionLimits = (limit: NarrowLimit) => ({
-  change: ({ _id }: SubscriptionRow): Promise<void> => limit("subscriptions.write", _id, allowance),
+  change: ({ _id }: SubscriptionRow): Promise<void> => limit("subscriptions.write", _id),
 
   registration: (appId: string, { channel, token }: Addressed): Promise<void> =>
-    limit("subscriptions.write", digest([appId, channel, token]), allowance),
+    limit("subscriptions.write", digest([appId, channel, token])),
 });
 
 /** Tokens are not for Redis to keep. */

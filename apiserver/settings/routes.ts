@@ -2,6 +2,7 @@ import type { Static, TSchema } from "typebox";
 import type { ErrorCode } from "#core/errors.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import type { IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
+import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
 import { appOfPath, existing } from "../http/locate.ts";
@@ -20,7 +21,6 @@ type Use<Row, Create, Update, View, Made> = {
   create: (by: By, app: AppRow, id: string, body: Create) => Promise<Row>;
   update: (by: By, found: Row, body: Update) => Promise<Row>;
   remove: (by: By, found: Row) => Promise<void>;
-  requireFeature: (caller: Caller) => Promise<void>;
   requireRoom: (caller: Caller, app: AppRow) => Promise<void>;
 };
 
@@ -34,6 +34,8 @@ type Said<Create extends TSchema, Update extends TSchema, View extends TSchema, 
   path: string;
   parameter: string;
   idKind: IdKind;
+  /** What making and changing need of the plan. */
+  feature: PlanFeature;
   schemas: { create: Create; update: Update; view: View; made: Made; list: TSchema };
   summaries: { list: string; create: string; get: string; update: string; remove: string };
   /** Error codes of the creation, besides those of plans and limits. */
@@ -66,7 +68,7 @@ type AnySaid = Said<TSchema, TSchema, TSchema, TSchema>;
 
 type AnyUse = Use<unknown, unknown, unknown, unknown, unknown>;
 
-const routesOfAll = ({ name, tag, path, idKind, schemas, summaries, errors = [] }: AnySaid) => {
+const routesOfAll = ({ name, tag, path, idKind, feature, schemas, summaries, errors = [] }: AnySaid) => {
   const route = routeOf<AnyUse>({ tag, scopes: ["admin"] });
   const common = { path, locate: appOfPath };
   return {
@@ -90,6 +92,7 @@ const routesOfAll = ({ name, tag, path, idKind, schemas, summaries, errors = [] 
       errors: [...errors, "HS_QUOTA_EXCEEDED"],
       body: schemas.create,
       reply: schemas.made,
+      feature,
       inPlan: ({ use, caller, resource }) => use.requireRoom(caller, resource),
       repeatable: {
         check: ({ use, body }) => use.check?.(body),
@@ -105,7 +108,7 @@ const routesOfAll = ({ name, tag, path, idKind, schemas, summaries, errors = [] 
   };
 };
 
-const routesOfOne = ({ name, what, tag, path, parameter, schemas, summaries }: AnySaid) => {
+const routesOfOne = ({ name, what, tag, path, parameter, feature, schemas, summaries }: AnySaid) => {
   const route = routeOf<AnyUse>({ tag, scopes: ["admin"] });
   const common = { path: `${path}/{${parameter}}`, locate: locateSetting({ what, parameter }) };
   const errors = ["HS_MANAGED", "HS_CONFLICT"] as const;
@@ -127,7 +130,7 @@ const routesOfOne = ({ name, what, tag, path, parameter, schemas, summaries }: A
       errors,
       body: schemas.update,
       reply: schemas.view,
-      inPlan: ({ use, caller }) => use.requireFeature(caller),
+      feature,
       handle: async ({ use, caller, ip, body, resource }) => ({
         body: use.view(await use.update({ caller, ip }, resource, body)),
       }),

@@ -43,7 +43,6 @@ export const settings = <Row extends SettingRow, View extends object>(
     /** As the reply to its creation shows it; a kind that shows more there has its own. */
     viewMade: view,
     announce: kind.announce,
-    requireFeature: plan.requireFeature,
     requireRoom: (caller: Caller, { _id }: AppRow): Promise<void> => plan.requireRoom(caller, () => store.count(_id)),
     create: create(kind, plan.requireCount),
     change: change(kind),

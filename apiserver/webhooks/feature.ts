@@ -15,7 +15,6 @@ import {
   WebhookWithSecret,
 } from "#core/schema/webhooks/webhook.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Caller } from "../access/caller.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
 import type { NewId } from "../http/route.ts";
@@ -38,6 +37,7 @@ const usual = settingRoutes<WebhookRow>()({
   tag,
   path,
   idKind: "webhook",
+  feature: "webhooks",
   schemas: { create: CreateWebhook, update: UpdateWebhook, view: Webhook, made: WebhookWithSecret, list: WebhookList },
   summaries: {
     list: "List the webhooks of an app",
@@ -51,8 +51,6 @@ const usual = settingRoutes<WebhookRow>()({
 const route = routeOf<Webhooks>({ tag, scopes: ["admin"] });
 
 const locate: (located: Located<Webhooks>) => Promise<WebhookRow> = locateSetting(named);
-
-const inPlan = ({ use, caller }: { use: Webhooks; caller: Caller }): Promise<void> => use.requireFeature(caller);
 
 /** The recovery that an attempt began which was cut short: it is the endpoint's last one. */
 const recoveryMade = async ({ resource, newId }: { resource: WebhookRow; newId: NewId }) =>
@@ -71,7 +69,7 @@ const routes = [
     body: PreviewWebhook,
     reply: WebhookPreviewResult,
     locate: appOfPath,
-    inPlan,
+    feature: "webhooks",
     handle: async ({ use, body, resource }) => ({ body: await use.preview(resource, body) }),
   }),
 
@@ -87,7 +85,7 @@ const routes = [
     errors: ["HS_MANAGED", "HS_CONFLICT"],
     reply: WebhookWithSecret,
     locate,
-    inPlan,
+    feature: "webhooks",
     repeatable: {
       made: async ({ use, resource, once }) => {
         if (once === null || !isRotatedSince(resource, once.begunAt)) return null;
@@ -106,7 +104,7 @@ const routes = [
     summary: "Send a test event now; 200 also when the endpoint fails, as the delivery then tells",
     reply: WebhookDeliveryDetail,
     locate,
-    inPlan,
+    feature: "webhooks",
     repeatable: {},
     handle: async ({ use, resource, newId, once }) => {
       const made = await use.test(resource, { id: newId("event"), at: once?.begunAt ?? null });
@@ -135,7 +133,7 @@ const routes = [
     body: RecoverWebhook,
     reply: Recovery,
     locate,
-    inPlan,
+    feature: "webhooks",
     repeatable: { made: recoveryMade },
     handle: async ({ use, body, resource, newId }) => ({
       body: recoveryView(await use.recover(resource, newId("recovery"), body)),
@@ -152,7 +150,7 @@ const routes = [
     body: ReplayWebhook,
     reply: Recovery,
     locate,
-    inPlan,
+    feature: "webhooks",
     repeatable: { made: recoveryMade },
     handle: async ({ use, body, resource, newId }) => ({
       body: recoveryView(await use.replayMany(resource, newId("recovery"), body)),

@@ -13,15 +13,13 @@ import { checkFilters } from "./checks.ts";
 
 type PreviewDeps = { limit: NarrowLimit; clock: Clock; templates: Pick<BodyTemplates, "render"> };
 
-const allowance = { calls: 10, seconds: 60 };
-
 /** What an endpoint with these settings would be sent for an event. Nothing is stored or sent. */
 export const previewWebhook =
   ({ limit, clock, templates }: PreviewDeps) =>
   async (app: AppRow, body: PreviewWebhook): Promise<WebhookPreviewResult> => {
     checkData(body.data);
     checkFilters(body.filters);
-    await limit("webhooks.preview", app._id, allowance);
+    await limit("webhooks.preview", app._id);
     const {
       body_template: template = null,
       body_content_type: contentType = "application/json",

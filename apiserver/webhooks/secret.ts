@@ -18,8 +18,6 @@ export const secretPlace = (id: string): string => `webhooks/${id}/secret`;
 /** How long the former secret signs, too. Source: docs/reference/webhooks.md#secrets. */
 const overlapMs = dayMs;
 
-const allowance = { calls: 10, seconds: 60 };
-
 /** Whether an endpoint was given a new secret since an instant. */
 export const isRotatedSince = ({ previous_secret: previous }: WebhookRow, since: Date): boolean =>
   previous !== null && previous.expires_at.getTime() - overlapMs >= since.getTime();
@@ -28,7 +26,7 @@ export const isRotatedSince = ({ previous_secret: previous }: WebhookRow, since:
 export const rotateSecret =
   ({ settings, limit, secrets }: SecretDeps & { settings: Pick<Settings<WebhookRow>, "change">; limit: NarrowLimit }) =>
   async (by: By, found: WebhookRow): Promise<WebhookRow> => {
-    await limit("webhooks.rotate_secret", found._id, allowance);
+    await limit("webhooks.rotate_secret", found._id);
     const secret = secrets.seal(newSecret(), secretPlace(found._id));
     return settings.change(by, "secret_rotated", found, ({ secret: former }, now) => ({
       set: { secret, previous_secret: { secret: former, expires_at: new Date(now.getTime() + overlapMs) } },

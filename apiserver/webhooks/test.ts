@@ -19,14 +19,13 @@ type TestDeps = {
   clock: Clock;
 };
 
-const allowance = { calls: 10, seconds: 60 };
 const marginMs = 2_000;
 
 /** Has a dispatcher make one request to an endpoint now, once for each event; how that went is in the delivery. */
 export const testWebhook =
   ({ history, limit, nats, subjects, clock }: TestDeps) =>
   async (endpoint: WebhookRow, event: { id: string; at: Date | null }): Promise<WebhookDeliveryRow> => {
-    await limit("webhooks.test", endpoint._id, allowance);
+    await limit("webhooks.test", endpoint._id);
     const timeoutMs = Math.min(endpoint.timeout_ms, longestTestMs) + marginMs;
     const asked = { endpoint_id: endpoint._id, event: { id: event.id, at: event.at ?? clock.now() } };
     const reply = read(await nats.ask(subjects.webhookTests(), asked, timeoutMs));

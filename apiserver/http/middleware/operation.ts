@@ -1,12 +1,13 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
+import type { RequireFeature } from "../../limits/plan-rules.ts";
 import type { ReadForm } from "../protocol/form.ts";
 import type { Request } from "../route.ts";
 import type { Check, Context, Middleware } from "../state.ts";
 import { answerOnce, isAnswered, type OnceDeps } from "./once.ts";
 
-export type OperationDeps = OnceDeps & { clock: Clock };
+export type OperationDeps = OnceDeps & { requireFeature: RequireFeature; clock: Clock };
 
 /** 6: finds what the path or body names; 404 when it is not there, or not the caller's. */
 export const locate =
@@ -45,10 +46,14 @@ export const plan =
   (deps: OperationDeps): Check =>
   async (ctx) => {
     const { route, caller, resource } = ctx.state;
-    if (route.inPlan === undefined || caller === undefined) return null;
-    await route.inPlan({ use: route.use, caller, resource }).catch(async (refusal: unknown) => {
+    const { feature, inPlan, use } = route;
+    if (caller === undefined || (feature === undefined && inPlan === undefined)) return null;
+    try {
+      if (feature !== undefined) await deps.requireFeature(caller, feature);
+      await inPlan?.({ use, caller, resource });
+    } catch (refusal) {
       if (!(await isAnswered(ctx, deps))) throw refusal;
-    });
+    }
     return null;
   };
 

@@ -96,7 +96,7 @@ const operationOf = (operation: Operation, docs: Docs): Json => ({
   ...(operation.deprecated !== undefined && { deprecated: true }),
   ...(operation.scopes === "public"
     ? { security: [], description: "Needs no key." }
-    : { description: `Scope: ${scopesOf(operation)}.` }),
+    : { description: `Scope: ${scopesOf(operation)}.${featureOf(operation)}` }),
   parameters: parametersOf(operation, docs, linked),
   ...bodyOf(operation),
   responses: responsesOf(operation),
@@ -112,6 +112,9 @@ const scopesOf = ({ scopes }: Operation): string => {
   const either = scopes === "public" ? [] : scopes.filter((scope) => scope !== "admin");
   return [...either, "admin"].map((scope) => `\`${scope}\``).join(" or ");
 };
+
+const featureOf = ({ feature }: Operation): string =>
+  feature === undefined ? "" : ` Feature of the plan: \`${feature}\`.`;
 
 /** Errors of every operation, and of those with a key. Source: docs/reference/requests.md#error-codes. */
 const ofAll: readonly ErrorCode[] = [

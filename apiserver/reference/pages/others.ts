@@ -46,9 +46,9 @@ export const eventPage = ({ summary, description, requestBody }: Operation, { sc
 /** Every code of an error. */
 export const errorsPage = ({ schemas }: Reference): Page => {
   const items = knownErrors.map(
-    ({ code: name, status, meaning, mayPass }) =>
+    ({ code: name, status, meaning, details, mayPass }) =>
       `<li id="${name}"><span class="status">${status}</span> <a class="name" href="#${name}">${code(name)}</a>
-<p>${inline(meaning)}${mayPass ? ". The same request may succeed later" : ""}.</p></li>`,
+<p>${inline(meaning)}${mayPass ? ". The same request may succeed later" : ""}.${details === "" ? "" : ` Details: ${inline(details)}.`}</p></li>`,
   );
   const members = membersOf({ $ref: "#/components/schemas/Error" }, { root: "", schemas, at: "error" });
   const content = `<h1>Errors</h1>

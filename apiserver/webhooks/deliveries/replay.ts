@@ -17,8 +17,6 @@ type ReplayDeps = {
 /** A delivery and the endpoint that it is for. */
 export type DeliveryOfEndpoint = { delivery: WebhookDeliveryRow; endpoint: WebhookRow };
 
-const allowance = { calls: 60, seconds: 60 };
-
 /** Sends a delivery again as a new one of the same event, with an id of its own. */
 export const replayDelivery =
   ({ history, announce, limit, clock }: ReplayDeps) =>
@@ -26,7 +24,7 @@ export const replayDelivery =
     if (endpoint.status === "disabled") throw conflict("the webhook is disabled", endpoint.status);
     const now = clock.now();
     if (isToBeSent(delivery, now)) throw conflict("the delivery is still to be sent", delivery.status);
-    await limit("webhooks.replay", delivery.app_id, allowance);
+    await limit("webhooks.replay", delivery.app_id);
     const row = replayOf(delivery, id, now);
     await history.insert(row);
     announce(endpoint);

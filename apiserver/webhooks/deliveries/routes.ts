@@ -1,7 +1,6 @@
 import { WebhookAttemptList, WebhookDeliveryDetail } from "#core/schema/webhooks/webhook.ts";
 import type { WebhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
-import type { Caller } from "../../access/caller.ts";
 import { appOfPath, existing } from "../../http/locate.ts";
 import { type Located, routeOf } from "../../http/route.ts";
 import type { DeliveryOfEndpoint, replayDelivery } from "./replay.ts";
@@ -14,7 +13,6 @@ type Use = {
   find: WebhookEndpoints["find"];
   findDelivery: WebhookHistory["find"];
   replay: ReturnType<typeof replayDelivery>;
-  requireFeature: (caller: Caller) => Promise<void>;
 };
 
 const route = routeOf<Use>({ tag: "Webhooks", scopes: ["admin"] });
@@ -56,7 +54,7 @@ export const webhookDeliveryRoutes = [
     errors: ["HS_CONFLICT"],
     reply: WebhookDeliveryDetail,
     locate: deliveryOfPath,
-    inPlan: ({ use, caller }) => use.requireFeature(caller),
+    feature: "webhooks",
     repeatable: {
       made: async ({ use, resource: { endpoint }, newId }) => {
         const made = await use.findDelivery(endpoint.tenant_id, endpoint.app_id, newId("webhookDelivery"));

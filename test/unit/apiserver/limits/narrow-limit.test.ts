@@ -1,10 +1,9 @@
 import { expect } from "chai";
 import pino from "pino";
 import { narrowLimit } from "../../../../apiserver/limits/narrow-limit.ts";
+import type { RateName } from "../../../../apiserver/limits/narrow-rates.ts";
 import { RateLimited } from "../../../../apiserver/limits/rate.ts";
 import { takeFrom } from "../../../../apiserver/limits/take-token.ts";
-
-const tenAMinute = { calls: 10, seconds: 60 };
 
 describe("narrowLimit", () => {
   const limited = (replicas: number) => {
@@ -18,8 +17,8 @@ describe("narrowLimit", () => {
         count: () => undefined,
       }),
     );
-    const isAllowed = (operation = "webhooks.test", id = "whk_1"): Promise<boolean> =>
-      limit(operation, id, tenAMinute).then(
+    const isAllowed = (rate: RateName = "webhooks.test", id = "whk_1"): Promise<boolean> =>
+      limit(rate, id).then(
         () => true,
         () => false,
       );
@@ -62,7 +61,7 @@ describe("narrowLimit", () => {
   it("lets a burst pass that is larger than what flows in", async () => {
     const { limit, pass } = limited(1);
     const isAllowed = () =>
-      limit("subscriptions.write", "sub_1", { calls: 1, seconds: 1, burst: 10 }).then(
+      limit("subscriptions.write", "sub_1").then(
         () => true,
         () => false,
       );
@@ -74,7 +73,7 @@ describe("narrowLimit", () => {
   it("tells how long to wait, the limit, and the state of its own bucket", async () => {
     const { limit, isAllowed } = limited(1);
     await allowed(isAllowed, 10);
-    const error = await limit("webhooks.test", "whk_1", tenAMinute).catch((caught: unknown) => caught);
+    const error = await limit("webhooks.test", "whk_1").catch((caught: unknown) => caught);
     expect(error).to.be.instanceOf(RateLimited);
     const { code, details, state } = error as RateLimited; // the line above
     expect([code, details]).to.deep.equal([

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { MongoServerError } from "mongodb";
 import { pino } from "pino";
 import { Type } from "typebox";
-import { AppError, NotFound } from "#core/errors.ts";
+import { NotFound } from "#core/errors.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { Closed } from "#core/schema/json/common.ts";
@@ -15,6 +15,7 @@ import { appOfPath } from "../../../../../apiserver/http/locate.ts";
 import { requestTraces } from "../../../../../apiserver/http/request-traces.ts";
 import { routeOf } from "../../../../../apiserver/http/route.ts";
 import { app } from "../../../../../apiserver/http/server/app.ts";
+import { requireFeature } from "../../../../../apiserver/limits/plan-rules.ts";
 import { rateState } from "../../../../../apiserver/limits/rate.ts";
 import { anApiKey, anApp, aPlan, aTenant } from "../../../../support/rows/fixtures.ts";
 import { handClock } from "../../../../support/rows/work.ts";
@@ -70,9 +71,7 @@ describe("the REST interface", () => {
         body: Closed({ color: Type.Enum(["red", "blue"]) }),
         reply: Type.Object({ done: Type.String() }),
         locate: appOfPath,
-        inPlan: async ({ caller }) => {
-          if (caller.plan._id === "small") throw new AppError("HS_PLAN_FEATURE_REQUIRED", "no paints in this plan");
-        },
+        feature: "ab_testing",
         handle: async ({ use, resource, body }) => ({ body: { done: use.paint(resource, body.color) } }),
       }),
     ],
@@ -87,13 +86,14 @@ describe("the REST interface", () => {
       routes: paints.bind({ prefix: "much" }),
       authenticate: async (token) => {
         if (token !== "good") throw unauthenticated("invalid");
-        return { key, tenant, plan: aPlan({ _id: plan }) };
+        return { key, tenant, plan: aPlan({ _id: plan, ...(plan === "small" && { features: ["webhooks"] }) }) };
       },
       findApp: async (_caller, id) => {
         if (id === "app_slow") throw new MongoServerError({ message: "operation exceeded time limit", code: 50 });
         if (id !== ours._id) throw new NotFound("app");
         return ours;
       },
+      requireFeature: requireFeature(async () => [aPlan()]),
       takeToken: async (_key, perSecond) => {
         const state = rateState({ capacity: perSecond, perSecond }, tokens, tokens > 0);
         return { ...state, isDegraded: false };

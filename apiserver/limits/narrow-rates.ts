@@ -1,0 +1,32 @@
+/** So many calls in so many seconds; `burst` is how many may come at once, all of them when left out. */
+export type Allowance = { calls: number; seconds: number; burst?: number };
+
+/**
+ * The rates of single operations, by the names that a 429 gives them. `of` says in Markdown what they count.
+ * docs/reference/limits.md#narrow-rates is made of them.
+ */
+export const narrowRates = {
+  "notifications.create": {
+    of: "`POST /v1/notifications` of an app; `apiRps` of the plan where that is more",
+    calls: 100,
+    seconds: 1,
+  },
+  "notifications.estimate": { of: "`POST /v1/notifications/estimate` of an app", calls: 10, seconds: 1 },
+  "subscriptions.write": {
+    of: "changes of one subscription, by its id, or by its token where it is registered; also by `subscriptions` of `POST …/users`",
+    calls: 1,
+    seconds: 1,
+    burst: 10,
+  },
+  "channels.test": { of: "`POST …/channels/{channel}/test` of a channel of an app", calls: 10, seconds: 60 },
+  "webhooks.test": { of: "`POST …/test` of a webhook", calls: 10, seconds: 60 },
+  "webhooks.rotate_secret": { of: "`POST …/rotate-secret` of a webhook", calls: 10, seconds: 60 },
+  "webhooks.preview": { of: "`POST …/webhooks/preview` of an app", calls: 10, seconds: 60 },
+  "webhooks.replay": { of: "`POST …/webhooks/deliveries/{deliveryId}/replay` of an app", calls: 60, seconds: 60 },
+  "exports.create": { of: "new exports of an app", calls: 10, seconds: 60 },
+  "exports.history": { of: "new exports of `…/history` of an app", calls: 10, seconds: 60 },
+  "exports.events": { of: "`POST …/export_events` of an app", calls: 10, seconds: 60 },
+  "imports.create": { of: "`POST …/imports` of an app; one that is refused does not count", calls: 10, seconds: 60 },
+} as const satisfies Record<string, Allowance & { of: string }>;
+
+export type RateName = keyof typeof narrowRates;
