@@ -10,6 +10,8 @@ import { eventsPage } from "./generators/events-page.ts";
 import { fluxFiles } from "./generators/flux.ts";
 import type { GeneratedFile } from "./generators/generated-file.ts";
 import { openapiFile } from "./generators/openapi.ts";
+import { operationsPage } from "./generators/reference/operations-page.ts";
+import { referenceTables } from "./generators/reference/tables.ts";
 import { resourcePages } from "./generators/resource-pages.ts";
 import { settingsPage } from "./generators/settings-page.ts";
 
@@ -18,6 +20,8 @@ const generators: readonly (() => GeneratedFile[])[] = [
   crdFiles,
   resourcePages,
   openapiFile,
+  operationsPage,
+  referenceTables,
   settingsPage,
   eventsPage,
   chartCrds,

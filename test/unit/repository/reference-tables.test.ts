@@ -1,17 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
 import { nextRequestAt } from "#core/domain/webhooks/retry.ts";
-import { errorStatuses } from "#core/errors.ts";
 import { templateLimits } from "#core/runtime/templates/limits.ts";
 import { customEventLimits } from "#core/schema/events/custom.ts";
+import { exportLimits } from "#core/schema/exports/export.ts";
+import { importLimits } from "#core/schema/imports/import.ts";
+import { mostChannels } from "#core/schema/live-activities/channel.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import { userLimits } from "#core/schema/people/user.ts";
-import { suppressionLimits } from "#core/schema/suppressions/suppression.ts";
+import { incidentLimits } from "#core/schema/status/vocabulary.ts";
 import { deliveryErrorCodes } from "#core/schema/vocabulary/delivery-error-codes.ts";
-import { planFeatures } from "#core/schema/vocabulary/plan-features.ts";
-import { scopes } from "#core/schema/vocabulary/scopes.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import { unsupportedMembers, unsupportedTargets } from "../../../apiserver/messages/unsupported.ts";
 import { rootDir } from "../../../dev/files/paths.ts";
@@ -35,17 +34,8 @@ const named = (section: string, name: string): boolean => section.includes(`\`${
 
 const written = (value: number): string => value.toLocaleString("en-US");
 
-type PlanSample = { spec: { features: string[]; [member: string]: unknown } };
-
-/** The plans of the samples, the smallest first. */
-const plans = parseAllDocuments(read("config/samples/00-plans.yaml")).map(
-  (document) => (document.toJS() as PlanSample).spec, // sound: another test applies them
-);
-
 /** Names that a section of a page has to have. */
 const vocabularies: { page: string; heading: string; names: readonly string[] }[] = [
-  { page: "requests.md", heading: "Scopes", names: scopes },
-  { page: "limits.md", heading: "Plan features", names: planFeatures },
   { page: "messages.md", heading: "Error codes", names: deliveryErrorCodes },
 ];
 
@@ -54,48 +44,42 @@ const { timeoutMs, maxInFlight } = webhookLimits;
 /** What the tables of bounds say, by their headings. */
 const bounds: Record<string, string[]> = {
   People: [
-    `| ${userLimits.aliases} besides the external id`,
-    `| tags | ${userLimits.tags};`,
-    `| properties | ${userLimits.properties};`,
-    `; ${written(userLimits.propertyCharacters)} characters of JSON`,
+    `| ${written(userLimits.propertyCharacters)} characters of JSON in total |`,
     `| subscriptions of a user | ${userLimits.subscriptions} |`,
   ],
-  Suppressions: [
-    `| 1–${written(suppressionLimits.entries)} |`,
-    `| ${suppressionLimits.categories} of 1–${suppressionLimits.categoryCharacters} characters;`,
-    `| \`note\` | ${suppressionLimits.noteCharacters} characters |`,
+  Imports: [
+    `| ${written(importLimits.fileBytes)} bytes as sent; 1 GiB inflated`,
+    `; ${written(importLimits.rows)} rows |`,
+    `| 1 runs, ${importLimits.pending} wait |`,
+    `| an upload | ${importLimits.uploadSeconds / 60} minutes |`,
+  ],
+  Exports: [
+    `| rows of a file | ${written(exportLimits.rows)} |`,
+    `| ${exportLimits.running} are made, ${exportLimits.pending} wait |`,
+    `| ${exportLimits.attempts} |`,
   ],
   Events: [
-    `| 1–${written(customEventLimits.events)} |`,
-    `| ${customEventLimits.nameCharacters} and 128 characters |`,
-    `| ${customEventLimits.propertyNames}, ${customEventLimits.depth} levels;`,
+    `| ${customEventLimits.depth} levels |`,
     `| ${written(customEventLimits.bytes)} bytes |`,
     `| ${customEventLimits.daysBack} days back to ${customEventLimits.minutesAhead} minutes ahead |`,
   ],
   "Webhook bounds": [
     `| ${webhookLimits.headers}; names of 100, values of ${written(webhookLimits.headerValueCharacters)} characters |`,
-    `| ${written(webhookLimits.templateCharacters)} characters; ${templateLimits.renderMs} ms;`,
-    `; ${written(templateLimits.outputBytes)} bytes of output; ${written(templateLimits.memory)} characters`,
-    `| 1–${written(webhookLimits.ratePerSecond)}; no limit by default |`,
-    `| 1–${maxInFlight.most}; ${maxInFlight.standard} by default |`,
-    `| ${written(timeoutMs.least)}–${written(timeoutMs.most)}; ${written(timeoutMs.standard)} by default;`,
+    `| ${templateLimits.renderMs} ms; ${written(templateLimits.outputBytes)} bytes of output;`,
+    `; ${written(templateLimits.memory)} characters`,
+    `| ${maxInFlight.standard} by default |`,
+    `| ${written(timeoutMs.standard)} by default;`,
   ],
-  "Live activity types": [
-    `| types of an app | ${activityLimits.types} |`,
-    `| ${activityLimits.nameCharacters} and ${activityLimits.descriptionCharacters} characters |`,
-    `| ${activityLimits.properties} and ${activityLimits.required} |`,
-    `| ${activityLimits.values}; texts of ${written(activityLimits.textCharacters)} characters |`,
+  "Live activity types": [`at most ${activityLimits.types} types`],
+  "Live activities": [
+    `| ${written(activityLimits.textCharacters)} characters |`,
+    `| broadcast channels of an app | ${written(mostChannels)} |`,
   ],
+  Incidents: [`at most ${incidentLimits.updates} updates`],
 };
 
 describe("the tables of docs/reference", () => {
-  it("list every error code with its status", () => {
-    const rows = rowsOf(sectionOf("requests.md", "Error codes")).filter(([, code]) => code?.startsWith("HS_"));
-    const documented = rows.map(([status, code]) => [code, Number(status)]);
-    expect(documented).to.have.deep.members(Object.entries(errorStatuses));
-  });
-
-  it("name every scope, plan feature and error code of a delivery", () => {
+  it("name every error code of a delivery", () => {
     for (const { page, heading, names } of vocabularies) {
       const section = sectionOf(page, heading);
       expect(names.filter((name) => !named(section, name))).to.deep.equal([], page);
@@ -106,28 +90,6 @@ describe("the tables of docs/reference", () => {
     const section = sectionOf("messages.md", "Unsupported members");
     const names = [...unsupportedMembers, ...unsupportedTargets].filter((name) => !/^(?:whatsapp|rcs)_/.test(name));
     expect(names.filter((name) => !named(section, name))).to.deep.equal([]);
-  });
-
-  it("give the plans as the samples have them", () => {
-    const rows = rowsOf(sectionOf("limits.md", "Plans")).filter(([what]) => what?.endsWith(")"));
-    expect(rows).to.have.length.above(5);
-    for (const [what = "", ...cells] of rows) {
-      const member = /\((\w+)\)$/.exec(what)?.[1] ?? "";
-      const values = plans.map((plan) => plan[member]);
-      expect(cells).to.deep.equal(
-        values.map((value) => (value === undefined ? "no limit" : written(Number(value)))),
-        what,
-      );
-    }
-  });
-
-  it("give the features of the plans as the samples have them", () => {
-    const rows = rowsOf(sectionOf("limits.md", "Plan features")).slice(1);
-    for (const [names = "", ...cells] of rows) {
-      for (const name of names.split(", ")) {
-        expect(cells, name).to.deep.equal(plans.map(({ features }) => (features.includes(name) ? "yes" : "no")));
-      }
-    }
   });
 
   it("give the pauses between requests of a webhook", () => {

@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import { PlanSpec as PlanSchema, type PlanSpec } from "#core/schema/plans/resource.ts";
+import { planFeatures } from "#core/schema/vocabulary/plan-features.ts";
+import { scopes } from "#core/schema/vocabulary/scopes.ts";
+import { operations } from "../../../apiserver/features.ts";
+import { type Allowance, narrowRates } from "../../../apiserver/limits/narrow-rates.ts";
+import { quotas } from "../../../apiserver/limits/quota-exceeded.ts";
+import { knownErrors } from "../../../apiserver/reference/errors.ts";
+import type { GeneratedFile } from "../generated-file.ts";
+import { boundsTables } from "./bounds.ts";
+import { code, codes, figure, table, withTable } from "./markdown.ts";
+
+/** Pages of docs/reference that people write, with the tables in them that follow from the code. */
+export const referenceTables = (): GeneratedFile[] =>
+  Object.entries(pages()).map(([name, tables]) => {
+    const path = `docs/reference/${name}`;
+    return { path, text: Object.entries(tables).reduce((text, [of, rows]) => withTable(text, of, rows), read(path)) };
+  });
+
+const read = (path: string): string => readFileSync(join(import.meta.dirname, "../../..", path), "utf8");
+
+/** The tables by their pages and names. */
+const pages = (): Record<string, Record<string, string>> => ({
+  "requests.md": { scopes: scopeTable(), "error codes": errorTable() },
+  "limits.md": {
+    plans: planTable(plansOfSamples()),
+    "plan features": featureTable(plansOfSamples()),
+    "narrow rates": rateTable(),
+    quotas: quotaTable(),
+    ...boundsTables(),
+  },
+});
+
+const scopeTable = (): string =>
+  table(
+    ["Scope", "Operations"],
+    scopes.map((scope) => [code(scope), scope === "admin" ? "all of them" : codes(operationsOf(scope))]),
+  );
+
+const operationsOf = (scope: string): string[] =>
+  operations
+    .filter(({ scopes: either }) => either !== "public" && either.some((one) => one === scope))
+    .map(({ id }) => id);
+
+const errorTable = (): string =>
+  table(
+    ["Status", "Code", "When", "`details`", "Try again?"],
+    knownErrors.map(({ status, code: name, meaning, details, mayPass }) => [
+      String(status),
+      code(name),
+      meaning,
+      details,
+      mayPass ? "yes" : "no",
+    ]),
+  );
+
+type Plan = { name: string; spec: PlanSpec };
+
+/** The plans of the samples and the chart, the smallest first. */
+const plansOfSamples = (): Plan[] =>
+  parseAllDocuments(read("config/samples/00-plans.yaml")).map((one) => {
+    const { metadata, spec } = one.toJS() as { metadata: { name: string }; spec: PlanSpec }; // sound: another test applies them
+    return { name: metadata.name, spec };
+  });
+
+/** The members of a plan that are numbers. */
+const numbers = Object.entries(
+  PlanSchema.properties as unknown as Record<string, { type?: string; description?: string }>, // sound: schemas of JSON
+).filter(([, { type }]) => type === "integer");
+
+const planTable = (plans: readonly Plan[]): string =>
+  table(
+    ["Member", "What it says", ...plans.map(({ name }) => name)],
+    numbers.map(([member, { description = "" }]) => [
+      code(member),
+      description,
+      ...plans.map(({ spec }) => numberOf((spec as Record<string, unknown>)[member])),
+    ]),
+  );
+
+const numberOf = (value: unknown): string => (typeof value === "number" ? figure(value) : "no limit");
+
+const featureTable = (plans: readonly Plan[]): string =>
+  table(
+    ["Feature", ...plans.map(({ name }) => name), "Needed by"],
+    planFeatures.map((feature) => {
+      const needing = operations.filter((operation) => operation.feature === feature).map(({ id }) => id);
+      const has = plans.map(({ spec }) => (spec.features.includes(feature) ? "yes" : "no"));
+      return [code(feature), ...has, needing.length === 0 ? "nothing in this release" : codes(needing)];
+    }),
+  );
+
+const rateTable = (): string =>
+  table(
+    ["Name", "What", "Rate"],
+    Object.entries(narrowRates).map(([name, rate]) => [code(name), rate.of, rateOf(rate)]),
+  );
+
+const rateOf = ({ calls, seconds, burst }: Allowance): string => {
+  const per = seconds === 1 ? "a second" : seconds === 60 ? "a minute" : `in ${seconds} s`;
+  return `${figure(calls)} ${per}${burst === undefined ? "" : `, ${burst} at once`}`;
+};
+
+const quotaTable = (): string =>
+  table(
+    ["Metric", "Limit", "Resets"],
+    Object.entries(quotas).map(([metric, { limit, resets }]) => [code(metric), limit, resets]),
+  );
