@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { commands } from "../../../dev/demo/commands.ts";
@@ -21,17 +21,6 @@ describe("README.md", () => {
     const shown = blocks("sh").flatMap((block) => block.trimEnd().split(/(?<!\\)\n/));
     expect(shown).to.include("make demo").and.to.include("make test");
     expect(shown.filter((command) => !known.has(command))).to.deep.equal([]);
-  });
-
-  it("shows resources as they stand in config/samples", () => {
-    const samples = globSync("config/samples/*.yaml", { cwd: rootDir }).map(read);
-    const shown = blocks("yaml");
-    expect(shown).to.have.length.above(1);
-    for (const block of shown)
-      expect(
-        samples.some((sample) => sample.includes(block)),
-        block,
-      ).to.equal(true);
   });
 
   it("links to files that exist", () => {
