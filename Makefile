@@ -5,7 +5,7 @@ NODE := node_modules/.bin/node
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
 
-install: bootstrap ## get what is missing: packages and the real servers; HERALD_CACHE names a folder to share them
+install: bootstrap ## install the packages and the real servers that are not there yet; HERALD_CACHE names a folder to share them
 	@$(NODE) dev/install.ts
 
 up: install ## start the real servers and print their addresses
@@ -29,7 +29,7 @@ verify: bootstrap ## fail when a generated file is stale
 test: install ## run the whole suite on real servers; FILTER=words or FILES=paths for a part
 	@$(NODE) dev/test.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
 
-install-chart-tools: bootstrap ## get what is missing of the tools that judge the chart; HERALD_TOOLS names a folder of yours
+install-chart-tools: bootstrap ## install the tools that judge the chart and are not there yet; HERALD_TOOLS names a folder of yours
 	@$(NODE) dev/install-chart-tools.ts
 
 chart: install install-chart-tools ## test the chart, its rules, dashboards and health checks, and the REST document; no node is needed

@@ -45,7 +45,7 @@ export const incidentResource = defineResource({
   idKind: "incident",
   shortNames: ["hinc"],
   scope: "Cluster",
-  description: "Something that those who use the service are told of, on the status page and in /status.json.",
+  description: "A disturbance of the service, as the status page and /status.json publish it.",
   spec: IncidentSpec,
   status: IncidentStatus,
   columns: [

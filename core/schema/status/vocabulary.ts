@@ -1,4 +1,4 @@
-/** The parts of the service that its status is told of. Source: docs/reference/status.md#components. */
+/** The parts of the service whose status is published. Source: docs/reference/status.md#components. */
 export const components = ["api", "dashboard", "worker", "delivery", "sdk"] as const;
 export type Component = (typeof components)[number];
 

@@ -8,7 +8,7 @@ import type { Managed } from "../settings/managed.ts";
 /** `request`: the one with an idempotency key that it was told with. */
 export type IncidentNote = { status: IncidentStatus; message: string; created_at: Date; request?: string };
 
-/** Something that those who use the service are told of. */
+/** A disturbance of the service, as the status page publishes it. */
 export type IncidentRow = {
   _id: string;
   title: string;
