@@ -26,10 +26,18 @@ const mostGroups = 10_000; // one that is forgotten loses what was not stored ye
  */
 export const hearing = ({ verdicts }: HearingDeps) => {
   const groups = new LRUCache<string, Kept>({ max: mostGroups });
-  const remember = (id: string, { of, fresh, isThrough }: Heard): void => {
-    const kept = groups.get(id) ?? { of, fresh: [], isThrough: false, savedAtMs: 0 };
-    const all = [...kept.fresh, ...fresh].slice(-mostVerdicts);
-    groups.set(id, { ...kept, fresh: all, isThrough: kept.isThrough || isThrough });
+  const put = (id: string, { savedAtMs }: Pick<Kept, "savedAtMs">, ...all: [Heard, ...Heard[]]): void => {
+    const { of, fresh, isThrough } = joined(all);
+    groups.set(id, { of, fresh: fresh.slice(-mostVerdicts), isThrough, savedAtMs });
+  };
+  const remember = (id: string, one: Heard): void => {
+    const kept = groups.get(id);
+    if (kept === undefined) put(id, { savedAtMs: 0 }, one);
+    else put(id, kept, kept, one);
+  };
+  /** Keeps what could not be stored before what was heard since. */
+  const putBack = (taken: ReadonlyMap<string, Kept>): void => {
+    for (const [id, one] of taken) put(id, one, one, groups.get(id) ?? one);
   };
   /** Takes what is to be stored now: what is heard meanwhile is kept for the next time. */
   const take = (ids: Iterable<string>, isDue: (id: string, kept: Kept) => boolean, now: Date): Map<string, Kept> => {
@@ -48,35 +56,40 @@ export const hearing = ({ verdicts }: HearingDeps) => {
     const isDue = (id: string, { savedAtMs }: Kept) => askedIds.has(id) || now.getTime() - savedAtMs >= everyMs;
     const taken = take(new Set([...batch.keys(), ...askedIds]), isDue, now);
     const fresh = new Map([...taken].map(([id, one]) => [id, { ...one, fresh: unknownTo(stored.get(id), one.fresh) }]));
-    await verdicts.add(
-      [...fresh.values()].filter((one) => one.fresh.length > 0 || one.isThrough),
-      now,
-    );
+    const added = [...fresh.values()].filter((one) => one.fresh.length > 0 || one.isThrough);
+    await verdicts.add(added, now).catch((error: unknown) => {
+      putBack(taken);
+      throw error;
+    });
     return (of) => {
       const id = groupIdOf(of);
-      const [row, own] = [stored.get(id), batch.get(id)?.fresh ?? []];
-      const last = [...(row?.last ?? []), ...(fresh.get(id)?.fresh ?? [])].slice(-mostVerdicts);
-      const isTold = (row?.through_at ?? null) !== null || fresh.get(id)?.isThrough === true;
+      const [row, ours] = [stored.get(id), batch.get(id)];
+      const own = ours?.fresh ?? [];
+      // another call at this moment may have taken our own
+      const all = onceEach([...(fresh.get(id)?.fresh ?? []), ...unknownTo(row, own)]);
+      const last = [...(row?.last ?? []), ...all].slice(-mostVerdicts);
+      const isTold = (row?.through_at ?? null) !== null || [fresh.get(id), ours].some((one) => one?.isThrough);
       return { verdicts: own.length >= mostVerdicts ? own : last, isTold };
     };
   };
 };
 
-/** All that a batch says of each group; a delivery counts once. */
-const byGroup = (heard: readonly Heard[]): Map<string, Heard> => {
-  const groups = new Map<string, Heard>();
-  for (const one of heard) {
-    const id = groupIdOf(one.of);
-    const before = groups.get(id);
-    groups.set(id, before === undefined ? one : joined(before, one));
-  }
-  return groups;
-};
+/** All that a batch says of each group. */
+const byGroup = (heard: readonly Heard[]): Map<string, Heard> =>
+  new Map(
+    [...Map.groupBy(heard, ({ of }) => groupIdOf(of))].flatMap(([id, [first, ...rest]]) =>
+      first === undefined ? [] : [[id, joined([first, ...rest])]],
+    ),
+  );
 
-const joined = (a: Heard, b: Heard): Heard => {
-  const all = new Map([...a.fresh, ...b.fresh].map((one) => [one.deliveryId, one]));
-  return { of: a.of, fresh: [...all.values()], isThrough: a.isThrough || b.isThrough };
-};
+const joined = (all: readonly [Heard, ...Heard[]]): Heard => ({
+  of: all[0].of,
+  fresh: onceEach(all.flatMap(({ fresh }) => fresh)),
+  isThrough: all.some(({ isThrough }) => isThrough),
+});
+
+/** A delivery counts once. */
+const onceEach = (all: readonly Verdict[]): Verdict[] => [...new Map(all.map((one) => [one.deliveryId, one])).values()];
 
 /** A receipt may come again, and a chunk be run again. */
 const unknownTo = (row: VerdictsRow | undefined, fresh: readonly Verdict[]): Verdict[] => {
