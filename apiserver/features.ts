@@ -34,7 +34,7 @@ export const features: readonly Feature<Platform>[] = [
   events,
   usage,
   status,
-  service(() => document),
+  service(() => document()),
 ];
 
 /** What is answered outside of it, without an API key. */
@@ -43,11 +43,13 @@ export const outsides: readonly Outside<Platform>[] = [
   shortLinks,
   ...mailLinks,
   statusPage,
-  reference(() => document),
+  reference(() => document()),
   downloads,
 ];
 
 export const operations = features.flatMap((feature) => feature.operations);
 
-/** The interface's description, as it is served and as docs/openapi.json. */
-export const document = openapi(features);
+/** The interface's description, as it is served and as docs/openapi.json. Made when it is first asked for. */
+export const document = (): ReturnType<typeof openapi> => (made ??= openapi(features));
+
+let made: ReturnType<typeof openapi> | undefined;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -36,7 +37,7 @@ type Counting = { soFar: Known; done: Promise<void> };
  */
 export const audienceSize = (deps: AudienceSizeDeps): ((audience: Audience) => Promise<number>) => {
   const { counts, clock, most = mostExact, waitMs = standardWaitMs } = deps;
-  const known = new LRUCache<string, Known>({ max: mostKept });
+  const known = new LRUCache<string, Known>(atMostEntries(mostKept));
   const counting = counter(deps, most, (key, whole) => {
     if (whole.count > 0) known.set(key, whole);
     else known.delete(key);

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { sourceOf } from "../http/middleware/edge-limit.ts";
 import { localBuckets, RateLimited, type RateState } from "../limits/rate.ts";
@@ -21,7 +22,7 @@ const toNobody = { capacity: 200, perSecond: 20 };
 export const floodLimits = (clock: Clock) => {
   const senders = localBuckets({ max: mostNames, clock });
   const sources = localBuckets({ max: mostNames, clock });
-  const known = new LRUCache<string, true>({ max: mostNames });
+  const known = new LRUCache<string, true>(atMostEntries(mostNames));
   return {
     /** Before it is looked up whom a request is for. @throws RateLimited when too many of its source were for nobody */
     admit: (ip: string, sender: string): void => {

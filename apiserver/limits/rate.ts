@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, type ErrorDetails } from "#core/errors.ts";
 
@@ -58,7 +59,7 @@ export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAll
 
 /** Buckets of this process, by name; the least recently used beyond `max` are forgotten (and so are full again). */
 export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
-  const kept = new LRUCache<string, { tokens: number; atMs: number }>({ max });
+  const kept = new LRUCache<string, { tokens: number; atMs: number }>(atMostEntries(max));
   const filledOf = (name: string, { capacity, perSecond }: Bucket, nowMs: number): number => {
     const { tokens, atMs } = kept.get(name) ?? { tokens: capacity, atMs: nowMs };
     return Math.min(capacity, tokens + (Math.max(0, nowMs - atMs) / 1000) * perSecond);
@@ -86,7 +87,7 @@ export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
  * that it need not be asked for.
  */
 export const emptyBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
-  const kept = new LRUCache<string, { bucket: Bucket; tokens: number; atMs: number }>({ max });
+  const kept = new LRUCache<string, { bucket: Bucket; tokens: number; atMs: number }>(atMostEntries(max));
   return {
     /** `at`: no later than when the bucket had these tokens. */
     add: (name: string, bucket: Bucket, tokens: number, at: Date): void =>

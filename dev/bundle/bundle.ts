@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { rootDir } from "../files/paths.ts";
@@ -9,14 +9,20 @@ const jobs = { "apply-plans": "operator/plans/apply.ts" };
 const threads = ["core/runtime/mjml", "core/runtime/templates"];
 
 /** Packages that node_modules still has to hold: what they load is for features that few installations use. */
-export const leftOutside = ["@aws-sdk/*", "@opentelemetry/*", "mjml"];
+const leftOutside = [
+  "@opentelemetry/core",
+  "@opentelemetry/exporter-trace-otlp-proto",
+  "@opentelemetry/resources",
+  "@opentelemetry/sdk-trace",
+  "mjml",
+];
 
 /**
  * Bundles the programs into `folder`: `apiserver.js`, `dispatcher.js`, `operator.js`, `apply-plans.js`, their threads and
  * the chunks that they share. A start then finds and reads a few files instead of some 700, which is most of what it costs.
  */
 export const bundle = async (folder: string): Promise<void> => {
-  await build({
+  const { outputFiles } = await build({
     absWorkingDir: rootDir,
     entryPoints: {
       ...Object.fromEntries(programs.map((program) => [program, `${program}/main.ts`])),
@@ -32,10 +38,22 @@ export const bundle = async (folder: string): Promise<void> => {
     external: leftOutside,
     legalComments: "none",
     banner: { js: requireOfCommonJs },
-    plugins: [threadAddresses],
+    plugins: [threadAddresses, nodeModules],
+    minifyWhitespace: true,
+    lineLimit: 120, // so that a stack trace still leads to a place that can be read
     logLevel: "warning",
+    write: false,
   });
+  await mkdir(folder, { recursive: true });
+  await Promise.all(outputFiles.map(({ path, text }) => writeFile(path, onlyAscii(text))));
 };
+
+/**
+ * V8 keeps a file with one character beyond ASCII at two bytes a character. esbuild leaves such characters in regular
+ * expressions alone, where an escape means the same.
+ */
+const onlyAscii = (text: string): string =>
+  text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** CommonJS packages call `require` for Node's own modules, which a module does not have. */
 const requireOfCommonJs =
@@ -58,3 +76,27 @@ const threadAddresses: Plugin = {
 };
 
 const address = 'new URL("worker.ts", import.meta.url)';
+
+/**
+ * Node's own modules are asked for by `require`: an `import` reads each of their members, and reading node:http's takes 70 ms,
+ * as two of them load an HTTP client. HTTP/2 is left out, which packages would load and never use: the programs have a client
+ * of their own for it (dispatcher/net/http2).
+ */
+const nodeModules: Plugin = {
+  name: "Node's modules",
+  setup: (building) => {
+    building.onResolve({ filter: /^(node:)?http2$/ }, () => ({ path: "http2", namespace: "left out" }));
+    building.onLoad({ filter: /./, namespace: "left out" }, () => ({ contents: withoutHttp2 }));
+    building.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
+      kind === "import-statement" ? { path, namespace: "required" } : null,
+    );
+    building.onLoad({ filter: /./, namespace: "required" }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+const withoutHttp2 = `
+  exports.constants = {};
+  exports.connect = () => { throw new Error("node:http2 is not in the bundle: see dev/bundle"); };
+`;

@@ -8,7 +8,7 @@ import type { OpenApi } from "./openapi.ts";
 
 /** What clients, receivers of events and people with custom resources rely on: an OpenAPI document for each of them. */
 export const promises = (): Record<"rest" | "events" | "kinds", OpenApi> => ({
-  rest: document as unknown as OpenApi, // sound: it is one
+  rest: document() as unknown as OpenApi, // sound: it is one
   events: eventsDocument(),
   kinds: kindsDocument(allResources.map(customResourceDefinition) as CustomResourceDefinition[]), // sound: it is what they build
 });

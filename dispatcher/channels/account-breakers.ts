@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Origins, Outcome, Recipient } from "#core/domain/messages/outcome.ts";
 import { type Breaker, breaker, type Spare } from "./breaker.ts";
@@ -25,8 +26,7 @@ export const accountBreakers = (clock: Clock, origins: Origins | undefined): Acc
   if (origins === undefined) return { run: (_to, call) => provider.run(call), hasReached: () => true, isOpen };
   const spare = places(origins.spare);
   const breakers = new LRUCache<string, Breaker>({
-    maxSize: mostOrigins, // with `max` the room for all would be reserved at once, for each account
-    sizeCalculation: () => 1,
+    ...atMostEntries(mostOrigins),
     memoMethod: () => breaker({ clock, counts: "origin", isKnown: false, spare }),
   });
   return {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
@@ -77,7 +78,7 @@ const sameMs = 600_000; // client-go's aggregation window
 const mostKnown = 4_096; // client-go's cache of events
 
 const writer = ({ client, holder }: EventsDeps) => {
-  const known = new LRUCache<string, Written>({ max: mostKnown });
+  const known = new LRUCache<string, Written>(atMostEntries(mostKnown));
 
   const begin = async (event: Reported): Promise<Written> => {
     const request = { method: "POST", path: eventsPath(event), body: bodyOf(event, holder) } as const;
@@ -131,7 +132,7 @@ const refillMs = 300_000; // as client-go: one more every five minutes
 
 /** Gives each object a bucket of tokens: one that changes all the time must not flood its namespace with Events. */
 export const spamFilter = () => {
-  const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: mostKnown });
+  const buckets = new LRUCache<string, { tokens: number; at: number }>(atMostEntries(mostKnown));
   return (uid: string, now: Date): boolean => {
     const { tokens, at } = buckets.get(uid) ?? { tokens: burst, at: now.getTime() };
     const filled = Math.min(burst, tokens + Math.max(0, now.getTime() - at) / refillMs);

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { EventDefinitions } from "#core/storage/events/definitions.ts";
@@ -12,7 +13,7 @@ const mostKnown = 50_000; // some 10 MB; a definition goes only with its app
 
 /** What was found once is not looked up again. */
 export const definer = ({ definitions, clock }: DefineDeps): Define => {
-  const known = new LRUCache<string, true>({ max: mostKnown });
+  const known = new LRUCache<string, true>(atMostEntries(mostKnown));
   return async (app, names) => {
     const keyOf = (name: string): string => `${app._id} ${name}`;
     const missing = names.filter((name) => !known.has(keyOf(name)));

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { leaveSignals } from "./early-signals.ts";
 import type { Log } from "./log.ts";
 
@@ -22,6 +23,7 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
   try {
     const isUp = await startAll(parts, started, ending.signal);
     if (isUp) log.info({ parts: started.length }, "program.started");
+    flushCompileCache(); // while what the start ran is still compiled, for the next start; nothing without a cache
     if (isUp && work !== undefined) ending.end(await Promise.race([ending.code, work(ending.signal)]));
     await ending.code;
   } catch (err) {

@@ -11,9 +11,10 @@ import { fieldErrors } from "./parser-problems.ts";
  * The input is never changed: no defaults, no coercion.
  */
 export const parser = <S extends TSchema>(schema: S, { prefix = "" }: { prefix?: string } = {}) => {
-  const isValid = firstErrorAjv.compile(schema);
-  let findAll: ValidateFunction | undefined; // compiled when first needed: many schemas never fail
+  let isValid: ValidateFunction | undefined; // both are compiled when first needed: that takes milliseconds
+  let findAll: ValidateFunction | undefined; // many schemas never fail
   return (input: unknown): Static<S> => {
+    isValid ??= firstErrorAjv.compile(schema);
     if (isValid(input)) return input as Static<S>; // sound: the schema has just been checked
     let failed: ValidateFunction = isValid;
     if (isSmall(input)) {
@@ -37,8 +38,11 @@ const vocabulary = [
   "x-kubernetes-map-type",
 ];
 
+const formats = { ...fullFormats, ...ourFormats };
+
+/** That schemas are valid ones is for a test to say: the check against the meta-schema is a tenth of what a start costs. */
 const makeAjv = (allErrors: boolean): Ajv2020 => {
-  const ajv = new Ajv2020({ strict: true, allErrors, formats: { ...fullFormats, ...ourFormats } });
+  const ajv = new Ajv2020({ strict: true, validateSchema: false, allErrors, formats });
   ajv.addVocabulary(vocabulary);
   return ajv;
 };

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Db } from "mongodb";
+import { atMostEntries } from "../../domain/at-most-entries.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
@@ -26,7 +27,7 @@ const mostRemembered = 20_000; // in memory: what this process has counted of la
 /** Which messages of the stream are done, so that one that comes again is not counted again. */
 export const countedBatches = (db: Db) => {
   const rows = collectionOf<CountedBatchRow>(db, countedBatchCollection);
-  const own = new LRUCache<string, true>({ max: mostRemembered });
+  const own = new LRUCache<string, true>(atMostEntries(mostRemembered));
   return {
     /** Those of these that are done. */
     known: async (batches: readonly string[]): Promise<Set<string>> => {

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Db } from "mongodb";
+import { atMostEntries } from "../../domain/at-most-entries.ts";
 import { dayMs } from "../../domain/durations.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
@@ -37,7 +38,7 @@ const mostRemembered = 200_000; // some 30 MB: people of a day who are known nee
 /** The different people of a day, each stored once. */
 export const dayUsers = (db: Db) => {
   const rows = collectionOf<DayUserRow>(db, dayUserCollection);
-  const owners = new LRUCache<string, string>({ max: mostRemembered });
+  const owners = new LRUCache<string, string>(atMostEntries(mostRemembered));
 
   const remember = (found: readonly Pick<DayUserRow, "_id" | "batch">[]): void => {
     for (const { _id, batch } of found) owners.set(_id, batch);

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Db } from "mongodb";
+import { atMostEntries } from "../../domain/at-most-entries.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
@@ -15,7 +16,7 @@ export type Named = { user_id: string | null; external_id: string | null; subscr
 export type EventPeople = ReturnType<typeof eventPeople>;
 
 const page = 500; // ids in one $in
-const bounds = { max: 50_000, ttl: 30_000 }; // some 10 MB; who is found is looked up again after half a minute
+const bounds = { ...atMostEntries(50_000), ttl: 30_000 }; // some 10 MB; who is found is looked up again after half a minute
 
 /** Finds the users whom events name. Those who are found are remembered for 30 s; who is not found is asked for again. */
 export const eventPeople = (db: Db, clock: Clock) => {

@@ -1,10 +1,11 @@
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "../../domain/at-most-entries.ts";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 
 /** A read-through cache: keeps what `load` gives for `ttlMs`, the most recently used `max` keys. Failed loads are not kept. */
 export const cached = <V>({ load, ttlMs, max, clock = systemClock }: CachedOptions<V>) => {
   const entries = new LRUCache<string, Entry<V>>({
-    max,
+    ...atMostEntries(max),
     ttl: ttlMs - 1, // what is exactly as old as its ttl has expired
     ttlResolution: 0, // the clock is asked each time
     perf: { now: () => clock.now().getTime() },

@@ -106,7 +106,7 @@ const formsOf = (given: Schema): Schema[] => {
   return schema.anyOf.flatMap(formsOf);
 };
 
-const { schemas } = document["components"] as { schemas: Record<string, Schema> }; // sound: openapi() writes them so
+const { schemas } = document()["components"] as { schemas: Record<string, Schema> }; // sound: openapi() writes them so
 
 const resolved = (schema: Schema): Schema => {
   const name = schema.$ref?.split("/").at(-1);

@@ -7,7 +7,7 @@ type Operation = (typeof operations)[number];
 /** docs/reference/operations.md: every operation with its scope, the plan's feature, its own errors and what a repeat does. */
 export const operationsPage = (): GeneratedFile[] => [{ path: "docs/reference/operations.md", text: page() }];
 
-const tags = document["tags"] as readonly { name: string; description: string }[]; // sound: openapi() writes them so
+const tags = document()["tags"] as readonly { name: string; description: string }[]; // sound: openapi() writes them so
 
 const page = (): string => `# Operations
 

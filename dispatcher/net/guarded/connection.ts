@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { Client } from "undici";
+import type { Client } from "undici";
+import Http1Client from "undici/lib/dispatcher/client.js"; // alone: the whole package takes ten times as long to load
 
 /** A connection that speaks HTTP/1.1, one request at a time. */
 export type Connection = {
@@ -28,7 +29,7 @@ export const connectionOver = (socket: Socket, url: URL): Connection => {
 
 const clientOver = (socket: Socket, url: URL): Client => {
   let isHanded = false;
-  return new Client(url.origin, {
+  return new Http1Client(url.origin, {
     ...limits,
     connect: (_options, done) => {
       // asked for again when the socket has closed: it must not make one, for only our own are judged

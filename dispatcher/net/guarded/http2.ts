@@ -1,5 +1,6 @@
 import { TLSSocket } from "node:tls";
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import { type Http2Pool, http2Pool } from "../http2/pool.ts";
 import type { TransportResult } from "../transport.ts";
 import { type Connector, untilAborted } from "./connect.ts";
@@ -16,7 +17,7 @@ const idleMs = 60_000; // whoever registers an endpoint chooses its origin: its 
  * origin speaks is asked once, by a connection that carries nothing (ALPN), and again when it could not be reached.
  */
 export const http2Origins = ({ connect, openHttp2 }: Connector) => {
-  const spoken = new LRUCache<string, boolean>({ max: mostOrigins, ttl: rememberedMs });
+  const spoken = new LRUCache<string, boolean>({ ...atMostEntries(mostOrigins), ttl: rememberedMs });
   const asking = new Map<string, Promise<boolean | Failure>>();
   const pools = new LRUCache<string, Http2Pool>({ max: mostPools, dispose: (pool) => void pool.close() });
 

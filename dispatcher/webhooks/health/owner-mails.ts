@@ -1,4 +1,4 @@
-import { createTransport } from "nodemailer";
+import type { Transporter } from "nodemailer";
 import type { WebhookNotice } from "#core/domain/webhooks/health.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
@@ -25,7 +25,7 @@ export type OwnerMailsDeps = {
 export const ownerMails = (deps: OwnerMailsDeps) => {
   const { server, recipient, log } = deps;
   if (server === null) log.info("owner_mails.off");
-  const mailer = server === null ? null : createTransport(optionsOf(server.url));
+  const mailer = server === null ? null : mailerFor(server.url);
   return {
     mail: async (row: WebhookRow, notice: WebhookNotice): Promise<Mailed> => {
       const facts = { tenant: row.tenant_id, app: row.app_id, endpoint: row._id, notice };
@@ -37,7 +37,7 @@ export const ownerMails = (deps: OwnerMailsDeps) => {
       }
       const content = await mailOf(deps, row, notice);
       const failure = await mailer
-        .sendMail({ ...content, ...envelopeOf(server.from, to), signal: AbortSignal.timeout(mailTimeoutMs) })
+        .send({ ...content, ...envelopeOf(server.from, to), signal: AbortSignal.timeout(mailTimeoutMs) })
         .then(() => null, failureOf);
       if (failure === null) log.info(facts, "webhook.owner_mailed");
       else log.warn({ ...facts, ...failure }, "webhook.owner_not_mailed");
@@ -46,6 +46,20 @@ export const ownerMails = (deps: OwnerMailsDeps) => {
     close: (): void => mailer?.close(),
   };
 };
+
+/** nodemailer as a whole is loaded with the first mail. */
+const mailerFor = (url: string) => {
+  let transport: Transporter | undefined;
+  return {
+    send: async (mail: Mail): Promise<void> => {
+      transport ??= (await import("nodemailer")).createTransport(optionsOf(url));
+      await transport.sendMail(mail);
+    },
+    close: (): void => transport?.close(),
+  };
+};
+
+type Mail = Parameters<Transporter["sendMail"]>[0];
 
 const stepTimeoutMs = 10_000;
 const mailTimeoutMs = 30_000; // within the grace of a program that stops

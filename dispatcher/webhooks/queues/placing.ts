@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
@@ -42,7 +43,7 @@ type Queues = {
 
 export const placing = (deps: PlacingDeps, queues: Queues): Place => {
   const memory = budget(mostUnstored);
-  const stored = new LRUCache<string, true>({ max: mostRemembered });
+  const stored = new LRUCache<string, true>(atMostEntries(mostRemembered));
   let waiting = 0;
 
   const keepAll = async (rows: readonly WebhookDeliveryRow[]): Promise<void> => {

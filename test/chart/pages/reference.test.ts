@@ -27,10 +27,7 @@ describe("the API reference in a browser", function () {
   let site: Site;
 
   before(async () => {
-    site = await startSite(
-      "/docs/",
-      reference(() => openapi).bind({ settings: { publicUrl: "https://api.example.com" } }),
-    );
+    site = await startSite("/docs/", reference(openapi).bind({ settings: { publicUrl: "https://api.example.com" } }));
   });
   beforeEach(() => {
     site.complaints.length = 0;

@@ -6,7 +6,7 @@ type Json = Record<string, unknown>;
 
 const asTheyAre = new Set(["if", "then", "else", "allOf", "examples", "example"]);
 
-const document = closed(served) as Json & { paths: Record<string, Record<string, Json>> };
+const document = closed(served()) as Json & { paths: Record<string, Record<string, Json>> };
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: fullFormats });
 ajv.addSchema({ $id: "openapi", ...document });
 const compiled = new Map<string, ValidateFunction>();

@@ -20,7 +20,7 @@ const found = (keyword: string, schema: unknown, at: string, into = new Map<stri
 /** What is parsed at the borders where people write. */
 const schemas = {
   requests: operations.map(({ id, body, form, query }) => ({ [id]: [body, form?.schema, query] })),
-  document,
+  document: document(),
   resources: allResources.map(({ kind, spec }) => ({ [kind]: spec })),
   settings: [ApiserverConfig, DispatcherConfig, OperatorConfig],
 };

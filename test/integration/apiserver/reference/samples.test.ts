@@ -43,7 +43,7 @@ describe("the examples of the API reference", function () {
     }).listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const { port } = server.address() as AddressInfo; // sound: it listens on TCP
-    const reference = referenceOf(document, `http://127.0.0.1:${port}`) as {
+    const reference = referenceOf(document(), `http://127.0.0.1:${port}`) as {
       paths: Record<string, Record<string, Shown>>;
     };
     shown = Object.entries(reference.paths).flatMap(([path, methods]) =>

@@ -8,7 +8,7 @@ import type { OutsideReply, OutsideRequest } from "../../../../apiserver/http/ou
 import { reference } from "../../../../apiserver/reference/outside.ts";
 import { siteOf } from "../../../../apiserver/reference/site.ts";
 
-const answer = reference(() => document).bind({ settings: { publicUrl: "https://api.example.com/herald/" } });
+const answer = reference(document).bind({ settings: { publicUrl: "https://api.example.com/herald/" } });
 const ask = (file: string, over: Partial<OutsideRequest> = {}) =>
   answer({
     method: "GET",
@@ -44,7 +44,7 @@ describe("the pages of the API reference", () => {
   });
 
   it("lead to pages and members that are there, each id once, whatever is followed", async () => {
-    const files = siteOf(document, "https://api.example.com");
+    const files = siteOf(document(), "https://api.example.com");
     const pages = new Map<string, string>();
     for (const [path, { type, make }] of files) if (type.startsWith("text/html")) pages.set(path, await make());
     const ids = new Map([...pages].map(([path, html]) => [path, every(html, /\sid="([^"]*)"/g)]));

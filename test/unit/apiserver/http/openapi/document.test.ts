@@ -12,7 +12,7 @@ type Parameter = { name: string; in: string; schema: Json; example?: unknown };
 type Response = { $ref?: string; description: string };
 type Operation = { operationId: string; parameters: Parameter[]; responses: Record<string, Response> };
 
-const document = served as unknown as {
+const document = served() as unknown as {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, { examples?: unknown[]; additionalProperties?: boolean }> };
 };

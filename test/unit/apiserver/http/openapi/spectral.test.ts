@@ -23,15 +23,15 @@ describe("Spectral's ruleset for OpenAPI", function () {
   };
 
   it("has nothing to say against the OpenAPI document", async () => {
-    expect(await findings(document)).to.deep.equal([]);
+    expect(await findings(document())).to.deep.equal([]);
   });
 
   it("has nothing to say against the document of the reference", async () => {
-    expect(await findings(referenceOf(document, "https://api.example.com"))).to.deep.equal([]);
+    expect(await findings(referenceOf(document(), "https://api.example.com"))).to.deep.equal([]);
   });
 
   it("finds what is wrong", async () => {
-    const wrong = { ...document, paths: { "/v1/things/{id}": { get: { responses: {} } } } };
+    const wrong = { ...document(), paths: { "/v1/things/{id}": { get: { responses: {} } } } };
     expect((await findings(wrong)).join("\n"))
       .to.contain("path-params")
       .and.contain("operation-operationId");
