@@ -18,7 +18,7 @@ import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import type { MessageActivity } from "#core/storage/messages/message-row.ts";
-import { selectors } from "../accepting/audience.ts";
+import { selectors } from "../audience/audience.ts";
 
 /** The alert as the content of a message, so that its texts are chosen as those of any other; one that shows nothing is empty. */
 export const alertContent = ({ alert }: LiveActivitySend): Content =>

@@ -17,20 +17,20 @@ import type { ActivityChannels } from "#core/storage/live-activities/channels.ts
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import type { LiveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
-import { configuredOf, requireChannels } from "../accepting/audience.ts";
-import { type Estimate } from "../accepting/estimate.ts";
 import {
-  type AskedMessage,
-  type Begun,
+  type AcceptedMessage,
+  type AcceptMessageDeps,
+  acceptMessage,
+  type BegunMessage,
+  type DecidedMessage,
+  type MessageRequest,
   messageOf,
-  remembered,
-  type Stored,
-  type StoringDeps,
-  storeNew,
-} from "../accepting/storing.ts";
+} from "../accepting/accept-message.ts";
+import { configuredOf, requireChannels } from "../audience/audience.ts";
+import { type Estimate } from "../audience/estimate.ts";
 import { alertContent, checkChange, checkSize, plainMembers } from "./draft.ts";
 
-export type SendDeps = StoringDeps & {
+export type SendDeps = AcceptMessageDeps & {
   activities: Pick<Activities, "insert" | "find" | "prolong" | "spend">;
   channels: Pick<ActivityChannels, "take" | "recheck">;
   sent: Pick<LiveActivityMessages, "newest" | "latest">;
@@ -43,13 +43,9 @@ export type SendDeps = StoringDeps & {
 
 export type Place = { app: AppRow; type: LiveActivityTypeRow };
 
-export type Asked<Body> = Omit<AskedMessage, "operation" | "fingerprint"> & {
-  type: LiveActivityTypeRow;
-  body: Body;
-  fingerprint: string;
-};
+export type Asked<Body> = Omit<MessageRequest, "operation"> & { type: LiveActivityTypeRow; body: Body };
 
-export type Answered = Omit<Stored, "row"> & { result: LiveActivitySendResult };
+export type Answered = Omit<AcceptedMessage, "row"> & { result: LiveActivitySendResult };
 
 /** Sends a new state to every device that the activity is on. @throws NotFound, AppError HS_CONFLICT when it has ended */
 export const update =
@@ -76,32 +72,62 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   deps: SendDeps,
   asked: Asked<Body> & { operation: string },
   signal: AbortSignal,
-  decide: (asked: Asked<Body>, activity: LiveActivityRow, newest: MessageRow | null) => Change,
+  changeOf: ChangeOf<Body>,
 ): Promise<Answered> => {
-  const { app, type, body } = asked;
-  checkChange(type, body);
-  const before = await remembered(deps, asked, signal);
-  if (before !== null) return answerOf(before);
-  const found = await known(deps, asked, body.activity_id);
+  checkChange(asked.type, asked.body);
+  const plan = {
+    estimate: async () => null, // of a new message alone: a repeat is answered although its activity has ended
+    decide: async () => {
+      const found = await runningOf(deps, asked);
+      return decidedOf(deps, asked, found, changeOf(asked, found.activity, found.newest));
+    },
+  };
+  return answerOf(await acceptMessage(deps, asked, plan, signal));
+};
+
+type ChangeOf<Body> = (asked: Asked<Body>, activity: LiveActivityRow, newest: MessageRow | null) => Change;
+
+/** The activity that a change names. @throws NotFound, AppError HS_CONFLICT, HS_CHANNEL_NOT_CONFIGURED */
+const runningOf = async (deps: SendDeps, { app, type, body }: Asked<LiveActivitySend & { activity_id: string }>) => {
+  const found = await known(deps, { app }, body.activity_id);
   if (found === null) throw new NotFound("live activity");
   requireRunning(type, found);
-  const { activity, newest } = found;
+  requireAccounts(app, startedOver(found.activity));
+  return found;
+};
+
+/** The message that makes a change, for every device that the activity is on. @throws ValidationError for one too large */
+const decidedOf = async (
+  deps: SendDeps,
+  asked: Asked<LiveActivitySend & { activity_id: string }>,
+  { activity, newest }: Known,
+  change: Change,
+): Promise<DecidedMessage> => {
+  const { type, body } = asked;
   const { channel, attributes } = activity;
   const channels = startedOver(activity);
-  requireAccounts(app, channels);
-  const decided = liveOf(type, body.activity_id, { ...decide(asked, activity, newest), body });
-  const whole = channels.includes("android_push") && { attributes }; // Android's pushes: see core/channels/android-push
-  const live = { ...decided, ...whole, ...(channel && { channel }) };
+  const whole = channels.includes("android_push") && { attributes }; // each push to Android carries them
+  const live = { ...liveOf(type, body.activity_id, { ...change, body }), ...whole, ...(channel && { channel }) };
   checkSize(live, { content: alertContent(body), channels, at: deps.clock.now() });
-  const count = await deps.countRecipients(activity);
-  const make = (begun: Begun): MessageRow => ({
-    ...rowOf(asked, begun, live, channels),
-    accepted: { recipients_estimate: count, external_id_missing: [] },
-  });
-  const stored = await storeNew(deps, asked, { count, make, after: newest?.created_at ?? null }, signal);
-  if (live.event === "update" && live.priority === 10)
-    await deps.activities.spend(activity._id, spentWith(activity.spent ?? null, deps.clock.now()));
-  return answerOf(stored);
+  const recipients = await deps.countRecipients(activity);
+  return {
+    recipients,
+    rowOf: (begun) => ({
+      ...rowOf(asked, begun, live, channels),
+      accepted: { recipients_estimate: recipients, external_id_missing: [] },
+    }),
+    after: newest?.created_at ?? null,
+    afterwards: () => spend(deps, activity, live),
+  };
+};
+
+/** An update of priority 10 uses up some of Apple's budget. */
+const spend = async (
+  { activities, clock }: SendDeps,
+  { _id, spent }: LiveActivityRow,
+  { event, priority }: Change,
+): Promise<void> => {
+  if (event === "update" && priority === 10) await activities.spend(_id, spentWith(spent ?? null, clock.now()));
 };
 
 /** An activity, and its newest message that was not cancelled. */
@@ -143,8 +169,8 @@ export const liveOf = (
 });
 
 export const rowOf = (
-  asked: AskedMessage & { body: LiveActivitySend },
-  begun: Begun,
+  asked: MessageRequest & { body: LiveActivitySend },
+  begun: BegunMessage,
   live: MessageActivity,
   channels: readonly Channel[],
 ) => ({
@@ -158,7 +184,7 @@ export const rowOf = (
   live_activity: live,
 });
 
-export const answerOf = ({ row: { _id, live_activity: live, accepted }, ...repeat }: Stored): Answered => {
+export const answerOf = ({ row: { _id, live_activity: live, accepted }, ...repeat }: AcceptedMessage): Answered => {
   if (live === undefined) throw new Error(`${_id} is not of a live activity`); // its operation is
   const { external_id_missing, missing, recipients_estimate } = accepted;
   const result = { message_id: _id, activity_id: live.activity_id, event: live.event, recipients_estimate };

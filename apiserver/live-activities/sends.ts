@@ -25,10 +25,10 @@ import { type Probed, targets as targetStore } from "#core/storage/messages/targ
 import { usage } from "#core/storage/messages/usage.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
-import { audienceOf } from "../accepting/audience.ts";
-import { counting } from "../accepting/counting.ts";
-import { type Estimate, estimate } from "../accepting/estimate.ts";
-import type { CountAccepted } from "../accepting/storing.ts";
+import type { CountAccepted } from "../accepting/accept-message.ts";
+import { audienceOf } from "../audience/audience.ts";
+import { counting } from "../audience/counting.ts";
+import { type Estimate, estimate } from "../audience/estimate.ts";
 import { fingerprintOf, idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done, type Located, type Request, routeOf } from "../http/route.ts";

@@ -6,8 +6,8 @@ import { activityKey, type LiveActivityRow, unsentAfter } from "#core/storage/li
 import type { ActivityChannelRow } from "#core/storage/live-activities/channels.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
-import { missingOf } from "../accepting/estimate.ts";
-import { type Begun, remembered, storeNew } from "../accepting/storing.ts";
+import { acceptMessage, type BegunMessage } from "../accepting/accept-message.ts";
+import { type Estimate, missingOf } from "../audience/estimate.ts";
 import { checkSize, checkStart, startContent } from "./draft.ts";
 import {
   type Answered,
@@ -45,22 +45,25 @@ export const start =
     const content = startContent(body, channels, app);
     const sized = { content, channels, at: deps.clock.now() };
     checkSize(body.channel === true ? { ...live, channel: anyChannel } : live, sized);
-    const counted = deps.estimate(given, channels, target);
-    const [before, estimate] = await Promise.all([remembered(deps, asked, signal), counted]);
-    if (before !== null) return answerOf(before);
-    requireAccounts(app, channels);
-    if (meant.found !== null) requireJoinable(given, meant.found);
-    const make = async (begun: Begun): Promise<MessageRow> => {
-      const { channel } = await begin(deps, given, meant);
-      return {
-        ...rowOf(asked, begun, { ...live, ...(channel && { channel }) }, channels),
-        accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
-        content,
-        target,
-      };
+    const plan = {
+      estimate: () => deps.estimate(given, channels, target),
+      decide: async (estimate: Estimate) => {
+        requireAccounts(app, channels);
+        if (meant.found !== null) requireJoinable(given, meant.found);
+        const rowOfStart = async (begun: BegunMessage): Promise<MessageRow> => {
+          const { channel } = await begin(deps, given, meant);
+          return {
+            ...rowOf(asked, begun, { ...live, ...(channel && { channel }) }, channels),
+            accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
+            content,
+            target,
+          };
+        };
+        const after = meant.found?.newest?.created_at ?? null;
+        return { recipients: estimate.recipients, rowOf: rowOfStart, after };
+      },
     };
-    const after = meant.found?.newest?.created_at ?? null;
-    return answerOf(await storeNew(deps, asked, { count: estimate.recipients, make, after }, signal));
+    return answerOf(await acceptMessage(deps, asked, plan, signal));
   };
 
 /** Apple's ids of channels are 16 bytes in base64. */

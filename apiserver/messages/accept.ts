@@ -8,14 +8,20 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Messages } from "#core/storage/messages/messages.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
-import { audienceOf, configuredOf, requireChannels } from "../accepting/audience.ts";
-import { type Estimate, missingOf } from "../accepting/estimate.ts";
-import { type Begun, messageOf, remembered, type Stored, type StoringDeps, storeNew } from "../accepting/storing.ts";
+import {
+  type AcceptedMessage,
+  type AcceptMessageDeps,
+  acceptMessage,
+  type BegunMessage,
+  messageOf,
+} from "../accepting/accept-message.ts";
 import type { Caller } from "../access/caller.ts";
+import { audienceOf, configuredOf, requireChannels } from "../audience/audience.ts";
+import { type Estimate, missingOf } from "../audience/estimate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { type Draft, draftOf } from "./draft.ts";
 
-export type AcceptDeps = StoringDeps & {
+export type AcceptDeps = AcceptMessageDeps & {
   messages: Pick<Messages, "madeBehind">;
   estimate: (audience: Audience, target: Draft["target"]) => Promise<Estimate>;
   /** The HTML of an app's `email_mjml`. @throws ValidationError for one that is wrong */
@@ -48,16 +54,19 @@ export const accept =
     const channels = configuredOf(app, draft);
     refuse(impossible(draft.meant, channels));
     const html = await mailHtml(deps, app, draft, channels);
+    const plan = {
+      estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target),
+      decide: async (estimate: Estimate) => {
+        requireChannels(draft, channels);
+        return {
+          recipients: estimate.recipients,
+          rowOf: (begun: BegunMessage) => rowOf(request, { draft, channels, html, estimate }, begun),
+          after: await replaced(deps, app, draft),
+        };
+      },
+    };
     const asked = { ...request, fingerprint: draft.fingerprint };
-    const [before, estimate] = await Promise.all([
-      remembered(deps, asked, signal),
-      deps.estimate(audienceOf(app, draft, channels), draft.meant.target),
-    ]);
-    if (before !== null) return acceptedOf(before);
-    requireChannels(draft, channels);
-    const make = (begun: Begun): MessageRow => rowOf(request, { draft, channels, html, estimate }, begun);
-    const after = await replaced(deps, app, draft);
-    return acceptedOf(await storeNew(deps, asked, { count: estimate.recipients, make, after }, signal));
+    return acceptedOf(await acceptMessage(deps, asked, plan, signal));
   };
 
 /** When the newest message was made that one with a collapse id may replace: the later of two ids takes the other's place. */
@@ -77,7 +86,7 @@ const mailHtml = async (
   mjml !== undefined && channels.includes("email") ? compile(app._id, mjml) : undefined;
 
 /** What was answered when the message was accepted, whatever has become of it since. */
-const acceptedOf = ({ row: { _id, accepted }, ...repeat }: Stored): Accepted => ({
+const acceptedOf = ({ row: { _id, accepted }, ...repeat }: AcceptedMessage): Accepted => ({
   result: { id: _id, status: "queued", ...accepted },
   ...repeat,
 });
@@ -91,7 +100,7 @@ const skippedBy = (app: AppRow, { channelsAsked, meant }: Draft): SkippedChannel
     return reason === null ? [] : [{ channel, reason }];
   });
 
-const rowOf = (request: AcceptRequest, decided: Decided, begun: Begun): MessageRow => {
+const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): MessageRow => {
   const { caller, app, key, traceparent } = request;
   const { draft, channels, html, estimate } = decided;
   const skipped = skippedBy(app, draft);

@@ -4,7 +4,7 @@ import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options, type Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
-import { selectors } from "../accepting/audience.ts";
+import { selectors } from "../audience/audience.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
 import { unsupported, unsupportedTarget } from "./unsupported.ts";
 

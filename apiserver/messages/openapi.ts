@@ -3,7 +3,7 @@ import { showAs } from "#core/schema/json/show.ts";
 import { Delivery } from "#core/schema/messages/delivery.ts";
 import { Message } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
-import { selectors } from "../accepting/audience.ts";
+import { selectors } from "../audience/audience.ts";
 import type { Docs, Json } from "../http/feature.ts";
 import { lastPage, nextPage } from "../http/openapi/examples.ts";
 import { changed, having, refused } from "../http/openapi/narrow.ts";

@@ -113,6 +113,7 @@ const forbidden = [
   { it: "a limit that knows the order of checks", file: "apiserver/limits/planted.ts", imports: "../http/route.ts" },
   { it: "publishing that knows a noun", file: "apiserver/publishing/planted.ts", imports: "../messages/accept.ts" },
   { it: "accepting that knows a noun", file: "apiserver/accepting/planted.ts", imports: "../messages/draft.ts" },
+  { it: "an audience that knows a noun", file: "apiserver/audience/planted.ts", imports: "../messages/draft.ts" },
   { it: "the settings kit that knows a noun", file: "apiserver/settings/planted.ts", imports: "../webhooks/views.ts" },
 ] as const;
 

@@ -4,7 +4,7 @@ import { createLog } from "#core/runtime/process/log.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { aliasKey } from "#core/storage/people/users.ts";
-import { audienceSize } from "../../../../apiserver/accepting/audience-size.ts";
+import { audienceSize } from "../../../../apiserver/audience/audience-size.ts";
 import { aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 

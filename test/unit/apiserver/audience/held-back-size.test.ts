@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { heldBackSize } from "../../../../apiserver/accepting/held-back-size.ts";
+import { heldBackSize } from "../../../../apiserver/audience/held-back-size.ts";
 import { handClock } from "../../../support/rows/work.ts";
 
 const audience = {

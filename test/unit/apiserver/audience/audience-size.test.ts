@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createLog } from "#core/runtime/process/log.ts";
-import { audienceSize } from "../../../../apiserver/accepting/audience-size.ts";
+import { audienceSize } from "../../../../apiserver/audience/audience-size.ts";
 import { handClock } from "../../../support/rows/work.ts";
 import { until } from "../../../support/until.ts";
 
