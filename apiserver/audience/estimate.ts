@@ -9,7 +9,7 @@ import { saidOn } from "./audience.ts";
 
 export type EstimateDeps = {
   targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
-  /** Subscriptions that a message to all would reach: see audience-size.ts; may be up to 10 s old. */
+  /** Subscriptions that a message to all would reach; the number may be 10 s old, of a large app 10 minutes. */
   countAll: (of: Audience) => Promise<number>;
   /** Which subscriptions of one channel the suppression list holds a message back from. */
   heldBack: HeldBack;

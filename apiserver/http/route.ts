@@ -52,7 +52,7 @@ export type Answer<T> = { body: T; status?: number; headers?: Record<string, str
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** How a request with an `Idempotency-Key` is answered again: see once.ts. */
+/** How a request with an `Idempotency-Key` is answered again: with the first reply, or with what it made. */
 export type Repeatable<R, T> = {
   /** Throws for what a schema cannot say of a request, before its key is looked at. */
   check?: (request: R) => void;

@@ -16,7 +16,7 @@ export type ConversionRow = {
   app_id: string;
   event_id: string;
   event_name: string;
-  /** As of the event: see events.ts. */
+  /** Whom the event is about: `external_id:…`, else `usr_…`, else `sub_…`. */
   person: string | null;
   user_id: string | null;
   external_id: string | null;
@@ -83,7 +83,7 @@ export const conversions = (db: Db) => {
     /** Stores conversions; gives those that stand for their event: not those that another event has made before. */
     keep: async (made: readonly ConversionRow[]): Promise<ConversionRow[]> => {
       if (made.length === 0) return [];
-      const inOrder = made.toSorted((a, b) => (a._id < b._id ? -1 : 1)); // as of day-users.ts
+      const inOrder = made.toSorted((a, b) => (a._id < b._id ? -1 : 1)); // so that writers who meet wait for each other, and not in a circle
       const others = await retryConflicts(() => insertMissing(rows, inOrder));
       const own = made.filter(({ _id }) => !others.has(_id));
       const lost = made.filter(({ _id }) => others.has(_id));
@@ -92,7 +92,7 @@ export const conversions = (db: Db) => {
   };
 };
 
-/** As of events.ts. */
+/** Removes what is about a person; by a name of the caller's only what was made before the person was deleted. */
 const erasePerson = async (db: Db, { appId, userId, keys, at }: Person, onPage?: OnPage): Promise<number> => {
   const rows = collectionOf<ConversionRow>(db, conversionCollection);
   for (const person of new Set([userId, ...keys])) {

@@ -60,7 +60,7 @@ export const events = (db: Db) => {
 
     /** Stores events; gives the ids of those that were there. */
     insert: (made: readonly EventRow[]): Promise<Set<string>> => {
-      const inOrder = made.toSorted((a, b) => (a._id < b._id ? -1 : 1)); // as of day-users.ts
+      const inOrder = made.toSorted((a, b) => (a._id < b._id ? -1 : 1)); // so that writers who meet wait for each other, and not in a circle
       return retryConflicts(() => insertMissing(rows, inOrder));
     },
 

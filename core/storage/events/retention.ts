@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { type AppRow, appCollection } from "../apps/apps.ts";
 import { collectionOf } from "../mongo/collection.ts";
+import { idsBehind } from "../mongo/page-range.ts";
 import { type PlanRow, planCollection } from "../plans/plans.ts";
 import { type TenantRow, tenantCollection } from "../tenants/tenants.ts";
 
@@ -15,7 +16,7 @@ export const keptApps =
   async (after: string): Promise<{ tenantId: string; appId: string; days: number }[]> => {
     const plans = await collectionOf<PlanRow>(db, planCollection).find().toArray();
     const apps = await collectionOf<AppRow>(db, appCollection)
-      .find({ _id: { $gt: after, $lt: "app`" } }, { projection: { tenant_id: 1 } }) // "`" follows "_"
+      .find({ _id: idsBehind("app", after) }, { projection: { tenant_id: 1 } })
       .sort({ _id: 1 })
       .limit(page)
       .toArray();

@@ -2,6 +2,7 @@ import type { Collection, Db, Filter } from "mongodb";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
+import { anyText, idsBehind } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
 import type { SubscriptionRow } from "../people/subscription-row.ts";
 import {
@@ -15,7 +16,6 @@ import {
 export const holdMs = 600_000;
 
 const page = 500; // ids in one filter
-const someHeld = { $gt: "", $lt: "~" }; // both sides: see core/storage/mongo/collection.ts, longAgo
 
 /** An activity, by the id of its document: on devices of one channel, or of all. */
 export type OfActivity = { appId: string; activity: string; channel?: Channel };
@@ -42,7 +42,7 @@ export const activityRecipients = (db: Db) => {
       after: string,
       limit: number,
     ): Promise<string[]> => {
-      const among = { subscription_id: { $gt: after, $lt: "sub`" }, state: reached };
+      const among = { subscription_id: idsBehind("subscription", after), state: reached };
       const found = rows.find(
         { app_id: appId, activity, ...onChannel(channel), ...among },
         { projection: { subscription_id: 1 }, batchSize: limit + 1 },
@@ -172,21 +172,18 @@ const holding = (rows: Rows) => ({
 
   /** Devices that have reported their tokens, and that an update waits for; at most `limit`. */
   ready: (activity: string, limit: number): Promise<ActivityRecipientRow[]> =>
-    rows
-      .find({ activity, held_message_id: someHeld, token: { $gt: "", $lt: "~" } })
-      .limit(limit)
-      .toArray(),
+    rows.find({ activity, held_message_id: anyText, token: anyText }).limit(limit).toArray(),
 
   /** Devices without a token that an update has waited for until `now`; at most `limit`. */
   late: (activity: string, now: Date, limit: number): Promise<ActivityRecipientRow[]> =>
     rows
-      .find({ activity, held_message_id: someHeld, token: null, hold_until: { $lte: now } })
+      .find({ activity, held_message_id: anyText, token: null, hold_until: { $lte: now } })
       .limit(limit)
       .toArray(),
 
   /** Until when an update waits for one of the devices without a token; null when for none. */
   waitsUntil: async (activity: string): Promise<Date | null> => {
-    const row = await rows.findOne({ activity, held_message_id: someHeld, token: null });
+    const row = await rows.findOne({ activity, held_message_id: anyText, token: null });
     return row?.hold_until ?? null;
   },
 });

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { idsBehind } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
 import type { SubscriptionRow } from "../people/subscription-row.ts";
 
@@ -82,7 +83,7 @@ export const startTokens = (db: Db) => {
 
     /** Ids of subscriptions with a token for a type, in their order, behind one. */
     page: async ({ appId, typeId }: OfType, after: string, limit: number): Promise<string[]> => {
-      const filter = { app_id: appId, type_id: typeId, subscription_id: { $gt: after, $lt: "sub`" } }; // "`" follows "_"
+      const filter = { app_id: appId, type_id: typeId, subscription_id: idsBehind("subscription", after) };
       const found = rows.find(filter, { projection: { subscription_id: 1 }, batchSize: limit + 1 });
       return (await found.sort({ subscription_id: 1 }).limit(limit).toArray()).map((row) => row.subscription_id);
     },

@@ -8,7 +8,7 @@ import type { MessageRow, MessageStatus } from "./message-row.ts";
 import { settleReserved } from "./settlement.ts";
 import { usage } from "./usage.ts";
 
-const page = 500; // messages in one filter, as in retention.ts
+const page = 500; // messages in one filter: keeps each query's plan an index probe
 
 /**
  * Removes the messages of an app with their chunks and deliveries. Messages that are being sent at this moment are left

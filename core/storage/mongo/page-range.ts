@@ -15,19 +15,29 @@ export const pageRange = (
   { from, to }: { from?: Date | undefined; to?: Date | undefined },
   { after, isDescending }: PagePlace,
 ): { $gt: string; $lt: string } => {
-  const prefix = kind === null ? "" : idPrefixes[kind];
   const above = [
-    kind === null ? "" : `${prefix}_`,
+    kind === null ? "" : `${idPrefixes[kind]}_`,
     ...(from === undefined ? [] : [beforeIdsOf(kind, from)]),
     ...(after === null || isDescending ? [] : [after]),
   ];
   const below = [
-    kind === null ? "~" : `${prefix}\``, // "`" follows "_"
+    kind === null ? anyText.$lt : aboveIdsOf(kind),
     ...(to === undefined ? [] : [beforeIdsOf(kind, new Date(to.getTime() + 1))]),
     ...(after === null || !isDescending ? [] : [after]),
   ];
   return { $gt: above.reduce((a, b) => (a > b ? a : b)), $lt: below.reduce((a, b) => (a < b ? a : b)) };
 };
+
+/** The ids of a kind behind one of them, or behind ""; with two ends, as {@link pageRange} has them. */
+export const idsBehind = (kind: IdKind, after: string): { $gt: string; $lt: string } => ({
+  $gt: after,
+  $lt: aboveIdsOf(kind),
+});
+
+/** Every id and ULID, and every token: with two ends, as {@link pageRange} has them. */
+export const anyText = { $gt: "", $lt: "~" } as const;
+
+const aboveIdsOf = (kind: IdKind): string => `${idPrefixes[kind]}\``; // "`" follows "_"
 
 /** Where a list that is sorted by a member, then by id, goes on. The member is never null. */
 export type SortPosition = { value: string | number | Date; id: string };

@@ -1,5 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
+import { idsBehind } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { type SuppressionKeyRow, suppressionKeyCollection } from "./keys.ts";
 import type { SuppressionRow } from "./suppression-row.ts";
@@ -19,7 +20,7 @@ export const entryCounts = (db: Db, rows: Collection<SuppressionRow>) => {
   const count = async ({ tenantId, appId }: OfApp, most: number, now: Date): Promise<number> => {
     let found = 0;
     for (let after: string | undefined = "sup_"; after !== undefined && found <= most; ) {
-      const filter = { app_id: appId, _id: { $gt: after, $lt: "sup`" }, tenant_id: tenantId };
+      const filter = { app_id: appId, _id: idsBehind("suppression", after), tenant_id: tenantId };
       const ids: string[] = await findIds(rows, filter, { hint: "list", sort: { _id: 1 }, limit: page });
       found += ids.length;
       after = ids.length < page ? undefined : ids.at(-1);
