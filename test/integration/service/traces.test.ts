@@ -32,7 +32,7 @@ describe("traces", function () {
       ...loopbackAllowed,
       HERALD_OTLP_ENDPOINT: receiver.url,
       HERALD_OTLP_HEADERS: `x-key=${canaries.header}`,
-      HERALD_OTLP_TIMEOUT_SECONDS: "1",
+      HERALD_OTLP_TIMEOUT_SECONDS: "5", // a busy machine may take a second for an export, and what is late is given up
       HERALD_CALLER_TRACES_PER_SECOND: "100",
     };
     [api, dispatcher] = await Promise.all([
@@ -40,6 +40,7 @@ describe("traces", function () {
       sending.system.start("dispatcher", env),
     ]);
   });
+  afterEach(() => receiver.answer(200));
   after(async () => {
     await sending?.close();
     await inbox?.stop();
@@ -88,6 +89,7 @@ describe("traces", function () {
       ]);
 
   it("follow a notification from its caller through every program to the provider and to an endpoint", async () => {
+    receiver.answer(200, 1_600); // slower than any, for the first spans of both programs
     await addEndpoint(sending.system, {
       url: `${inbox.url}/${canaries.path}`,
       names: [],
@@ -95,21 +97,8 @@ describe("traces", function () {
     });
     const trace = traceId();
     expect(await notify(sampled(trace))).to.equal(202);
-    const spans = await known(trace, (all) => all.some(({ name }) => name === "POST"));
-    expect(treeOf(spans, callerSpan)).to.deep.equal([
-      "herald-apiserver server POST /v1/notifications",
-      "  herald-apiserver producer publish events",
-      "    herald-dispatcher consumer process webhooks",
-      "  herald-apiserver producer publish plan",
-      "    herald-dispatcher consumer process plan",
-      "      herald-dispatcher internal deliver ios_push",
-      "        herald-dispatcher client send apns",
-      "      herald-dispatcher producer publish events", // delivery.sent, to nobody
-      "        herald-dispatcher consumer process webhooks",
-      "      herald-dispatcher producer publish events", // message.completed
-      "        herald-dispatcher consumer process webhooks",
-      "          herald-dispatcher client POST",
-    ]);
+    const spans = await known(trace, (all) => all.length >= wholeTrace.length);
+    expect(treeOf(spans, callerSpan)).to.deep.equal(wholeTrace);
     const about = (name: string) => spans.find((span) => span.name === name)?.attributes;
     expect(about("POST /v1/notifications")).to.deep.equal({
       "http.request.method": "POST",
@@ -216,6 +205,22 @@ describe("traces", function () {
     expect((await events()).filter((event) => event === "traces.not_exported")).to.have.lengthOf(1);
   });
 });
+
+/** What is recorded of a notification to one device, of which an endpoint hears. */
+const wholeTrace = [
+  "herald-apiserver server POST /v1/notifications",
+  "  herald-apiserver producer publish events",
+  "    herald-dispatcher consumer process webhooks",
+  "  herald-apiserver producer publish plan",
+  "    herald-dispatcher consumer process plan",
+  "      herald-dispatcher internal deliver ios_push",
+  "        herald-dispatcher client send apns",
+  "      herald-dispatcher producer publish events", // delivery.sent, to nobody
+  "        herald-dispatcher consumer process webhooks",
+  "      herald-dispatcher producer publish events", // message.completed
+  "        herald-dispatcher consumer process webhooks",
+  "          herald-dispatcher client POST",
+];
 
 /** Spans of a program that a receiver did not take. */
 const failed = async ({ healthUrl }: SystemProgram): Promise<number> => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { readFields } from "./protobuf.ts";
 
 /** A span as a receiver of OTLP gets it; ids in hex, `parent` "" for the first of a trace. */
@@ -24,8 +25,8 @@ export type OtlpReceiver = {
   /** Every body that came, as it came. */
   bodies: () => Buffer[];
   requests: () => { path: string; headers: IncomingHttpHeaders }[];
-  /** What it answers from now on; null never answers. */
-  answer: (status: number | null) => void;
+  /** What it answers from now on, and after how long; null never answers. */
+  answer: (status: number | null, afterMs?: number) => void;
   stop: () => Promise<void>;
 };
 
@@ -34,11 +35,13 @@ export const startOtlpReceiver = async (): Promise<OtlpReceiver> => {
   const requests: { path: string; headers: IncomingHttpHeaders }[] = [];
   const spans: ReceivedSpan[] = [];
   let status: number | null = 200;
+  let delayMs = 0;
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     requests.push({ path: request.url ?? "", headers: request.headers });
     const body = await buffer(request);
     bodies.push(body);
     if (status === null) return;
+    await sleep(delayMs);
     if (status === 200) spans.push(...readExport(body));
     response.writeHead(status, { "content-type": "application/x-protobuf" }).end();
   };
@@ -50,7 +53,9 @@ export const startOtlpReceiver = async (): Promise<OtlpReceiver> => {
     spans: () => spans,
     bodies: () => bodies,
     requests: () => requests,
-    answer: (next) => void (status = next),
+    answer: (next, afterMs = 0) => {
+      [status, delayMs] = [next, afterMs];
+    },
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
