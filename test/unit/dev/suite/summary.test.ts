@@ -1,0 +1,42 @@
+import { expect } from "chai";
+import type { Ended } from "../../../../dev/suite/run-all.ts";
+import { summaryOf } from "../../../../dev/suite/summary.ts";
+
+const anEnd = (name: string, tookMs: number, cpuMs: number, tests: number, failures: string[] = []): Ended => ({
+  run: { name, files: [], expectedMs: 0, isAlone: false },
+  report: {
+    passed: tests,
+    failed: failures.length,
+    failures,
+    tests: Array.from({ length: tests }, (_, n) => ({ title: `${name} ${n}`, file: name, tookMs: n })),
+    cpuMs,
+  },
+  tookMs,
+});
+
+describe("the end of a run of the suite", () => {
+  const lines = summaryOf([
+    anEnd("unit/core", 9_000, 4_000, 800),
+    anEnd("integration/a", 2_000, 3_000, 10),
+    anEnd("chaos/b", 60_000, 12_300, 1, ["it broke"]),
+  ]).split("\n");
+  const after = (head: string): string | undefined => lines[lines.indexOf(head) + 1];
+
+  it("says what all cost", () => {
+    expect(lines).to.include("19.3 s of CPU in 3 runs of 71.0 s, the shared servers not counted");
+  });
+
+  it("names the dearest file, what a test of it cost, and what it may", () => {
+    const head = lines.indexOf("The 10 dearest files, by CPU");
+    expect(lines.slice(head + 1, head + 4)).to.deep.equal([
+      "    12.3 s  chaos/b: 12300 ms a test, of 20000 ms that it may",
+      "     4.0 s  unit/core: 5 ms a test, of 5 ms that it may",
+      "     3.0 s  integration/a: 300 ms a test, of 150 ms that it may",
+    ]);
+  });
+
+  it("names the slowest file, and what failed with its file", () => {
+    expect(after("The 10 slowest files")).to.equal("    60.0 s  chaos/b");
+    expect(after("Failed")).to.equal("  chaos/b: it broke");
+  });
+});
