@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install up down demo check generate verify test install-chart-tools chart e2e coverage bench fuzz clean
+.PHONY: help install up down demo check generate verify test install-chart-tools chart e2e coverage bench fuzz soak clean
 NODE := node_modules/.bin/node
 
 help: ## list the targets
@@ -28,6 +28,9 @@ verify: bootstrap ## fail when a generated file is stale
 
 test: install ## run the whole suite on real servers; FILTER=words or FILES=paths for a part
 	@$(NODE) dev/test.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
+
+soak: install ## the tests that kill programs and take stores away, with the timing that users have and for longer; FILES=paths for a part
+	@$(NODE) dev/soak.ts $(FILES)
 
 install-chart-tools: bootstrap ## install the tools that judge the chart and are not there yet; HERALD_TOOLS names a folder of yours
 	@$(NODE) dev/install-chart-tools.ts

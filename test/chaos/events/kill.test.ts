@@ -3,14 +3,15 @@ import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { type EventDayRow, eventDayCollection } from "#core/storage/events/event-days.ts";
 import { events as eventStore } from "#core/storage/events/events.ts";
 import { testServers } from "../../support/servers/servers.ts";
+import { testTiming } from "../../support/suite/soak.ts";
 import { type ReadEvents, readEvents } from "../../support/system/events.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 import { type Hooked, startHooked } from "../../support/webhooks/chaos.ts";
 import { addEndpoint, anEvent, postEvents } from "../../support/webhooks/traffic.ts";
 
-/** JetStream hands out again what a killed dispatcher had, 30 s later; a busy machine takes its time. */
-const takenOverMs = 120_000;
+/** Until JetStream hands out again what a killed dispatcher had; a busy machine takes its time. */
+const takenOverMs = testTiming.ackWaitMs + 90_000;
 const [requests, perRequest, people] = [80, 20, 1_000];
 
 describe("dispatchers that are killed while custom events come", function () {

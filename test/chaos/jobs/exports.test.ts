@@ -4,14 +4,15 @@ import { openS3, type S3Link } from "#core/storage/files/s3/client.ts";
 import { s3Settings } from "../../../dev/servers/s3.ts";
 import { anExport } from "../../support/rows/exports.ts";
 import { aUser, seed } from "../../support/rows/fixtures.ts";
+import { testTiming } from "../../support/suite/soak.ts";
 import { downloaded, exportCalls, rowsOf, startExporting } from "../../support/system/exports.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
 /** Some seconds of work, and several parts of an upload. */
 const userCount = 40_000;
-/** The lease of 30 s, and what a busy machine needs to begin anew. */
-const takenOverMs = 120_000;
+/** The lease, and what a busy machine needs to begin anew. */
+const takenOverMs = testTiming.leaseMs + 90_000;
 
 describe("a dispatcher that is killed in the middle of an export", function () {
   this.timeout(400_000);

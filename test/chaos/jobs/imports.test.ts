@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { timings } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { jobStream } from "#core/queue/jetstream/topology.ts";
 import { s3Settings } from "../../../dev/servers/s3.ts";
 import { type PrivateServer, privateServers, testServers } from "../../support/servers/servers.ts";
+import { testTiming } from "../../support/suite/soak.ts";
 import { type ImportSystem, startImporting } from "../../support/system/importing.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -43,7 +43,7 @@ describe("an import", function () {
     const over = { "lease.until": new Date(0) };
     await site.imports.updateOne({ _id: id }, { $set: { ...over, due_at: new Date(Date.now() - 1_000) } });
     await site.db.collection("leases").updateMany({ lease: { $ne: null } }, { $set: over });
-    await nats.jsm.streams.purge(jobStream(site.prefix, timings.short).stream.name);
+    await nats.jsm.streams.purge(jobStream(site.prefix, testTiming).stream.name);
   };
   const processed = async (id: string): Promise<number> => (await site.show(id)).stats.processed ?? 0;
   const expectWhole = async (app: string): Promise<void> => {

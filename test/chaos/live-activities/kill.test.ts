@@ -1,11 +1,12 @@
 import { expect } from "chai";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type LiveSystem, startLiveActivities, stepsOf, updatesOf } from "../../support/live-activities/activities.ts";
+import { testTiming } from "../../support/suite/soak.ts";
 import { seedDevices, seedPhones } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-const takenOverMs = 90_000; // until the leases of what was killed have run out, and what they kept is sent
+const takenOverMs = testTiming.leaseMs + 60_000; // until the leases of what was killed have run out, and what they kept is sent
 
 describe("programs that are killed while they send live activities", function () {
   this.timeout(200_000);

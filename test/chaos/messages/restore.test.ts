@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
-import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { planStream } from "#core/queue/jetstream/topology.ts";
@@ -8,6 +7,7 @@ import { ensureIndexes } from "#core/storage/collections.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { type TestServers, testServers } from "../../support/servers/servers.ts";
+import { testTiming } from "../../support/suite/soak.ts";
 import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
 import { until } from "../../support/until.ts";
 
@@ -75,7 +75,7 @@ const makeStreams = async ({ natsUrl }: TestServers, db: Db): Promise<void> => {
     .collection<PlanRow>("plans")
     .find()
     .toArray())
-    await ensureStream(nats.jsm, planStream(db.databaseName, { name, backlogPerTenant }, timings.short));
+    await ensureStream(nats.jsm, planStream(db.databaseName, { name, backlogPerTenant }, testTiming));
   await nats.close();
 };
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { timings } from "#core/domain/timing.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type PrivateServer, privateServers } from "../../support/servers/servers.ts";
+import { testTiming } from "../../support/suite/soak.ts";
 import {
   audit,
   type Caller,
@@ -24,7 +24,7 @@ const outageMs = 5_000;
  * For what a store that was away has delayed: the end of a lease whose taker never heard that they have it, the next
  * run of the timers, and the sending.
  */
-const recoveredMs = timings.short.leaseMs + 20_000;
+const recoveredMs = testTiming.leaseMs + 20_000;
 
 const startServers = () => privateServers({ mongodb: true, nats: true, redis: true });
 

@@ -4,6 +4,7 @@ import { shareOf } from "#core/domain/webhooks/shares.ts";
 import { webhookShares } from "#core/storage/webhooks/shares.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
+import { testTiming } from "../../support/suite/soak.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 import { type Hooked, startHooked } from "../../support/webhooks/chaos.ts";
@@ -14,7 +15,7 @@ const posted = 60;
 const later = 40;
 const inFlight = 5;
 /** Until the shares of a dispatcher that stands still are taken and the other has sent what was left. */
-const takenOverMs = 75_000;
+const takenOverMs = testTiming.owners.goneMs + 65_000;
 
 describe("an endpoint whose dispatcher stands still for longer than it may trust its shares", function () {
   this.timeout(240_000);

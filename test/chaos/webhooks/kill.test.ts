@@ -6,6 +6,7 @@ import { publisher } from "#core/queue/jetstream/publish.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type PrivateServer, privateServers, testServers } from "../../support/servers/servers.ts";
+import { testTiming } from "../../support/suite/soak.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 import { type Hooked, keepPosting, type Stream, startHooked } from "../../support/webhooks/chaos.ts";
@@ -13,7 +14,7 @@ import { auditInbox } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } from "../../support/webhooks/traffic.ts";
 
 /** Until the shares of a killed dispatcher are free and JetStream hands out again what it had. */
-const takenOverMs = 75_000;
+const takenOverMs = testTiming.owners.goneMs + testTiming.ackWaitMs + 35_000;
 const kills = 4;
 
 describe("a dispatcher of webhooks that is killed", function () {

@@ -46,6 +46,7 @@ describe("the queries of the running service", function () {
     );
 
   after(async () => {
+    await sending?.system.db.dropDatabase(); // it is large
     await sending?.close();
     await rm(dir, { recursive: true, force: true });
   });

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { testDir } from "../../../dev/files/paths.ts";
 import { freePorts } from "../../../dev/processes/free-ports.ts";
 import { type ServerProcess } from "../../../dev/processes/process.ts";
 import { startProgram } from "../../../dev/processes/programs.ts";
 import { s3Settings } from "../../../dev/servers/s3.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
+import { lendDatabase } from "../servers/database.ts";
 import { type TestServers, testServers } from "../servers/servers.ts";
+import { testTimingName } from "../suite/soak.ts";
 import { until } from "../until.ts";
 import { checkReply } from "./openapi-check.ts";
 
@@ -39,7 +40,7 @@ export type Api = {
 /** Starts one apiserver as a process on free ports. */
 export const startApi = async (
   servers: Pick<TestServers, "mongodbUrl" | "natsUrl" | "redisUrl"> & Partial<Pick<TestServers, "s3Url">>,
-  installation: string,
+  { name: installation, database = installation }: { name: string; database?: string },
   env: Record<string, string> = {},
 ): Promise<Api> => {
   const [port = 0, healthPort = 0] = await freePorts(2);
@@ -51,12 +52,12 @@ export const startApi = async (
     healthPort,
     env: {
       HERALD_MONGODB_URL: servers.mongodbUrl,
-      HERALD_MONGODB_DATABASE: installation,
+      HERALD_MONGODB_DATABASE: database,
       HERALD_NATS_URL: servers.natsUrl,
       HERALD_NATS_PREFIX: installation,
       HERALD_REDIS_URL: servers.redisUrl,
       HERALD_KEY_RING: testKeyRing,
-      HERALD_TIMING: "short",
+      HERALD_TIMING: testTimingName,
       ...(servers.s3Url !== undefined && { ...s3Settings(servers.s3Url), HERALD_S3_PREFIX: `${installation}/` }),
       HERALD_HTTP_HOST: "127.0.0.1",
       HERALD_HTTP_PORT: String(port),
@@ -73,10 +74,10 @@ export const startApi = async (
 export const installation = async (env: Record<string, string> = {}) => {
   const servers = await testServers();
   const name = `api_${randomBytes(6).toString("hex")}`;
-  const mongo = connectMongo({ url: servers.mongodbUrl, database: name, appName: "tests", maxPoolSize: 5 });
+  const { db, giveBack } = await lendDatabase(servers.mongodbUrl);
   const apis: Api[] = [];
   const start = async (over: Record<string, string> = {}): Promise<Api> => {
-    const api = await startApi(servers, name, { ...env, ...over });
+    const api = await startApi(servers, { name, database: db.databaseName }, { ...env, ...over });
     apis.push(api);
     await until(() => hasNats(api), natsMs);
     return api;
@@ -85,14 +86,13 @@ export const installation = async (env: Record<string, string> = {}) => {
   return {
     name,
     servers,
-    db: mongo.db,
+    db,
     api,
     /** Another replica. */
     start,
     close: async () => {
       await Promise.all(apis.map((one) => one.process.kill()));
-      await mongo.db.dropDatabase();
-      await mongo.close();
+      await giveBack();
     },
   };
 };

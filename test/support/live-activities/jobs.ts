@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
-import { timings } from "#core/domain/timing.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { activityChannelJob } from "../../../dispatcher/jobs/activity-channels.ts";
 import { liveActivityJob } from "../../../dispatcher/jobs/live-activities.ts";
 import { suspensionsOf } from "../rows/work.ts";
+import { testTiming } from "../suite/soak.ts";
 
 /** What a dispatcher does with activities and broadcast channels that are due, in this process; Apple is not asked. */
 export const activityJobs = (db: Db, clock: Clock) => {
@@ -26,7 +26,7 @@ export const activityJobs = (db: Db, clock: Clock) => {
     }),
     live_activity_channels: activityChannelJob({ ...common, openAccount }),
   };
-  const deps = { ...common, holder: randomUUID(), timing: timings.short, metrics: createMetrics("dispatcher") };
+  const deps = { ...common, holder: randomUUID(), timing: testTiming, metrics: createMetrics("dispatcher") };
   return {
     /** Runs what is due of an app. */
     runDue: async (appId: string): Promise<void> => {

@@ -3,19 +3,69 @@ import { allCollections, ensureIndexes } from "#core/storage/collections.ts";
 import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
 import { testServers } from "./servers.ts";
 
-/** A database for the tests of one `describe`, with the indexes of these collections; dropped afterwards. To be made inside of it. */
+/** A database that nobody else uses, with every collection, empty, and all indexes. */
+export type LentDatabase = {
+  db: Db;
+  client: MongoClient;
+  /** To be called once nothing uses it any more: the next who asks in this process gets it. */
+  giveBack: () => Promise<void>;
+};
+
+/** Names of databases that were given back, by the address of their server. */
+const free = new Map<string, string[]>();
+let made = 0;
+
+/**
+ * Lends a database of a server. To make one costs most of a second of processor time (46 collections with their indexes),
+ * to empty one a tenth of that. They end with the servers of the tests, which keep nothing.
+ */
+export const lendDatabase = async (url: string): Promise<LentDatabase> => {
+  const ofServer = free.get(url) ?? [];
+  free.set(url, ofServer);
+  const name = ofServer.pop() ?? `test_${process.pid}_${++made}`;
+  const client = await MongoClient.connect(url);
+  const db = client.db(name);
+  await empty(db);
+  await ensureIndexes(db); // a test may have dropped one
+  const giveBack = async (): Promise<void> => {
+    await client.close();
+    ofServer.push(name);
+  };
+  return { db, client, giveBack };
+};
+
+const empty = async (db: Db): Promise<void> => {
+  const known = new Set(allCollections.map(({ name }) => name));
+  const there = await db.listCollections({}, { nameOnly: true }).toArray();
+  await Promise.all(
+    there.map(({ name }) => (known.has(name) ? db.collection(name).deleteMany({}) : db.dropCollection(name))),
+  );
+};
+
+/** A database for the tests of one `describe`, with the indexes of these collections. To be made inside of it. */
 export const testDatabase = (name: string, specs: readonly CollectionSpec[] = allCollections): (() => Db) => {
-  let client: MongoClient;
-  let db: Db;
+  const of =
+    specs === allCollections ? lendDatabase : (url: string) => ownDatabase(url, `test_${name}_${process.pid}`, specs);
+  let lent: LentDatabase | undefined;
   before(async function () {
     this.timeout(60_000);
-    client = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = client.db(`test_${name}_${process.pid}`);
-    await ensureIndexes(db, specs);
+    lent = await of((await testServers()).mongodbUrl);
   });
-  after(async () => {
-    await db?.dropDatabase();
-    await client?.close();
-  });
-  return () => db;
+  after(() => lent?.giveBack());
+  return () => {
+    if (lent === undefined) throw new Error(`the database ${name} is there once the hooks before the tests have run`);
+    return lent.db;
+  };
+};
+
+/** One with other collections, which is dropped. */
+const ownDatabase = async (url: string, name: string, specs: readonly CollectionSpec[]): Promise<LentDatabase> => {
+  const client = await MongoClient.connect(url);
+  const db = client.db(name);
+  await ensureIndexes(db, specs);
+  const giveBack = async (): Promise<void> => {
+    await db.dropDatabase();
+    await client.close();
+  };
+  return { db, client, giveBack };
 };

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { type Db, MongoClient } from "mongodb";
-import { timings } from "#core/domain/timing.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
@@ -18,7 +17,9 @@ import { noFiles } from "#core/storage/files/store.ts";
 import { jobParts } from "../../../dispatcher/jobs/parts.ts";
 import { removalJob } from "../../../dispatcher/jobs/removals.ts";
 import { peopleParts } from "../../../dispatcher/people/parts.ts";
+import { lendDatabase } from "../servers/database.ts";
 import { testServers } from "../servers/servers.ts";
+import { testTiming } from "../suite/soak.ts";
 import { readEvents } from "./events.ts";
 
 /** What dispatchers do for people, and their jobs, on a database and streams of a test file's own, with a clock that can be moved. */
@@ -51,11 +52,9 @@ export const usePeopleSite = (): PeopleSite => {
 const openPeopleSite = async (): Promise<PeopleSite> => {
   const servers = await testServers();
   const name = `people_${randomUUID().slice(0, 8)}`;
-  const mongo = await MongoClient.connect(servers.mongodbUrl);
-  const db = mongo.db(name);
-  await ensureIndexes(db);
+  const { db, giveBack } = await lendDatabase(servers.mongodbUrl);
   const nats = await connectNats({ url: servers.natsUrl, name });
-  const streams = [eventStream(name, timings.short), jobStream(name, timings.short)];
+  const streams = [eventStream(name, testTiming), jobStream(name, testTiming)];
   for (const spec of streams) await ensureStream(nats.jsm, spec);
   const events = await readEvents(servers.natsUrl, name);
   let shiftMs = 0;
@@ -81,7 +80,7 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
     startDispatcher: async () => {
       const metrics = createMetrics("dispatcher");
       const log = createLog({ program: "dispatcher", level: "fatal" });
-      const common = { db, holder: randomUUID(), timing: timings.short, clock, log, events: publishing };
+      const common = { db, holder: randomUUID(), timing: testTiming, clock, log, events: publishing };
       const people = peopleParts({ ...common, metrics: metrics.queue });
       const jobs = jobParts({
         ...common,
@@ -101,7 +100,7 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
       const subject = subjects(name).events(tenantId);
       for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subject, "[]");
       await nats.nc.flush();
-      return () => nats.jsm.streams.purge(eventStream(name, timings.short).stream.name, { filter: subject });
+      return () => nats.jsm.streams.purge(eventStream(name, testTiming).stream.name, { filter: subject });
     },
     eventsOn: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
     close: async () => {
@@ -109,8 +108,7 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
       await events.close();
       for (const { stream } of streams) await nats.jsm.streams.delete(stream.name);
       await nats.close();
-      await db.dropDatabase();
-      await mongo.close();
+      await giveBack();
     },
   };
 };

@@ -1,13 +1,11 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Db, MongoClient } from "mongodb";
-import { timings } from "#core/domain/timing.ts";
+import type { Db } from "mongodb";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventStream, planStream } from "#core/queue/jetstream/topology.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { testDir } from "../../../dev/files/paths.ts";
@@ -16,6 +14,8 @@ import { type ServerProcess } from "../../../dev/processes/process.ts";
 import { type AwaitedAnswer, type ProgramName, startProgram } from "../../../dev/processes/programs.ts";
 import type { Credentials } from "../../../dev/simulators/kit/credentials.ts";
 import { aPlan, seedTenant, testKeyRing } from "../rows/fixtures.ts";
+import { lendDatabase } from "../servers/database.ts";
+import { testTiming, testTimingName } from "../suite/soak.ts";
 
 export type SystemOptions = {
   mongodbUrl: string;
@@ -62,9 +62,7 @@ export const startSystem = async (options: SystemOptions): Promise<System> => {
   await mkdir(testDir, { recursive: true });
   const dir = await mkdtemp(join(testDir, "system-"));
   await writeFile(join(dir, "ca.pem"), options.apns.credentials.tls.cert);
-  const client = await MongoClient.connect(options.mongodbUrl);
-  const db = client.db(name);
-  await ensureIndexes(db);
+  const { db, giveBack } = await lendDatabase(options.mongodbUrl);
   const organisation = await seedOrganisation(db, options);
   await makeStreams(options.natsUrl, name, aPlan(options.plan));
 
@@ -76,7 +74,7 @@ export const startSystem = async (options: SystemOptions): Promise<System> => {
       awaited,
       name: `${program}-${started++}`,
       dir,
-      env: { ...settings(options, name, dir), ...env },
+      env: { ...settings(options, { name, database: db.databaseName, dir }), ...env },
     });
     running.push(one);
     return one;
@@ -90,8 +88,7 @@ export const startSystem = async (options: SystemOptions): Promise<System> => {
     ended: (id, withinMs) => ended(db, id, withinMs),
     stop: async () => {
       await Promise.all(running.map((one) => one.kill()));
-      await db.dropDatabase();
-      await client.close();
+      await giveBack();
       await dropStreams(options.natsUrl, name);
       await rm(dir, { recursive: true, force: true });
     },
@@ -117,14 +114,17 @@ const apnsAccount = (appId: string, { apns }: Credentials): NonNullable<AppRow["
   private_key: keyRing(testKeyRing).seal(apns.privateKeyPem, `apps/${appId}/ios_push.private_key`),
 });
 
-const settings = ({ mongodbUrl, natsUrl, redisUrl, apns, env }: SystemOptions, name: string, dir: string) => ({
+/** What is the system's own on shared servers. */
+type Named = { name: string; database: string; dir: string };
+
+const settings = ({ mongodbUrl, natsUrl, redisUrl, apns, env }: SystemOptions, { name, database, dir }: Named) => ({
   HERALD_MONGODB_URL: mongodbUrl,
-  HERALD_MONGODB_DATABASE: name,
+  HERALD_MONGODB_DATABASE: database,
   HERALD_NATS_URL: natsUrl,
   HERALD_NATS_PREFIX: name,
   HERALD_REDIS_URL: redisUrl,
   HERALD_KEY_RING: testKeyRing,
-  HERALD_TIMING: "short",
+  HERALD_TIMING: testTimingName,
   HERALD_APNS_URL: apns.url,
   HERALD_APNS_CHANNELS_URL: apns.url,
   HERALD_HTTP_HOST: "127.0.0.1",
@@ -162,8 +162,8 @@ const runProgram = async ({ program, name, dir, env, awaited }: Run): Promise<Sy
 
 const makeStreams = async (url: string, prefix: string, plan: PlanRow): Promise<void> => {
   const nats = await connectNats({ url, name: prefix });
-  const work = planStream(prefix, { name: plan._id, backlogPerTenant: plan.backlog_per_tenant }, timings.short);
-  for (const spec of [work, eventStream(prefix, timings.short)]) await ensureStream(nats.jsm, spec);
+  const work = planStream(prefix, { name: plan._id, backlogPerTenant: plan.backlog_per_tenant }, testTiming);
+  for (const spec of [work, eventStream(prefix, testTiming)]) await ensureStream(nats.jsm, spec);
   await nats.close();
 };
 

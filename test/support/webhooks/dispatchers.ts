@@ -1,5 +1,4 @@
 import { makeEvent } from "#core/domain/events/make.ts";
-import { timings } from "#core/domain/timing.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
@@ -25,6 +24,7 @@ import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
 import { testDatabase } from "../servers/database.ts";
 import { testServers } from "../servers/servers.ts";
+import { testTiming } from "../suite/soak.ts";
 import { until } from "../until.ts";
 
 const keys = keyRing(testKeyRing);
@@ -48,7 +48,7 @@ export const webhookTests = (name: string) => {
 
   before(async () => {
     nats = await connectNats({ url: (await testServers()).natsUrl, name: "webhooks test" });
-    await ensureStream(nats.jsm, eventStream(prefix, timings.short));
+    await ensureStream(nats.jsm, eventStream(prefix, testTiming));
   });
   beforeEach(async () => {
     answers = {};
@@ -66,7 +66,7 @@ export const webhookTests = (name: string) => {
     running = [];
   });
   after(async () => {
-    await nats.jsm.streams.delete(eventStream(prefix, timings.short).stream.name);
+    await nats.jsm.streams.delete(eventStream(prefix, testTiming).stream.name);
     await nats.close();
   });
 
@@ -74,7 +74,7 @@ export const webhookTests = (name: string) => {
     const stopping = new AbortController();
     const metrics = createMetrics("dispatcher");
     const log = createLog({ program: "dispatcher", level: "fatal" });
-    const common = { db: db(), holder, log, clock, natsReplicas: 1, timing: timings.short };
+    const common = { db: db(), holder, log, clock, natsReplicas: 1, timing: testTiming };
     const news = changes({ nats: link, subjects: names });
     const webhooks = webhookParts({
       ...common,

@@ -20,7 +20,7 @@ describe("the apiserver when a store is away", function () {
   before(async () => {
     servers = await privateServers({ mongodb: true, nats: true, redis: true });
     mongo = connectMongo({ url: servers.mongodb.url, database: "faults", appName: "tests", maxPoolSize: 5 });
-    api = await startApi(addresses(), "faults", { HERALD_REPLICAS: "4" });
+    api = await startApi(addresses(), { name: "faults" }, { HERALD_REPLICAS: "4" });
     tenant = await seedTenant(mongo.db, { plan: { _id: "p", api_rps: 1_000 } });
     slow = await seedTenant(mongo.db, { plan: { _id: "slow", api_rps: 8 } });
   });
@@ -70,7 +70,7 @@ describe("the apiserver when a store is away", function () {
     const row = await mongo.db.collection("messages").findOne({ _id: body.id as never });
     expect(row?.["outbox"]).to.have.length(1);
     expect(row?.["due_at"]).to.be.an.instanceOf(Date);
-    const late = await startApi(addresses(), "faults");
+    const late = await startApi(addresses(), { name: "faults" });
     const sent = {
       token: tenant.token,
       body: { app_id: tenant.app._id, target: { all: true }, contents: { en: "x" } },
@@ -108,7 +108,7 @@ describe("the apiserver when a store is away", function () {
   }
 
   it("answers 504 when a request takes longer than it may", async () => {
-    const hasty = await startApi(addresses(), "faults", { HERALD_REQUEST_TIMEOUT_SECONDS: "1" });
+    const hasty = await startApi(addresses(), { name: "faults" }, { HERALD_REQUEST_TIMEOUT_SECONDS: "1" });
     const path = `/v1/notifications?app_id=${tenant.app._id}`;
     try {
       await until(async () => (await hasty.call("GET", path, { token: tenant.token })).status === 200); // the first are slow
@@ -122,7 +122,7 @@ describe("the apiserver when a store is away", function () {
   });
 
   it("takes requests while it drains, each reply closing its connection, and then ends", async () => {
-    const other = await startApi(addresses(), "faults", { HERALD_DRAIN_SECONDS: "2" });
+    const other = await startApi(addresses(), { name: "faults" }, { HERALD_DRAIN_SECONDS: "2" });
     const begin = performance.now();
     const stopped = other.process.stop();
     await until(async () => (await fetch(`${other.url}/healthz`)).headers.get("Connection") === "close");

@@ -29,6 +29,7 @@ import { guardedClient } from "../../../../dispatcher/net/guarded/client.ts";
 import { restTransports } from "../../../../dispatcher/net/guarded/rest.ts";
 import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
 import { anApp, plainMail, testKeyRing } from "../../../support/rows/fixtures.ts";
+import { lendDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog } from "../../core/queue/helpers.ts";
@@ -44,9 +45,7 @@ export type CheckSite = Awaited<ReturnType<typeof openCheckSite>>;
 export const openCheckSite = async () => {
   const prefix = `checks_${randomUUID().slice(0, 8)}`;
   const { mongodbUrl, natsUrl } = await testServers();
-  const mongo = await MongoClient.connect(mongodbUrl);
-  const db = mongo.db(prefix);
-  await ensureIndexes(db);
+  const { db, giveBack } = await lendDatabase(mongodbUrl);
   const nats = await connectNats({ url: natsUrl, name: prefix });
   const { stream } = jobStream(prefix, timings.short);
   await ensureStream(nats.jsm, jobStream(prefix, timings.short));
@@ -183,8 +182,7 @@ export const openCheckSite = async () => {
       client.close();
       await nats.jsm.streams.delete(stream.name);
       await nats.close();
-      await db.dropDatabase();
-      await mongo.close();
+      await giveBack();
     },
   };
 };

@@ -16,6 +16,7 @@ import type { JobRow } from "#core/storage/work/jobs.ts";
 import type { JobType } from "../../../../dispatcher/jobs/job.ts";
 import { jobParts } from "../../../../dispatcher/jobs/parts.ts";
 import { job } from "../../../../dispatcher/jobs/run.ts";
+import { lendDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { keptLog } from "../../core/queue/helpers.ts";
 
@@ -30,10 +31,8 @@ export type JobSite = Awaited<ReturnType<typeof openJobSite>>;
 export const openJobSite = async () => {
   const prefix = `jobs_${randomUUID().slice(0, 8)}`;
   const { mongodbUrl, natsUrl } = await testServers();
-  const mongo = await MongoClient.connect(mongodbUrl);
-  const db = mongo.db(prefix);
+  const { db, giveBack } = await lendDatabase(mongodbUrl);
   const rows = db.collection<ExportRow>("exports");
-  await ensureIndexes(db);
   await ensureIndexes(db, [{ name: "exports", indexes: [dueIndex] }]);
   const nats = await connectNats({ url: natsUrl, name: prefix });
   const { stream } = jobStream(prefix, timings.short);
@@ -94,8 +93,7 @@ export const openJobSite = async () => {
     close: async () => {
       await nats.jsm.streams.delete(stream.name);
       await nats.close();
-      await db.dropDatabase();
-      await mongo.close();
+      await giveBack();
     },
   };
 };

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
-import { timings } from "#core/domain/timing.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { programFile } from "../../../../dev/processes/programs.ts";
+import { testTiming } from "../../../support/suite/soak.ts";
 import { until } from "../../../support/until.ts";
 import { type Gate, gateTo } from "../support/gate.ts";
 import { environmentOf, type Installation, installation, type Started } from "../support/harness.ts";
@@ -12,7 +12,8 @@ import { snapshotOf } from "../support/snapshot.ts";
 
 type Process = { child: ChildProcess; output: () => string };
 
-const pausedMs = 30_000;
+/** So long that another leads, and has done all that is looked at. */
+const pausedMs = 2 * testTiming.leader.leaseMs;
 
 describe("operator: a leader that stood still", function () {
   this.timeout(120_000);
@@ -52,13 +53,13 @@ describe("operator: a leader that stood still", function () {
     return { child, output };
   };
 
-  it("for 30 s in the middle of its writes has written nothing when it goes on, and stands by", async () => {
+  it("for two Leases in the middle of its writes has written nothing when it goes on, and stands by", async () => {
     const old = await startOld();
     const objects = [make.tenant(), make.iosSecret(), make.app(), make.apiKey(), make.webhook(), make.activityType()];
     for (const object of [make.plan(), ...objects, plan("changed"), plan("removed")]) await herald.apply(object);
     for (const object of [make.apiKey(), make.webhook(), make.activityType(), plan("changed"), plan("removed")])
       await herald.ready(object);
-    const next = await herald.start({ timing: timings.usual });
+    const next = await herald.start();
 
     gate.block();
     await herald.apply(plan("changed", { apiRps: 111 }));
@@ -69,7 +70,7 @@ describe("operator: a leader that stood still", function () {
     old.child.kill("SIGSTOP");
     const stoppedAt = performance.now();
 
-    await until(() => leads(next), 2 * timings.usual.leader.leaseMs);
+    await until(() => leads(next), 2 * testTiming.leader.leaseMs);
     for (const object of [plan("changed", {}), plan("made")]) await herald.ready(object);
     await herald.gone(plan("removed"));
     await herald.apply(plan("changed", { apiRps: 222 }));
@@ -99,7 +100,7 @@ describe("operator: a leader that stood still", function () {
     old.child.kill("SIGKILL");
     await once(old.child, "exit");
     const path = `/apis/coordination.k8s.io/v1/namespaces/default/leases/${herald.id}`;
-    await herald.client.call({ method: "DELETE", path }, AbortSignal.timeout(5_000)); // it would end after 15 s
+    await herald.client.call({ method: "DELETE", path }, AbortSignal.timeout(5_000)); // it would end by itself
     const next = await herald.start({ settings: { resyncSeconds: 2 } });
     await until(() => leads(next), 10_000);
     await herald.ready(plan("made"));
@@ -112,11 +113,11 @@ describe("operator: a leader that stood still", function () {
   it("and is found out only later: the sweep removes what it inserted, and nothing else", async () => {
     const plans = herald.db.collection<PlanRow>("plans");
     const epochOf = async (name: string) => (await plans.findOne({ _id: `${herald.id}-${name}` }))?.managed?.epoch ?? 0;
-    const first = await herald.start({ timing: timings.usual });
+    const first = await herald.start();
     await herald.apply(plan("first"));
     await herald.ready(plan("first"));
     await first.stop();
-    const next = await herald.start({ timing: timings.usual, settings: { resyncSeconds: 1 } });
+    const next = await herald.start({ settings: { resyncSeconds: 1 } });
     await until(async () => (await epochOf("first")) === 2, 10_000);
     const row = await plans.findOne({ _id: `${herald.id}-first` });
     const like = (name: string, managed: object) => ({ ...row!, _id: name, managed: { ...row!.managed!, ...managed } });
@@ -129,7 +130,7 @@ describe("operator: a leader that stood still", function () {
 
   it("and documents of a later term, restored beneath it, end its own: the next one takes them up", async () => {
     const plans = herald.db.collection<PlanRow>("plans");
-    const started = await herald.start({ timing: timings.usual, settings: { resyncSeconds: 10 } }); // the term is judged then
+    const started = await herald.start({ settings: { resyncSeconds: 10 } }); // the term is judged then
     await herald.apply(plan("restored"));
     await herald.ready(plan("restored"));
     await plans.updateOne({ _id: `${herald.id}-restored` }, { $set: { "managed.epoch": 7 } });

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
-import { timings } from "#core/domain/timing.ts";
 import { programFile } from "../../../../dev/processes/programs.ts";
 import { until } from "../../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../support/harness.ts";
@@ -71,7 +70,7 @@ describe("operator: operator.js --once", function () {
   });
 
   it("touches nothing while another operator leads, and says who", async () => {
-    const started = await herald.start({ timing: timings.usual });
+    const started = await herald.start();
     await until(() => started.log().includes("leadership.taken"), 10_000);
     const { holder } = JSON.parse(
       started

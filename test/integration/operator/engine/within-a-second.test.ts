@@ -18,7 +18,11 @@ describe("operator: within a second", function () {
     make = manifests(herald);
     await herald.apply(make.namespace);
     await herald.start();
-    api = await startApi(herald.servers, herald.id, { HERALD_KEY_RING: herald.settings.keyRing });
+    api = await startApi(
+      herald.servers,
+      { name: herald.id, database: herald.db.databaseName },
+      { HERALD_KEY_RING: herald.settings.keyRing },
+    );
     await herald.apply(make.iosSecret());
     for (const object of [make.plan(), make.tenant(), make.app()]) {
       await herald.apply(object);

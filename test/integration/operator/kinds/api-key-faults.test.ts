@@ -21,7 +21,11 @@ describe("operator: a token whose Secret cannot be written", function () {
     link = await httpLinkTo(herald.servers.kubeconfig);
     await herald.apply(make.namespace);
     await herald.start({ kubeconfig: link.kubeconfig, settings: { resyncSeconds: 1 } });
-    api = await startApi(herald.servers, herald.id, { HERALD_KEY_RING: herald.settings.keyRing });
+    api = await startApi(
+      herald.servers,
+      { name: herald.id, database: herald.db.databaseName },
+      { HERALD_KEY_RING: herald.settings.keyRing },
+    );
     for (const object of [make.plan(), make.tenant(), make.app({ channels: {} })]) await herald.apply(object);
     await herald.ready(make.app());
   });

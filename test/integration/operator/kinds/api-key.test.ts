@@ -19,7 +19,11 @@ describe("operator: the tokens of an API key", function () {
     make = manifests(herald);
     await herald.apply(make.namespace);
     started = await herald.start({ settings: { resyncSeconds: 1 } });
-    api = await startApi(herald.servers, herald.id, { HERALD_KEY_RING: herald.settings.keyRing });
+    api = await startApi(
+      herald.servers,
+      { name: herald.id, database: herald.db.databaseName },
+      { HERALD_KEY_RING: herald.settings.keyRing },
+    );
     for (const object of [make.plan(), make.tenant(), make.iosSecret(), make.app()]) await herald.apply(object);
     await herald.ready(make.app());
   });

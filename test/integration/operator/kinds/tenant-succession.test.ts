@@ -19,7 +19,11 @@ describe("operator: a namespace after its tenant", function () {
     herald = await installation();
     gate = await gateTo(herald.servers.mongodbUrl);
     await herald.start({ mongodbUrl: gate.url, settings: { resyncSeconds: 1 } });
-    api = await startApi(herald.servers, herald.id, { HERALD_KEY_RING: herald.settings.keyRing });
+    api = await startApi(
+      herald.servers,
+      { name: herald.id, database: herald.db.databaseName },
+      { HERALD_KEY_RING: herald.settings.keyRing },
+    );
     plan = manifests(herald).plan();
     await herald.apply(plan);
     await herald.ready(plan);

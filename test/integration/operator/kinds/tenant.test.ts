@@ -21,7 +21,11 @@ describe("operator: a namespace and the tenant that it is of", function () {
     tenants = { ours: ours.tenant(), theirs: theirs.tenant({}, `${herald.id}-theirs`) };
     for (const { namespace } of [ours, theirs]) await herald.apply(namespace);
     await herald.start({ settings: { resyncSeconds: 1 } });
-    api = await startApi(herald.servers, herald.id, { HERALD_KEY_RING: herald.settings.keyRing });
+    api = await startApi(
+      herald.servers,
+      { name: herald.id, database: herald.db.databaseName },
+      { HERALD_KEY_RING: herald.settings.keyRing },
+    );
     const all = [ours.plan(), tenants.ours, tenants.theirs, ours.iosSecret(), ours.app()];
     for (const object of all) await herald.apply(object);
     for (const object of all) if (object.kind !== "Secret") await herald.ready(object);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parse } from "yaml";
 import { type Clock, systemClock } from "#core/domain/clock.ts";
-import { type Timing, timings } from "#core/domain/timing.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { dns, type Resolve } from "#core/runtime/http/resolve.ts";
 import { createMetrics, type Metrics } from "#core/runtime/metrics/registry.ts";
@@ -18,7 +18,9 @@ import { type KubeClient, kubeClient } from "../../../../operator/kube/client.ts
 import { connection } from "../../../../operator/kube/connection.ts";
 import { isConflict, isNotFound } from "../../../../operator/kube/errors.ts";
 import { parts, type Settings } from "../../../../operator/parts.ts";
+import { lendDatabase } from "../../../support/servers/database.ts";
 import { type TestServers, testServers } from "../../../support/servers/servers.ts";
+import { testTiming, testTimingName } from "../../../support/suite/soak.ts";
 import { until } from "../../../support/until.ts";
 
 /** An object as a test writes it. */
@@ -47,12 +49,14 @@ export const installation = async (own: Partial<TestServers> = {}) => {
   const id = `op${randomBytes(4).toString("hex")}`;
   const client = kubeClient({ connection: connection({ KUBECONFIG: servers.kubeconfig }) });
   const cluster = clusterOf(client, id);
-  const stores = await openStores(servers, id);
+  const lent = await lendDatabase(servers.mongodbUrl);
+  const database = lent.db.databaseName;
+  const nats = await connectNats({ url: servers.natsUrl, name: "test" });
   await cluster.applyCrds();
   const running = new Set<Started>();
   const settings = settingsOf(id);
   const start = async (options: StartOptions = {}): Promise<Started> => {
-    const started = await startOperator({ ...settings, ...options.settings }, { servers, ...options });
+    const started = await startOperator({ ...settings, ...options.settings }, { servers, database, ...options });
     running.add(started);
     return started;
   };
@@ -61,19 +65,18 @@ export const installation = async (own: Partial<TestServers> = {}) => {
     id,
     servers,
     settings,
-    db: stores.mongo.db,
-    nats: stores.nats,
+    db: lent.db,
+    nats,
     start,
     /** Stops the operators, cleans the cluster of what carries the label and drops the stores. */
     close: async () => {
       for (const started of running) await started.stop();
       await cluster.wipe();
-      for await (const { config } of stores.nats.jsm.streams.list()) {
-        if (config.name.startsWith(`${id}-`)) await stores.nats.jsm.streams.delete(config.name);
+      for await (const { config } of nats.jsm.streams.list()) {
+        if (config.name.startsWith(`${id}-`)) await nats.jsm.streams.delete(config.name);
       }
-      await stores.mongo.db.dropDatabase();
-      await stores.mongo.close();
-      await stores.nats.close();
+      await lent.giveBack();
+      await nats.close();
       client.close();
     },
   };
@@ -81,17 +84,17 @@ export const installation = async (own: Partial<TestServers> = {}) => {
 
 /** Variables for an operator in a process of its own. */
 export const environmentOf = (
-  { servers, settings, id }: Installation,
+  { servers, settings, db }: Installation,
   more: NodeJS.ProcessEnv = {},
 ): NodeJS.ProcessEnv => ({
   ...process.env,
   KUBECONFIG: servers.kubeconfig,
   HERALD_MONGODB_URL: servers.mongodbUrl,
-  HERALD_MONGODB_DATABASE: id,
+  HERALD_MONGODB_DATABASE: db.databaseName,
   HERALD_NATS_URL: servers.natsUrl,
   HERALD_NATS_PREFIX: settings.natsPrefix,
   HERALD_KEY_RING: settings.keyRing,
-  HERALD_TIMING: "short",
+  HERALD_TIMING: testTimingName,
   HERALD_HEALTH_HOST: "127.0.0.1",
   HERALD_HEALTH_PORT: "0",
   HERALD_OPERATOR_LEASE: settings.leaseName,
@@ -100,13 +103,6 @@ export const environmentOf = (
 });
 
 export const label = "herald.dev/test";
-
-type Stores = { mongo: Mongo; nats: Nats };
-
-const openStores = async (servers: TestServers, id: string): Promise<Stores> => ({
-  mongo: connectMongo({ url: servers.mongodbUrl, database: id, appName: "test", maxPoolSize: 5 }),
-  nats: await connectNats({ url: servers.natsUrl, name: "test" }),
-});
 
 const settingsOf = (id: string): Settings & { labelSelector: string } => ({
   natsPrefix: id,
@@ -143,10 +139,10 @@ export type Started = { stop: () => Promise<void>; metrics: Metrics<"operator">;
 
 const startOperator = async (
   config: Settings,
-  { servers, ...options }: { servers: TestServers } & StartOptions,
+  { servers, database, ...options }: { servers: TestServers; database: string } & StartOptions,
 ): Promise<Started> => {
   const { kubeconfig = servers.kubeconfig, mongodbUrl = servers.mongodbUrl, natsUrl = servers.natsUrl } = options;
-  const mongo = connectMongo({ url: mongodbUrl, database: config.leaseName, appName: "op", maxPoolSize: 10 });
+  const mongo = connectMongo({ url: mongodbUrl, database, appName: "op", maxPoolSize: 10 });
   const nats = await connectNats({ url: natsUrl, name: "op" });
   const lines: string[] = [];
   const destination = new Writable({
@@ -165,7 +161,7 @@ const startOperator = async (
     log: createLog({ program: "operator", level: "info", destination }),
     clock: options.clock ?? systemClock,
     resolve: options.resolve ?? dns(),
-    timing: options.timing ?? timings.short,
+    timing: options.timing ?? testTiming,
   });
   for (const part of all) await part.start(new AbortController().signal);
   let stopped: Promise<void> | null = null;
