@@ -42,6 +42,7 @@ export const startOtlpReceiver = async (): Promise<OtlpReceiver> => {
     bodies.push(body);
     if (status === null) return;
     await sleep(delayMs);
+    if (response.destroyed) return; // its sender has given it up
     if (status === 200) spans.push(...readExport(body));
     response.writeHead(status, { "content-type": "application/x-protobuf" }).end();
   };
