@@ -17,7 +17,9 @@ export const summaryOf = (ended: readonly Ended[]): string => {
   const tests = ended.flatMap(({ report }) => report.tests.map(({ title, tookMs }) => ({ what: title, ms: tookMs })));
   const failures = ended.flatMap(({ run, report }) => report.failures.map((title) => `  ${run.name}: ${title}`));
   const parts = [
-    [`${seconds(sumOf(costs))} of CPU in ${ended.length} runs of ${seconds(sumOf(files))}, the shared servers not counted`],
+    [
+      `${seconds(sumOf(costs))} of CPU in ${ended.length} runs of ${seconds(sumOf(files))}, the shared servers not counted`,
+    ],
     [`The ${shown} dearest files, by CPU`, ...most(costs)],
     [`The ${shown} slowest files`, ...most(files)],
     [`The ${shown} slowest tests, with the hooks before them`, ...most(tests)],

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Db, MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
@@ -12,7 +12,6 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import { noFiles } from "#core/storage/files/store.ts";
 import { jobParts } from "../../../dispatcher/jobs/parts.ts";
 import { removalJob } from "../../../dispatcher/jobs/removals.ts";

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { MongoClient } from "mongodb";
 import { newId } from "#core/domain/ids.ts";
 import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
@@ -17,7 +16,6 @@ import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { accountChecks } from "#core/storage/apps/account-checks.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import { contentTemplates } from "#core/storage/content-templates/content-templates.ts";
 import { links } from "#core/storage/links/links.ts";
 import { startApns } from "../../../../dev/simulators/apns.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Collection, MongoClient } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import { timings } from "#core/domain/timing.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
@@ -98,7 +98,7 @@ export const openJobSite = async () => {
   };
 };
 
-type Site = { db: ReturnType<MongoClient["db"]>; rows: Collection<ExportRow>; nats: Nats; subjects: Subjects } & {
+type Site = { db: Db; rows: Collection<ExportRow>; nats: Nats; subjects: Subjects } & {
   prefix: string;
   clock: { now: () => Date };
 };

@@ -2,7 +2,9 @@ import { expect } from "chai";
 import type { Ended } from "../../../../dev/suite/run-all.ts";
 import { summaryOf } from "../../../../dev/suite/summary.ts";
 
-const anEnd = (name: string, tookMs: number, cpuMs: number, tests: number, failures: string[] = []): Ended => ({
+type Of = { tookMs: number; cpuMs: number; tests: number; failures?: string[] };
+
+const anEnd = (name: string, { tookMs, cpuMs, tests, failures = [] }: Of): Ended => ({
   run: { name, files: [], expectedMs: 0, isAlone: false },
   report: {
     passed: tests,
@@ -16,9 +18,9 @@ const anEnd = (name: string, tookMs: number, cpuMs: number, tests: number, failu
 
 describe("the end of a run of the suite", () => {
   const lines = summaryOf([
-    anEnd("unit/core", 9_000, 4_000, 800),
-    anEnd("integration/a", 2_000, 3_000, 10),
-    anEnd("chaos/b", 60_000, 12_300, 1, ["it broke"]),
+    anEnd("unit/core", { tookMs: 9_000, cpuMs: 4_000, tests: 800 }),
+    anEnd("integration/a", { tookMs: 2_000, cpuMs: 3_000, tests: 10 }),
+    anEnd("chaos/b", { tookMs: 60_000, cpuMs: 12_300, tests: 1, failures: ["it broke"] }),
   ]).split("\n");
   const after = (head: string): string | undefined => lines[lines.indexOf(head) + 1];
 
