@@ -35,7 +35,7 @@ describe("the queries of the running service", function () {
     await exercise(sending, api);
     const lines = (await readFile(file, "utf8")).trim().split("\n");
     queries = lines.map((line) => BSON.EJSON.parse(line) as RecordedQuery);
-    await fill(system.db);
+    await fill(system.db, 4_000);
   });
 
   /** Queries that count, of one collection or of all: as the driver counts, or devices of an activity by their state. */

@@ -3,17 +3,19 @@ import { allCollections } from "#core/storage/collections.ts";
 import { until } from "../until.ts";
 import type { RecordedQuery } from "./record-queries.ts";
 
-const rowsEach = 10_000; // enough for the planner to think that reading them all is dear
 const sharedBy = 50; // documents that are alike in what is not unique
 
-/** Fills every collection that holds something with copies of what is there, each with ids of its own. */
-export const fill = async (db: Db): Promise<void> => {
+/**
+ * Fills every collection that holds something with copies of what is there, each with ids of its own: with so many
+ * that the planner thinks that reading them all is dear.
+ */
+export const fill = async (db: Db, rowsEach: number): Promise<void> => {
   for (const { name } of allCollections) {
     const rows = db.collection<Document & { _id: string }>(name);
     const [sample] = await rows.find().limit(1).toArray();
     if (sample === undefined) continue;
     const copies = Array.from({ length: rowsEach }, (_, i) => copyOf(sample, i));
-    for (let from = 0; from < rowsEach; from += 5_000) await rows.insertMany(copies.slice(from, from + 5_000));
+    await rows.insertMany(copies);
   }
 };
 

@@ -40,7 +40,7 @@ describe("the queries of the operator", function () {
     operator.kill("SIGTERM");
     await once(operator, "exit");
     queries = (await recorded()).map((line) => BSON.EJSON.parse(line) as RecordedQuery);
-    await fill(herald.db);
+    await fill(herald.db, 10_000); // some of its documents are small, and many of them are read at once
   });
 
   after(async () => {
