@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs, styleText } from "node:util";
 import { maskPasswords } from "#core/runtime/process/config.ts";
+import { bundledPrograms } from "./bundle/bundled-programs.ts";
 import { commands } from "./demo/commands.ts";
 import { eventually } from "./demo/eventually.ts";
 import { exportSubscriptions } from "./demo/export.ts";
@@ -9,7 +10,7 @@ import { importPlayers, importSummary } from "./demo/import.ts";
 import { type Kubectl, kubectlFor } from "./demo/kubectl.ts";
 import { type Person, register } from "./demo/people.ts";
 import { phase, seconds } from "./demo/phase.ts";
-import { type DemoProcess, ensureRunning, programProcess, simulatorProcesses } from "./demo/processes.ts";
+import { ensureRunning, programProcess, simulatorProcesses } from "./demo/processes.ts";
 import {
   applyCrds,
   applySamples,
@@ -25,6 +26,7 @@ import { type Addresses, addresses, keptSecrets, kubeconfigOf, programSettings }
 import { missing, table } from "./demo/table.ts";
 import { portBase as portBaseOf, stackDir } from "./files/paths.ts";
 import { withLock } from "./processes/lock.ts";
+import { bundleVariable, type ProgramName } from "./processes/programs.ts";
 import { type Stack, startStack } from "./servers/stack.ts";
 import { keptCredentials } from "./simulators/kit/credentials.ts";
 
@@ -33,11 +35,11 @@ import { keptCredentials } from "./simulators/kit/credentials.ts";
 const demo = async (dir: string, portBase: number): Promise<readonly string[]> => {
   const beganAt = performance.now();
   const at = addresses(portBase);
-  const { found } = await phase("MongoDB, NATS, Redis, S3 and Kubernetes API", () => startStack({ dir, portBase }));
+  const found = await startServers(dir, portBase, at);
   const kubeconfig = kubeconfigOf(found);
   const place: Place = { dir, portBase, at, kubectl: kubectlFor(kubeconfig) };
   await startPrograms(place, found);
-  const { rest, appId } = await applyResources(place);
+  const { rest, appId } = await connect(place);
   const people = await phase("Users and subscriptions registered over REST", () => register(rest, appId, { dir, at }));
   const imported = await phase("A file of users imported", () => importPlayers(rest, appId));
   const rows = await phase("One notification sent on each channel", () => sendToAll(people, rest, at));
@@ -57,33 +59,41 @@ const demo = async (dir: string, portBase: number): Promise<readonly string[]> =
 
 type Place = { dir: string; portBase: number; at: Addresses; kubectl: Kubectl };
 
-/** The operator comes last: it watches the kinds that the CRDs make. */
-const startPrograms = async ({ dir, portBase, at, kubectl }: Place, found: Stack["found"]): Promise<void> => {
+/** Side by side: the servers, what stands for the providers, and the bundles of the programs. */
+const startServers = async (dir: string, portBase: number, at: Addresses): Promise<Stack["found"]> => {
   keptCredentials(join(dir, "simulators")); // the programs trust its certificate
-  await phase("CustomResourceDefinitions applied", () => applyCrds(kubectl));
-  const installation = await installationFor(kubectl);
-  const settings = programSettings({ dir, at, found, installation, keyRing: keptSecrets(dir).keyRing });
-  const ensure = (wanted: DemoProcess): Promise<unknown> => ensureRunning(dir, wanted);
-  await phase("Provider simulators and webhook receiver", () =>
-    Promise.all(simulatorProcesses(dir, portBase, at).map(ensure)),
-  );
-  await phase("operator, apiserver and dispatcher", () =>
-    Promise.all(
-      (["operator", "apiserver", "dispatcher"] as const).map((program) =>
-        ensure(programProcess(dir, program, at, settings[program])),
-      ),
+  const [{ found }, , bundles] = await Promise.all([
+    phase("MongoDB, NATS, Redis, S3 and Kubernetes API", () => startStack({ dir, portBase })),
+    phase("Provider simulators and webhook receiver", () =>
+      Promise.all(simulatorProcesses(dir, portBase, at).map((wanted) => ensureRunning(dir, wanted))),
     ),
-  );
+    process.env[bundleVariable] ? {} : bundledPrograms(),
+  ]);
+  Object.assign(process.env, bundles);
+  return found;
 };
 
-/** Applies the samples; answers with what an application gets to know: its connection Secret. */
-const applyResources = async ({ dir, portBase, at, kubectl }: Place): Promise<{ rest: Rest; appId: string }> => {
-  const samples = samplesFor(portBase, dir);
-  const secrets = appSecrets(keptCredentials(join(dir, "simulators")), keptSecrets(dir), at);
-  await phase("config/samples applied and Ready", async (note) => {
-    await applySamples(kubectl, samples, secrets);
-    await awaitReady(kubectl, samples, note);
+/** The operator watches the kinds that the CRDs make; it finds the samples, which are applied while it starts. */
+const startPrograms = async ({ dir, portBase, at, kubectl }: Place, found: Stack["found"]): Promise<void> => {
+  const installation = await phase("CustomResourceDefinitions applied", async () => {
+    const [name] = await Promise.all([installationFor(kubectl), applyCrds(kubectl)]);
+    return name;
   });
+  const settings = programSettings({ dir, at, found, installation, keyRing: keptSecrets(dir).keyRing });
+  const start = (program: ProgramName): Promise<unknown> =>
+    ensureRunning(dir, programProcess(dir, program, at, settings[program]));
+  const secrets = appSecrets(keptCredentials(join(dir, "simulators")), keptSecrets(dir), at);
+  await Promise.all([
+    phase("config/samples applied", () => applySamples(kubectl, samplesFor(portBase, dir), secrets)),
+    phase("operator, apiserver and dispatcher", () => Promise.all(programNames.map(start))),
+  ]);
+};
+
+const programNames = ["operator", "apiserver", "dispatcher"] as const;
+
+/** Waits for the samples; answers with what an application gets to know: its connection Secret. */
+const connect = async ({ dir, portBase, at, kubectl }: Place): Promise<{ rest: Rest; appId: string }> => {
+  await phase("config/samples Ready", (note) => awaitReady(kubectl, samplesFor(portBase, dir), note));
   const { token = "", base_url: baseUrl = "", app_id: appId = "" } = await readSecret(kubectl, "shop-backend");
   const { secret = "" } = await readSecret(kubectl, "shop-events-signing");
   await fetch(`${at.receiver}/secrets`, { method: "POST", body: secret });

@@ -20,10 +20,7 @@ type CallOptions = { abortSignal: AbortSignal };
 
 /** Loads the SDK and makes its clients; no connection is opened yet. */
 export const openS3 = async (settings: S3Settings) => {
-  const [{ S3, GetObjectCommand }, { getSignedUrl }] = await Promise.all([
-    import("@aws-sdk/client-s3"),
-    import("@aws-sdk/s3-request-presigner"),
-  ]);
+  const { S3, GetObjectCommand, getSignedUrl } = await import("./sdk.ts");
   const s3 = new S3(configOf(settings, settings.endpoint));
   const signer = new S3(configOf(settings, settings.publicEndpoint ?? settings.endpoint));
   return {
