@@ -52,7 +52,7 @@ export const installation = async (own: Partial<TestServers> = {}) => {
   const lent = await lendDatabase(servers.mongodbUrl);
   const database = lent.db.databaseName;
   const nats = await connectNats({ url: servers.natsUrl, name: "test" });
-  await cluster.applyCrds();
+  await (own.kubeconfig === undefined ? inSharedCluster(cluster.applyCrds) : cluster.applyCrds());
   const running = new Set<Started>();
   const settings = settingsOf(id);
   const start = async (options: StartOptions = {}): Promise<Started> => {
@@ -80,6 +80,17 @@ export const installation = async (own: Partial<TestServers> = {}) => {
       client.close();
     },
   };
+};
+
+let sharedKinds: Promise<void> | undefined;
+
+/** Whether the shared cluster has the kinds is looked up once in a process: nothing takes them away. */
+const inSharedCluster = (applyCrds: () => Promise<void>): Promise<void> => {
+  sharedKinds ??= applyCrds().catch((error: unknown) => {
+    sharedKinds = undefined;
+    throw error;
+  });
+  return sharedKinds;
 };
 
 /** Variables for an operator in a process of its own. */
