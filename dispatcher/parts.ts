@@ -20,12 +20,12 @@ export const parts = (made: Made): Part[] => {
   const shared = platform(made);
   const openAccount = accountOpener(shared);
   const messages = messageParts({ ...shared, openAccount });
-  const { sendHeld } = messages;
+  const { sendHeld, countCutOff } = messages;
   const rooms = [
     messages,
     unpublishedEvents(shared),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
-    { parts: webhookParts(shared), timers: [] },
+    { parts: webhookParts({ ...shared, onSilent: (holder) => void countCutOff(holder) }), timers: [] },
     { parts: eventParts(shared), timers: [] },
     { parts: callbackParts(shared), timers: [] },
     jobParts({ ...shared, jobs: allJobs({ ...shared, openAccount, sendHeld }) }),

@@ -21,7 +21,6 @@ import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import type { OpenAccount } from "../channels/accounts.ts";
 import { type Senders, senders } from "../channels/registry.ts";
-import type { SendHeld } from "../live-activities/send-held.ts";
 import { chunkHint, hints, messageHint } from "../work/hints.ts";
 import { planWorkers } from "../work/plan-workers.ts";
 import { timerSources } from "../work/timer-sources.ts";
@@ -48,7 +47,7 @@ export type MessagePartsDeps = Omit<
 /** What a dispatcher runs to plan and send messages. */
 export const messageParts = (
   deps: MessagePartsDeps,
-): { parts: Part[]; timers: AnyTimerSource[]; sendHeld: SendHeld } => {
+): { parts: Part[]; timers: AnyTimerSource[] } & Pick<Pipeline, "sendHeld" | "countCutOff"> => {
   const { config, metrics, db, clock } = deps;
   const rows = collectionOf<MessageRow>(db, messageCollection);
   const settle = settleReserved(rows, usage(db));
@@ -74,6 +73,7 @@ export const messageParts = (
   });
   return {
     sendHeld: steps.sendHeld,
+    countCutOff: steps.countCutOff,
     parts: [box, accountsPart(accounts, [deps.client, deps.rest]), workers(deps, steps)],
     timers: timerSources({
       db,

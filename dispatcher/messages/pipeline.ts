@@ -35,6 +35,7 @@ import { type InOrder, inOrder } from "../live-activities/in-order.ts";
 import { type SendHeld, sendHeld } from "../live-activities/send-held.ts";
 import { activityTurn, sendInOrder } from "../live-activities/turn.ts";
 import type { Suppressions } from "../suppressions/open.ts";
+import { countCutOff } from "../usage/cut-off.ts";
 import type { Hints } from "../work/hints.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
@@ -82,6 +83,8 @@ export type Pipeline = {
   deliver: (chunkId: string, traceparent?: string | null) => Promise<Settlement>;
   /** Sends an update of a live activity to devices that it waited for. */
   sendHeld: SendHeld;
+  /** Counts usage for a dispatcher that may have been killed. Never rejects. */
+  countCutOff: (holder: string) => Promise<void>;
 };
 
 /** Joins the dispatcher's decisions to MongoDB, JetStream and the providers. */
@@ -94,6 +97,7 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
     plan: timed(deps, planMessage({ ...steps, turn: inTurn })),
     deliver: runChunk({ ...steps, send: sendInOrder(ordered, steps.send) }),
     sendHeld: sendingHeld(deps, ordered),
+    countCutOff: countCutOff({ ...deps, deliveries: deliveries(deps.db), count: deps.usage.count }),
   };
 };
 

@@ -15,7 +15,7 @@ export type SendDeps = {
   /** False when the events could not be published now. */
   followUp: (work: Work, delivered: Delivered, lease: Lease) => Promise<boolean>;
   chunks: { recipientsOfRetries: (chunkId: string) => Promise<string[]> };
-  /** Counts as usage what is stored of a chunk; safe to repeat until its holder has ended. */
+  /** Counts as usage what is stored of a batch; safe to repeat until its holder has ended. */
   countUsage: DeliveryCounts["count"];
   messages: { count: (messageId: string, counts: Counts, now: Date) => Promise<void> };
   clock: Clock;
@@ -47,17 +47,18 @@ export const send =
   async ({ message, app, chunks, holder, isWhole }, lease) => {
     const fresh: DeliveryRow[] = [];
     const sent: Sent = { kind: "sent", stored: [], hasRetries: false };
-    for (const { chunk, rows } of chunks) {
+    const piece = { id: holder, tenantId: message.tenant_id, holder };
+    for (const [position, { chunk, rows }] of chunks.entries()) {
       const retried = new Set(chunk.fence === 1 ? [] : await deps.chunks.recipientsOfRetries(chunk._id)); // 1: nobody ran it before
       const recipients = chunk.recipients.filter((id) => !retried.has(id));
       const work = { chunk: { ...chunk, recipients }, message, app, rows };
       const delivered = await deps.deliver(work, lease);
-      const piece = { id: chunk._id, tenantId: chunk.tenant_id, holder };
+      sent.stored.push(...delivered.stored);
+      const isLast = delivered.halted || position === chunks.length - 1;
       const [isPublished] = await Promise.all([
         deps.followUp(work, delivered, lease),
-        lease.isLost() ? undefined : deps.countUsage(piece, delivered.stored), // else who has it counts
+        !isLast || lease.isLost() ? undefined : deps.countUsage(piece, sent.stored), // else who has it counts
       ]);
-      sent.stored.push(...delivered.stored);
       fresh.push(...delivered.fresh);
       sent.hasRetries ||= delivered.again.length > 0 || retried.size > 0;
       sent.kind = delivered.halted ? "halted" : isPublished ? "sent" : "unpublished";

@@ -49,6 +49,8 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
   changes: Changes;
   unseal: Unseal;
   countUsage: CountUsage;
+  /** Another dispatcher has been silent for some seconds, and may be gone; called again as long as it is. */
+  onSilent: (holder: string) => void;
 };
 
 /** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0047 names the steps of an event. */
@@ -65,7 +67,10 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
   const stats = endpointStats({ rows: webhookStats(db), log });
   const notes = healthNotes({ endpoints, log });
   const health = { observe: observe({ ...deps, stats, requestLog: attempts }) };
-  const onSilent = (holder: string): void => handOver.giveUp(holder);
+  const onSilent = (holder: string): void => {
+    handOver.giveUp(holder);
+    deps.onSilent(holder);
+  };
   const { shares, queues, walks } = owned({ ...deps, endpoints, deliveries, requests, health, notes, onSilent });
   const accept = accepting({ ...deps, deliveries, queues });
   const handOver: HandOver = handingOver({

@@ -1,9 +1,9 @@
-import type { Collection, Db } from "mongodb";
+import type { Collection, Db, Filter } from "mongodb";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { Stretch } from "../people/subscription-counts.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
-import { extendLease, type LeaseTerm, settle, takeLease } from "../work/leases.ts";
+import { extendLease, type LeasedTo, type LeaseTerm, leasedTo, settle, takeLease } from "../work/leases.ts";
 
 /** Recipients of one chunk at most; also the page of the audience scan. */
 export const chunkSize = 500;
@@ -114,12 +114,16 @@ export const chunks = (db: Db) => {
     },
 
     /** Recipients that an earlier, interrupted run of this chunk already handed to a retry. */
-    recipientsOfRetries: async (parentId: string): Promise<string[]> =>
-      (await rows.find({ parent_id: parentId }, { projection: { recipients: 1 } }).toArray()).flatMap(
-        (chunk) => chunk.recipients,
-      ),
+    recipientsOfRetries: (parentId: string): Promise<string[]> => recipientsIn(rows, { parent_id: parentId }),
+
+    /** The same of all chunks of a message. */
+    retriedOf: (messageId: string): Promise<string[]> =>
+      recipientsIn(rows, { message_id: messageId, attempt: { $gt: 0 } }),
   };
 };
+
+const recipientsIn = async (rows: Collection<ChunkRow>, filter: Filter<ChunkRow>): Promise<string[]> =>
+  (await rows.find(filter, { projection: { recipients: 1 } }).toArray()).flatMap((chunk) => chunk.recipients);
 
 const firstOf = (rows: Collection<ChunkRow>, messageId: string): Promise<ChunkRow | null> =>
   rows.findOne({ message_id: messageId, attempt: 0, position: 0 });
@@ -130,6 +134,8 @@ const leasing = (rows: Collection<ChunkRow>) => ({
     takeLease(rows, { id, ...term, when: { status: "open" } }),
 
   extend: (chunk: ChunkRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, chunk, { now, leaseMs }),
+
+  leased: (to: LeasedTo): Promise<ChunkRow[]> => leasedTo(rows, to),
 
   /**
    * Ends a chunk: its recipients are in their deliveries, or in a retry. A retry keeps its list: should the run of its

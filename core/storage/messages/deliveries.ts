@@ -92,6 +92,17 @@ export const deliveries = (db: Db) => {
     existing: (ids: readonly string[]): Promise<DeliveryRow[]> =>
       rows.find({ _id: { $in: [...ids] } }, { batchSize: ids.length + 1 }).toArray(),
 
+    /** All of a message to few; null when there are more than `most`. */
+    ofSmall: async (messageId: string, most: number): Promise<DeliveryRow[] | null> => {
+      const filter = { message_id: messageId, position: anyPosition };
+      const found = await rows
+        .find(filter, { batchSize: most + 2 })
+        .sort({ position: 1 })
+        .limit(most + 1)
+        .toArray();
+      return found.length > most ? null : found;
+    },
+
     /** How many deliveries of a message ended how: its counters are made from this. */
     tally: async (messageId: string): Promise<StatusCount[]> => {
       const of = { message_id: messageId, position: anyPosition };

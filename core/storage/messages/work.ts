@@ -3,7 +3,15 @@ import type { EventEnvelope } from "../../schema/events/envelope.ts";
 import { type Counts, zeroCounts } from "../../schema/messages/message.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { sweepAfter } from "../work/due.ts";
-import { extendLease, type Leased, type LeaseTerm, settle, takeLease } from "../work/leases.ts";
+import {
+  extendLease,
+  type Leased,
+  type LeasedTo,
+  type LeaseTerm,
+  leasedTo,
+  settle,
+  takeLease,
+} from "../work/leases.ts";
 import { type MessageRow } from "./message-row.ts";
 import { messageCollection } from "./messages.ts";
 
@@ -66,6 +74,8 @@ const leasing = (rows: Rows) => ({
 
   extend: (message: Leased, now: Date, leaseMs: number): Promise<boolean> =>
     extendLease(rows, message, { now, leaseMs }),
+
+  leased: (to: LeasedTo): Promise<MessageRow[]> => leasedTo(rows, to),
 
   /** Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. */
   rest: (message: Leased, dueAt: Date, planned: boolean): Promise<boolean> =>

@@ -91,6 +91,24 @@ export const settle = async <Row extends Leasable>(
   return matchedCount === 1;
 };
 
+/** Documents of one holder whose lease ends between two instants, both after now: it may be dead, and nobody has them yet. */
+export type LeasedTo = { holder: string; after: Date; until: Date };
+
+const mostLeased = 1_000; // a process has some hundred at most
+
+/** Reads what a holder has leases on, in the order of their ends. Row has the members that the filter names. */
+export const leasedTo = <Row extends Leasable>(
+  rows: Collection<Row>,
+  { holder, after, until }: LeasedTo,
+): Promise<WithId<Row>[]> => {
+  const filter = { due_at: { $gt: after, $lte: until }, "lease.holder": holder };
+  return rows
+    .find(filter as unknown as Filter<Row>, { batchSize: mostLeased + 1 })
+    .sort({ due_at: 1 })
+    .limit(mostLeased)
+    .toArray();
+};
+
 export type NamedLease = ReturnType<typeof namedLease>;
 
 export const leaseCollection: CollectionSpec = {

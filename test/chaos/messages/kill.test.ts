@@ -1,10 +1,13 @@
 import { expect } from "chai";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import {
   audit,
   type Caller,
+  deliveriesOf,
   expectAllSent,
   keepCalling,
   type Sending,
@@ -13,7 +16,7 @@ import {
   startSending,
 } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
-import { expectUsageIsExact } from "../../support/system/usage.ts";
+import { expectUsageIsExact, isExact, usageOf } from "../../support/system/usage.ts";
 import { until } from "../../support/until.ts";
 
 const recipients = 5_000;
@@ -77,6 +80,35 @@ describe("programs that are killed during a send", function () {
     const repeated = [whole, ...small].reduce((sum, one) => sum + one.repeated, 0);
     expect(repeated, "pushes repeated").to.be.within(1, 2 * unsavedLimit); // none: the kills would have hit nothing
     await expectUsageIsExact(system);
+  });
+
+  it("have what they had stored counted as usage within seconds, before it is sent again", async () => {
+    const { system, apns } = sending;
+    const [killed, other] = dispatchers;
+    await other.stop(); // so that one has all
+    apns.script({ delay_ms: 200 });
+    const to = async (some: readonly SubscriptionRow[]): Promise<string> =>
+      send(system, api, { target: { include_subscription_ids: some.map(({ _id }) => _id) } });
+    const inChunks = await to(devices.slice(0, 1_000));
+    const inOneTurn = await to(devices.slice(1_000, 1_400));
+    const underWay = async () => [
+      ...(await system.db.collection<ChunkRow>("chunks").find({ message_id: inChunks, status: "open" }).toArray()),
+      ...(await system.db.collection<MessageRow>("messages").find({ _id: inOneTurn }).toArray()),
+    ];
+    await Promise.all(
+      [inChunks, inOneTurn].map((id) => until(async () => (await deliveriesOf(system, id)).length > 0, 30_000)),
+    );
+    await killed.kill();
+    const held = (await underWay()).map(({ _id, fence, lease }) => ({ _id, fence, holder: lease?.holder }));
+    expect(new Set(held.map(({ holder }) => holder)).size, "holders of all three").to.equal(1);
+    expect(held).to.have.length(3);
+    const { stored, month } = await usageOf(system);
+    expect(month, "usage before").to.be.below(stored);
+    await other.restart();
+    await until(async () => isExact(await usageOf(system)), 15_000);
+    expect((await underWay()).map(({ _id, fence, lease }) => ({ _id, fence, holder: lease?.holder }))).to.deep.equal(
+      held,
+    );
   });
 });
 

@@ -87,6 +87,7 @@ export const webhookTests = (name: string) => {
       suspensions: suspensionsOf(),
       mail: null,
       countUsage: () => undefined,
+      onSilent: () => undefined,
       directory: directory({ db: db(), changes: news, clock }),
       announcer: announcer({ nats: link, subjects: names }),
       client: guardedClient({ guard: addressGuard({ allow: ["127.0.0.1"] }) }),

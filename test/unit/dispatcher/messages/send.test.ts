@@ -30,11 +30,11 @@ const given = (change: Partial<SendDeps> = {}) => {
     clock: handClock(),
     ...change,
   });
-  const batch = { message: aMessage(), app: anApp(), chunks: [{ chunk }], holder: chunk._id };
+  const batch = { message: aMessage(), app: anApp(), chunks: [{ chunk }] };
   return {
     did,
-    queued: () => run({ ...batch, isWhole: false }, aLease()),
-    whole: () => run({ ...batch, isWhole: true }, aLease()),
+    queued: () => run({ ...batch, holder: chunk._id, isWhole: false }, aLease()),
+    whole: () => run({ ...batch, holder: "msg_1", isWhole: true }, aLease()),
     batch,
     run,
   };
@@ -52,7 +52,14 @@ describe("sending a chunk", () => {
   it("leaves the counting to the end of a message that ends with it", async () => {
     const { did, whole } = given();
     await whole();
-    expect(did).to.deep.equal(["deliver sub_1", "follow up", `use ${chunk._id} 2`]);
+    expect(did).to.deep.equal(["deliver sub_1", "follow up", `use msg_1 2`]);
+  });
+
+  it("counts the usage of a message on several channels once, with its last chunk", async () => {
+    const { did, run, batch } = given();
+    const chunks = [{ chunk }, { chunk: aChunk({ _id: "chk_2", position: 1 }) }];
+    await run({ ...batch, chunks, holder: "msg_1", isWhole: true }, aLease());
+    expect(did.filter((one) => String(one).startsWith("use"))).to.deep.equal(["use msg_1 4"]);
   });
 
   for (const { it: what, change, kind } of [
@@ -73,19 +80,22 @@ describe("sending a chunk", () => {
   it("leaves out those whom an earlier run handed to a retry", async () => {
     const { did, run, batch } = given();
     const interrupted = aChunk({ recipients: ["sub_1", "sub_2"], fence: 2 });
-    const { hasRetries } = await run({ ...batch, chunks: [{ chunk: interrupted }], isWhole: true }, aLease());
+    const { hasRetries } = await run(
+      { ...batch, chunks: [{ chunk: interrupted }], holder: "msg_1", isWhole: true },
+      aLease(),
+    );
     expect([did[0], hasRetries]).to.deep.equal(["deliver sub_1", true]);
   });
 
   it("leaves its usage to the run that has taken it over", async () => {
     const { did, run, batch } = given();
-    await run({ ...batch, isWhole: true }, aLease({ isLost: () => true }));
+    await run({ ...batch, holder: "msg_1", isWhole: true }, aLease({ isLost: () => true }));
     expect(did).to.deep.equal(["deliver sub_1", "follow up"]);
   });
 
   it("begins no further chunk when one was halted", async () => {
     const { did, run, batch } = given({ deliver: async () => (did.push("deliver"), { ...nothing, halted: true }) });
-    await run({ ...batch, chunks: [{ chunk }, { chunk }], isWhole: true }, aLease());
+    await run({ ...batch, chunks: [{ chunk }, { chunk }], holder: "msg_1", isWhole: true }, aLease());
     expect(did.filter((one) => one === "deliver")).to.have.length(1);
   });
 });
