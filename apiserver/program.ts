@@ -18,6 +18,7 @@ import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { directory } from "#core/storage/directory.ts";
 import { filesPurpose } from "#core/storage/files/folder/address.ts";
 import { openFiles } from "#core/storage/files/open.ts";
+import { kidsOf } from "#core/storage/keys/check.ts";
 import { boundedReads } from "#core/storage/mongo/bounded-reads.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { openDatabase } from "#core/storage/open.ts";
@@ -171,7 +172,7 @@ const health = healthServer({
 const stores: Part = {
   name: "stores",
   start: async (signal) => {
-    await openDatabase(mongo, log, signal);
+    await openDatabase({ mongo, log, kids: kidsOf(config) }, signal);
     cursorSecret = await keepCursorSecret(mongo.db, cursorSecret);
   },
   stop: async () => {

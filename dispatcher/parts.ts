@@ -1,5 +1,6 @@
 import { timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { kidsOf } from "#core/storage/keys/check.ts";
 import { storesPart } from "#core/storage/open.ts";
 import { heartbeat } from "#core/storage/status/heartbeat.ts";
 import { callbackParts } from "./callbacks/parts.ts";
@@ -33,7 +34,10 @@ export const parts = (made: Made): Part[] => {
   ];
   const sources = rooms.flatMap((room) => room.timers);
   return [
-    storesPart(made, { close: async () => void (await Promise.all([shared.files.close(), made.nats.close()])) }),
+    storesPart(
+      { ...made, kids: kidsOf(made.config) },
+      { close: async () => void (await Promise.all([shared.files.close(), made.nats.close()])) },
+    ),
     streams(made),
     heartbeat({
       ...shared,

@@ -38,6 +38,7 @@ export type Settings = FileSettings & {
   natsPrefix: string;
   natsReplicas: number;
   keyRing: string;
+  lostKeys: readonly string[];
   healthHost: string;
   healthPort: number;
   unsavedLimit: number;

@@ -3,6 +3,7 @@ import { keyOf, type Resource } from "./kube/objects.ts";
 import { pause } from "./kube/watch.ts";
 import type { Operator } from "./operator.ts";
 import { readyIn } from "./policies/conditions.ts";
+import { table } from "./table.ts";
 
 export type OnceDeps = {
   engine: Pick<Operator, "isSynced" | "leader" | "isSettled">;
@@ -64,11 +65,4 @@ const rowOf = (kind: string, resource: Resource): string[][] => {
   const isCurrent = ready?.observedGeneration === resource.metadata.generation;
   if (ready === undefined || !isCurrent) return [[kind, keyOf(resource), "Unknown", "NotReconciled", ""]];
   return ready.status === "True" ? [] : [[kind, keyOf(resource), ready.status, ready.reason, ready.message]];
-};
-
-const table = (rows: readonly string[][]): string => {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
-  return rows.map((row) => line(row).trimEnd()).join("\n");
 };

@@ -16,7 +16,9 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
+import { kidsOf } from "#core/storage/keys/check.ts";
 import { reseal } from "#core/storage/keys/reseal.ts";
+import { keyUses } from "#core/storage/keys/uses.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { storesPart } from "#core/storage/open.ts";
 import { webhookBacklogs } from "#core/storage/usage/backlogs.ts";
@@ -45,6 +47,7 @@ export type Settings = {
   natsPrefix: string;
   natsReplicas: number;
   keyRing: string;
+  lostKeys: readonly string[];
   publicUrl: string;
   allowedRanges: string[];
   allowedPorts: number[];
@@ -144,7 +147,7 @@ export const makeParts = (deps: PartsDeps) => {
   });
   watchLevels(metrics.registry, { stores: platform.stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
   return {
-    stores: storesPart(deps, nats),
+    stores: storesPart({ ...deps, kids: kidsOf(config) }, nats),
     announced,
     engine,
     resources: platform.stores,
@@ -158,10 +161,11 @@ const sight = (client: KubeClient, scope: Scope): Pick<Platform, "presence" | "i
   return { presence: presence(client, isWatched), isWatched };
 };
 
-const tendKeysOf = ({ config, mongo, metrics, log }: PartsDeps, { keyRing, fence }: Platform): TendKeys =>
+const tendKeysOf = ({ config, mongo, metrics, clock, log }: PartsDeps, { keyRing, fence }: Platform): TendKeys =>
   tendKeys({
     reseal: (signal) => reseal({ db: mongo.db, keyRing, check: fence.check }, signal),
     kids: keyRing.kids,
+    keep: (counts) => keyUses(mongo.db).keep(counts, kidsOf(config), clock.now()),
     everyMs: config.resyncSeconds * 1000,
     metrics,
     log,

@@ -8,14 +8,21 @@ import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { kidsOf } from "#core/storage/keys/check.ts";
+import { keyUses } from "#core/storage/keys/uses.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
+import { keysTable } from "./keys/print.ts";
 import { once } from "./once.ts";
 import { endAs, optionsIn } from "./options.ts";
 import { health, makeParts } from "./parts.ts";
 
-const { isOnce, timeoutMs } = optionsIn(process.argv.slice(2));
+const { isOnce, isKeys, timeoutMs } = optionsIn(process.argv.slice(2));
 const config = loadConfig(OperatorConfig, process.env);
-const log = createLog({ program: "operator", level: config.logLevel, ...(isOnce && { destination: process.stderr }) });
+const log = createLog({
+  program: "operator",
+  level: config.logLevel,
+  ...((isOnce || isKeys) && { destination: process.stderr }),
+});
 log.info({ config: describeConfig(OperatorConfig, config) }, "config.loaded");
 
 const timing = timings[config.timing];
@@ -64,4 +71,19 @@ const runOnce = async (): Promise<number> => {
   return runProgram({ ...program, parts: [stores, announced, engine], work });
 };
 
-process.exit(await (isOnce ? runOnce() : runProgram({ ...program, parts: all() })));
+/** Prints what was last counted. It needs MongoDB alone, and starts although a key is missing. */
+const runKeys = async (): Promise<number> => {
+  const late = setTimeout(() => endAs(1, `MongoDB not reached within ${timeoutMs / 1000} s`), timeoutMs);
+  await mongo.connect();
+  console.log(keysTable(await keyUses(mongo.db).all(), kidsOf(config)));
+  clearTimeout(late);
+  await mongo.close();
+  return 0;
+};
+
+const run = (): Promise<number> => {
+  if (isKeys) return runKeys();
+  return isOnce ? runOnce() : runProgram({ ...program, parts: all() });
+};
+
+process.exit(await run());

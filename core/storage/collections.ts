@@ -14,6 +14,7 @@ import { eventValuesCollection } from "./events/event-values.ts";
 import { eventCollection } from "./events/events.ts";
 import { exportCollection } from "./exports/exports.ts";
 import { importCollection } from "./imports/imports.ts";
+import { keyUseCollection } from "./keys/uses.ts";
 import { linkCollection } from "./links/links.ts";
 import { liveActivityCollection } from "./live-activities/activities.ts";
 import { activityChannelCollection } from "./live-activities/channels.ts";
@@ -75,6 +76,7 @@ export const allCollections: readonly CollectionSpec[] = [
   heartbeatCollection,
   incidentCollection,
   importCollection,
+  keyUseCollection,
   leaseCollection,
   linkCollection,
   activityChannelCollection,

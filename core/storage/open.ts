@@ -2,29 +2,35 @@ import { untilReached } from "../runtime/process/awaited.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
 import { ensureIndexes } from "./collections.ts";
+import { checkKeys } from "./keys/check.ts";
+import type { Kids } from "./keys/uses.ts";
 import { migrations } from "./migrations/all.ts";
 import { migrate } from "./migrations/migrate.ts";
 import { isUnreachable, type Mongo } from "./mongo/connect.ts";
 
+export type StoresDeps = { mongo: Mongo; log: Log; kids: Kids };
+
 /**
  * Waits until the database can be reached, brings what it holds to the version of this program, and makes the indexes
- * that are missing. @throws DataVersionError, IndexError
+ * that are missing. Refuses to work without a key that still seals something.
+ * @throws DataVersionError, IndexError, MissingKeyError
  */
-export const openDatabase = (mongo: Mongo, log: Log, signal: AbortSignal): Promise<void> => {
+export const openDatabase = ({ mongo, log, kids }: StoresDeps, signal: AbortSignal): Promise<void> => {
   const open = async (): Promise<void> => {
     await mongo.connect();
     await migrate(mongo.db, migrations, { log, signal });
     await ensureIndexes(mongo.db);
+    await checkKeys(mongo.db, kids);
   };
   return untilReached(open, { store: "mongodb", isAway: isUnreachable, log }, signal);
 };
 
 /** MongoDB, ready for use, and what else is open for the whole run: that is closed first. */
-export const storesPart = ({ mongo, log }: { mongo: Mongo; log: Log }, link: { close: () => Promise<void> }): Part => ({
+export const storesPart = (deps: StoresDeps, link: { close: () => Promise<void> }): Part => ({
   name: "stores",
-  start: (signal) => openDatabase(mongo, log, signal),
+  start: (signal) => openDatabase(deps, signal),
   stop: async () => {
     await link.close();
-    await mongo.close();
+    await deps.mongo.close();
   },
 });

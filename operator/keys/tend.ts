@@ -8,6 +8,8 @@ export type TendDeps = {
   reseal: (signal: AbortSignal) => Promise<SealedCount[]>;
   /** The names of the key ring's keys. */
   kids: readonly string[];
+  /** Keeps what was counted, for programs that start and for people who ask. */
+  keep: (counts: readonly SealedCount[]) => Promise<void>;
   everyMs: number;
   metrics: Pick<OperatorMetrics, "sealed">;
   log: Log;
@@ -18,11 +20,13 @@ export type TendKeys = (stop: AbortSignal) => Promise<void>;
 
 /** Reseals at once, as a rotation begins with a restart, then now and then; the metric is gone when it ends. */
 export const tendKeys =
-  ({ reseal, kids, everyMs, metrics, log }: TendDeps): TendKeys =>
+  ({ reseal, kids, keep, everyMs, metrics, log }: TendDeps): TendKeys =>
   async (stop) => {
     while (!stop.aborted) {
       try {
-        show(metrics, kids, await reseal(stop));
+        const counts = await reseal(stop);
+        show(metrics, kids, counts);
+        await keep(counts);
       } catch (err) {
         if (!stop.aborted) log.warn({ err }, "keys.not_resealed");
       }

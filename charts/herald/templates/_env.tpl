@@ -16,6 +16,10 @@
 {{- end }}
 - name: HERALD_KEY_RING_FILE
   value: /etc/herald/key-ring
+{{- with $values.keyRing.lost }}
+- name: HERALD_LOST_KEYS
+  value: {{ join "," . | quote }}
+{{- end }}
 {{- with $values.outgoing.allowedRanges }}
 - name: HERALD_ALLOWED_RANGES
   value: {{ join "," . | quote }}

@@ -6,8 +6,8 @@ import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { type SuppressionKeyRow, suppressionKeyCollection } from "../suppressions/keys.ts";
 import { type WebhookRow, webhookCollection } from "../webhooks/webhooks.ts";
 
-/** How many secrets of a collection a key seals. */
-export type SealedCount = { collection: string; kid: string; secrets: number };
+/** How many secrets of a collection a key seals, in how many documents. */
+export type SealedCount = { collection: string; kid: string; secrets: number; documents: number };
 
 export type ResealDeps = {
   db: Db;
@@ -68,17 +68,22 @@ const resealIn = async <R extends Row>(
   signal: AbortSignal,
 ): Promise<SealedCount[]> => {
   const rows = collectionOf<R>(deps.db, place.spec);
-  const counts = new Map<string, number>();
+  const counts = new Map<string, Pick<SealedCount, "secrets" | "documents">>();
+  const add = (kids: readonly string[]): void => {
+    for (const [kid, own] of Map.groupBy(kids, (one) => one)) {
+      const { secrets, documents } = counts.get(kid) ?? { secrets: 0, documents: 0 };
+      counts.set(kid, { secrets: secrets + own.length, documents: documents + 1 });
+    }
+  };
   const pageAfter = (id: string) => {
     const after = { _id: { $gt: id } } as Filter<R>; // sound: ids are texts
     return rows.find(after, { signal }).sort({ _id: 1 }).limit(pageSize).toArray() as Promise<R[]>; // sound: whole rows
   };
   for (let page = await pageAfter(""); page.length > 0; page = await pageAfter(page.at(-1)?._id ?? "")) {
-    for (const row of page)
-      for (const kid of await resealRow(deps, place, row)) counts.set(kid, (counts.get(kid) ?? 0) + 1);
+    for (const row of page) add(await resealRow(deps, place, row));
     if (page.length < pageSize) break;
   }
-  return [...counts].map(([kid, secrets]) => ({ collection: place.spec.name, kid, secrets }));
+  return [...counts].map(([kid, count]) => ({ collection: place.spec.name, kid, ...count }));
 };
 
 /** Gives the keys of the row's secrets as they are afterwards. */

@@ -89,7 +89,7 @@ describe("the queries of the running service", function () {
 });
 
 /** What the apiserver reads before it serves anybody. */
-const atStart = ["data_version", "cursor_secrets", "tenants"];
+const atStart = ["data_version", "cursor_secrets", "key_uses", "tenants"];
 
 /** How the driver counts documents, and how states of devices are counted. */
 const counting = [{ $group: { _id: 1, n: { $sum: 1 } } }, { $group: { _id: "$state", count: { $sum: 1 } } }];

@@ -55,10 +55,10 @@ export const commonValues = {
     keep: flag("they, and with them all resources, stay when the release is uninstalled"),
     annotations: strings("annotations of theirs"),
   }),
-  keyRing: closed(
-    "keys that seal stored credentials",
-    existingSecret("kid:base64(32 bytes), one a line; empty = one is made at the first install and kept"),
-  ),
+  keyRing: closed("keys that seal stored credentials", {
+    ...existingSecret("kid:base64(32 bytes), one a line; empty = one is made at the first install and kept"),
+    lost: setting(SharedConfig.lostKeys),
+  }),
   plans: closed("plans of the platform, applied after every install and upgrade", {
     enabled: flag("applies them"),
     labels: strings("labels of every plan; what operator.labelSelector asks for"),

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Api } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
@@ -124,7 +125,7 @@ describe("cursors", () => {
   it("is good for every replica, also while the key ring is rotated and after", async () => {
     const renewed = `new:${Buffer.alloc(32, 8).toString("base64")}`;
     const rotating = await site.start({ HERALD_KEY_RING: `${renewed},${testKeyRing}` });
-    const rotated = await site.start({ HERALD_KEY_RING: renewed });
+    const rotated = await site.start({ HERALD_KEY_RING: renewed, HERALD_LOST_KEYS: keyRing(testKeyRing).kids.join() });
     const read = (api: Api, query: string) =>
       api.call("GET", `/v1/notifications?app_id=${tenant.app._id}&limit=2${query}`, { token: tenant.token });
     for (const writer of [site.api, rotating, rotated]) {

@@ -47,8 +47,8 @@ describe("what is sealed, after a new key came first in the key ring", function 
   it("is counted by the key that seals it, and nothing is written while that is the first", async () => {
     const fail = () => expect.fail("nothing is to be written");
     const counts = await run(before, fail);
-    expect(counts).to.deep.include({ collection: "webhooks", kid: "test", secrets: 3 });
-    expect(counts).to.deep.include({ collection: "suppression_keys", kid: "test", secrets: 1 });
+    expect(counts).to.deep.include({ collection: "webhooks", kid: "test", secrets: 3, documents: 1 });
+    expect(counts).to.deep.include({ collection: "suppression_keys", kid: "test", secrets: 1, documents: 1 });
     expect(counts.map(({ kid }) => kid)).to.deep.equal(["test", "test", "test"]);
   });
 

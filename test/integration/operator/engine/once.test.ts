@@ -83,6 +83,27 @@ describe("operator: operator.js --once", function () {
     await started.stop();
   });
 
+  it("tells by --keys what each key seals, and does not start without one unless that is lost", async () => {
+    const rows = async (env: NodeJS.ProcessEnv = {}): Promise<string[][]> => {
+      const { out } = await run(env, "--keys");
+      return out
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.split(/ {2,}/).slice(0, 6));
+    };
+    const [, ours] = await rows();
+    expect(ours?.slice(0, 2).concat(ours.slice(3, 5))).to.deep.equal(["k1", "sealing", "1", "1"]); // one App, one Webhook
+    const other = { HERALD_KEY_RING: `k2:${Buffer.alloc(32).toString("base64")}` };
+    expect((await rows(other)).slice(1).map(([kid, state]) => [kid, state])).to.deep.equal([
+      ["k2", "sealing"],
+      ["k1", "missing"],
+    ]);
+    expect(await run(other, "--once")).to.deep.equal({ code: 1, out: "" });
+    const { code, out } = await run({ ...other, HERALD_LOST_KEYS: "k1" }, "--once");
+    expect({ code, out }).to.deep.equal({ code: 0, out: "6 of 6 resources are ready\n" });
+    expect((await rows(other))[1]?.slice(0, 2)).to.deep.equal(["k2", "sealing"]);
+  });
+
   it("explains itself, and refuses what it does not know", async () => {
     expect(await run({}, "--help")).to.satisfy(
       ({ code, out }: { code: number; out: string }) => code === 0 && out.includes("--timeout SECONDS"),

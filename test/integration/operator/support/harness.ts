@@ -119,6 +119,7 @@ const settingsOf = (id: string): Settings & { labelSelector: string } => ({
   natsPrefix: id,
   natsReplicas: 1,
   keyRing: `k1:${randomBytes(32).toString("base64")}`,
+  lostKeys: [],
   publicUrl: "http://herald.example",
   allowedRanges: [],
   allowedPorts: [443],

@@ -1,0 +1,29 @@
+import type { KeyUseRow, Kids } from "#core/storage/keys/uses.ts";
+import { table } from "../table.ts";
+
+const collections = ["apps", "webhooks", "suppression_keys"] as const;
+const head = ["KEY", "STATE", "SECRETS", "APPS", "WEBHOOKS", "SUPPRESSIONS", "COUNTED"];
+
+/**
+ * What each key still seals, as a table: secrets of all kinds, and documents of each. STATE: `sealing` (the first of the
+ * ring), `opening` (another of the ring), `lost` (said to be), `missing`.
+ */
+export const keysTable = (uses: readonly KeyUseRow[], { ring, lost }: Kids): string => {
+  const kids = new Set([...ring, ...uses.map(({ _id }) => _id)]);
+  const byKid = new Map(uses.map((use) => [use._id, use]));
+  return table([head, ...[...kids].map((kid) => [kid, stateOf(kid, { ring, lost }), ...cellsOf(byKid.get(kid))])]);
+};
+
+const stateOf = (kid: string, { ring, lost }: Kids): string => {
+  if (kid === ring[0]) return "sealing";
+  if (ring.includes(kid)) return "opening";
+  return lost.includes(kid) ? "lost" : "missing";
+};
+
+/** Before the first count nobody knows. */
+const cellsOf = (use: KeyUseRow | undefined): string[] => {
+  if (use === undefined || use.counted_at === null) return ["?", ...collections.map(() => "?"), "never"];
+  const secrets = Object.values(use.sealed).reduce((sum, one) => sum + one.secrets, 0);
+  const documents = collections.map((name) => String(use.sealed[name]?.documents ?? 0));
+  return [String(secrets), ...documents, use.counted_at.toISOString()];
+};
