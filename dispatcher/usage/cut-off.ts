@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import type { Timing } from "#core/domain/timing.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { elapsedFrom, type MonotonicMs } from "#core/runtime/process/elapsed.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -8,7 +9,6 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { DeliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import type { LeasedTo } from "#core/storage/work/leases.ts";
 import { deliveryIdOf } from "../messages/delivery/delivery-row.ts";
-import { leaseMs } from "../work/lease.ts";
 
 export type CutOffDeps = {
   messages: { leased: (to: LeasedTo) => Promise<MessageRow[]> };
@@ -24,14 +24,18 @@ export type CutOffDeps = {
     ofSmall: (messageId: string, most: number) => Promise<DeliveryRow[] | null>;
   };
   count: DeliveryCounts["count"];
+  timing: Pick<Timing, "leaseMs">;
   clock: Clock;
   /** `performance.now()` when left out. */
   monotonicMs?: MonotonicMs;
   log: Log;
 };
 
-/** What is counted here has to be counted before another process may have sent it again and forgotten it. */
-const leftMs = { least: 8_000, spent: 4_000 };
+/**
+ * What is counted here has to be counted before another process may have sent it again and forgotten it: parts of a lease
+ * that has to be left at the beginning, and that may be spent until something is counted.
+ */
+const parts = { left: 1 / 6, spent: 1 / 12 };
 const mostAtOnce = 4;
 
 /**
@@ -43,15 +47,16 @@ export const countCutOff = (deps: CutOffDeps) => {
   const underWay = new Set<string>();
   const run = async (holder: string): Promise<void> => {
     const now = deps.clock.now();
+    const { leaseMs } = deps.timing;
     const spentMs = elapsedFrom(deps.clock, deps.monotonicMs);
     const to = {
       holder,
-      after: new Date(now.getTime() + leftMs.least),
+      after: new Date(now.getTime() + leaseMs * parts.left),
       until: new Date(now.getTime() + leaseMs),
     };
     const [chunks, messages] = [await deps.chunks.leased(to), await deps.messages.leased(to)];
     const add = async (id: string, tenantId: string, stored: readonly DeliveryRow[]): Promise<void> => {
-      if (spentMs() < leftMs.spent) await deps.count({ id, tenantId, holder: id }, stored);
+      if (spentMs() < leaseMs * parts.spent) await deps.count({ id, tenantId, holder: id }, stored);
     };
     await mapBounded(chunks, mostAtOnce, async (one) => add(one._id, one.tenant_id, await storedOf(deps, one)));
     await mapBounded(messages, mostAtOnce, async (one) => add(one._id, one.tenant_id, await storedOfSmall(deps, one)));

@@ -84,8 +84,9 @@ describe("programs that are killed during a send", function () {
 
   it("have what they had stored counted as usage within seconds, before it is sent again", async () => {
     const { system, apns } = sending;
-    const [killed, other] = dispatchers;
-    await other.stop(); // so that one has all
+    await Promise.all(dispatchers.map((one) => one.stop()));
+    const usual = { HERALD_TIMING: "usual" }; // leases of 30 s: nothing is sent again meanwhile
+    const killed = await system.start("dispatcher", usual); // so that one has all
     apns.script({ delay_ms: 200 });
     const to = async (some: readonly SubscriptionRow[]): Promise<string> =>
       send(system, api, { target: { include_subscription_ids: some.map(({ _id }) => _id) } });
@@ -104,7 +105,7 @@ describe("programs that are killed during a send", function () {
     expect(held).to.have.length(3);
     const { stored, month } = await usageOf(system);
     expect(month, "usage before").to.be.below(stored);
-    await other.restart();
+    await system.start("dispatcher", usual);
     await until(async () => isExact(await usageOf(system)), 15_000);
     expect((await underWay()).map(({ _id, fence, lease }) => ({ _id, fence, holder: lease?.holder }))).to.deep.equal(
       held,
