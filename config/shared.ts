@@ -47,20 +47,14 @@ export const SharedConfig = {
     description:
       "lines or commas of kid:base64(32 bytes); the first key writes, all read; mount it: HERALD_KEY_RING_FILE",
   }),
-  lostKeys: List(
-    Text({
-      pattern: worded("^[A-Za-z0-9_.-]{1,64}$", "must be the name of a key: 1 to 64 letters, digits, _, . and -"),
-    }),
-    {
-      env: "HERALD_LOST_KEYS",
-      default: [],
-      maxItems: 100,
-      uniqueItems: true,
-      description:
-        "names of keys that are lost for good: without one that still seals something no program starts unless it is " +
-        "named here, and what it seals has to be given again",
-    },
-  ),
+  lostKeys: List(Text({ pattern: worded("^[A-Za-z0-9_.-]{1,64}$", "must be 1 to 64 letters, digits, _, . and -") }), {
+    env: "HERALD_LOST_KEYS",
+    default: [],
+    maxItems: 100,
+    uniqueItems: true,
+    description:
+      "keys that are lost for good: without one that seals something no program starts unless it is named here",
+  }),
   healthHost: Text({
     env: "HERALD_HEALTH_HOST",
     default: "0.0.0.0",
