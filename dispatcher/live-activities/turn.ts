@@ -3,6 +3,7 @@ import type { Activities } from "#core/storage/live-activities/activities.ts";
 import { chunkSize } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AudienceDeps, nextPiece, type Piece } from "../messages/audience.ts";
+import type { BeginningDeps } from "../messages/beginning.ts";
 import type { Send, Sent } from "../messages/send.ts";
 import { chunkOf, type First, sendNow, type Turn, type TurnResult } from "../messages/turn.ts";
 import type { InOrder } from "./in-order.ts";
@@ -10,7 +11,7 @@ import type { InOrder } from "./in-order.ts";
 export type ActivityTurnDeps = {
   activities: Pick<Activities, "end">;
   /** Notes that a newer change has made it useless, before anybody was sent it: it has no deliveries. */
-  messages: { supersede: (id: string) => Promise<void> };
+  messages: { supersede: (id: string) => Promise<void> } & BeginningDeps;
   audience: AudienceDeps;
   send: Send;
   inOrder: InOrder;

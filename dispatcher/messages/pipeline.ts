@@ -23,7 +23,7 @@ import { liveActivityMessages } from "#core/storage/messages/live-activities.ts"
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
-import { messageWork } from "#core/storage/messages/work.ts";
+import { type Left, messageWork } from "#core/storage/messages/work.ts";
 import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
 import { languages } from "#core/storage/people/languages.ts";
@@ -129,9 +129,9 @@ const stores = ({ db, holder, timing: { leaseMs } }: PipelineDeps) => {
       extend: (message: MessageRow, now: Date) => messages.extend(message, now, leaseMs),
       finish: (...given: Parameters<typeof messages.finish>) => ending(given[0], messages.finish(...given)),
       /** Of a planned message only chunks are left: what its turn sent is over. */
-      rest: repeated((message: MessageRow, dueAt: Date, planned: boolean) => {
-        const resting = messages.rest(message, dueAt, planned);
-        return planned ? ending(message, resting) : resting;
+      rest: repeated((message: MessageRow, dueAt: Date, left: Left) => {
+        const resting = messages.rest(message, dueAt, left);
+        return left.planned ? ending(message, resting) : resting;
       }),
       defer: repeated(messages.defer),
     },

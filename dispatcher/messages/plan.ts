@@ -5,8 +5,10 @@ import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { Left } from "#core/storage/messages/work.ts";
 import { inTrace } from "../work/in-trace.ts";
 import type { Suspensions } from "../work/suspensions.ts";
+import { mayBeUntouched } from "./beginning.ts";
 import type { Finish } from "./finish.ts";
 import { whileAllowed } from "./lease.ts";
 import type { Turn } from "./turn.ts";
@@ -16,9 +18,9 @@ export type PlanDeps = {
     take: (id: string, now: Date) => Promise<MessageRow | null>;
     extend: (message: MessageRow, now: Date) => Promise<boolean>;
     needsTurn: (id: string, now: Date) => Promise<boolean>;
-    rest: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
+    rest: (message: MessageRow, dueAt: Date, left: Left) => Promise<boolean>;
     /** Gives it back until its tenant may send again. */
-    defer: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
+    defer: (message: MessageRow, dueAt: Date, left: Left) => Promise<boolean>;
   };
   directory: Pick<Directory, "app">;
   turn: Turn;
@@ -62,7 +64,8 @@ const plan = async (deps: PlanDeps, message: MessageRow, now: Date): Promise<voi
   const app = await deps.directory.app(message.app_id);
   if (app === null) return deps.finish.fail(message, "HS_NOT_FOUND: the app is gone");
   if (isMissedSchedule(message, now)) return deps.finish.fail(message, "HS_EXPIRED: missed schedule");
-  if (deps.suspensions.has(message.tenant_id)) return defer(deps, message, message.planned);
+  if (deps.suspensions.has(message.tenant_id))
+    return defer(deps, message, { planned: message.planned, isUntouched: mayBeUntouched(message) });
   await giveTurn(deps, message, app);
 };
 
@@ -74,21 +77,23 @@ const giveTurn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promi
       return deps.finish.complete(message, result.all);
     case "under_way":
       return void (await rest(deps, message, { planned: result.planned, inMs: sweepMs }));
-    case "halted":
-      if (deps.suspensions.has(message.tenant_id)) return defer(deps, message, false);
-      await rest(deps, message, { planned: false, inMs: deps.stopping.aborted ? 0 : soonMs });
+    case "halted": {
+      const left = { planned: false, isUntouched: result.isUntouched === true };
+      if (deps.suspensions.has(message.tenant_id)) return defer(deps, message, left);
+      await rest(deps, message, { ...left, inMs: deps.stopping.aborted ? 0 : soonMs });
+    }
   }
 };
 
-const defer = async ({ messages, suspensions }: PlanDeps, message: MessageRow, planned: boolean): Promise<void> => {
-  await suspensions.defer(message.tenant_id, (dueAt) => messages.defer(message, dueAt, planned));
+const defer = async ({ messages, suspensions }: PlanDeps, message: MessageRow, left: Left): Promise<void> => {
+  await suspensions.defer(message.tenant_id, (dueAt) => messages.defer(message, dueAt, left));
 };
 
 const rest = (
   { messages, clock }: PlanDeps,
   message: MessageRow,
-  { planned, inMs }: { planned: boolean; inMs: number },
-): Promise<boolean> => messages.rest(message, new Date(clock.now().getTime() + inMs), planned);
+  { inMs, ...left }: Left & { inMs: number },
+): Promise<boolean> => messages.rest(message, new Date(clock.now().getTime() + inMs), left);
 
 /** A message that is a day later than its schedule fails. Source: docs/reference/messages.md#scheduling. */
 const isMissedSchedule = ({ scheduled_for, planned, started_at }: MessageRow, now: Date): boolean => {

@@ -31,6 +31,7 @@ export type Batch = {
   holder: string;
   /** Whether these are the whole message: unless some are to be tried again, it ends here and is counted then. */
   isWhole: boolean;
+  begin?: Work["begin"];
 };
 
 /**
@@ -44,14 +45,14 @@ export type Send = (batch: Batch, lease: Lease) => Promise<Sent>;
 /** Sends chunks: delivers each, does what follows from it, and counts what was stored. Safe to run twice. */
 export const send =
   (deps: SendDeps): Send =>
-  async ({ message, app, chunks, holder, isWhole }, lease) => {
+  async ({ message, app, chunks, holder, isWhole, begin }, lease) => {
     const fresh: DeliveryRow[] = [];
     const sent: Sent = { kind: "sent", stored: [], hasRetries: false };
     const piece = { id: holder, tenantId: message.tenant_id, holder };
     for (const [position, { chunk, rows }] of chunks.entries()) {
       const retried = new Set(chunk.fence === 1 ? [] : await deps.chunks.recipientsOfRetries(chunk._id)); // 1: nobody ran it before
       const recipients = chunk.recipients.filter((id) => !retried.has(id));
-      const work = { chunk: { ...chunk, recipients }, message, app, rows };
+      const work = { chunk: { ...chunk, recipients }, message, app, rows, begin };
       const delivered = await deps.deliver(work, lease);
       sent.stored.push(...delivered.stored);
       const isLast = delivered.halted || position === chunks.length - 1;

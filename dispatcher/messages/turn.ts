@@ -8,16 +8,17 @@ import { noWork, sweepAfter } from "#core/storage/work/due.ts";
 import type { Hints } from "../work/hints.ts";
 import type { Lease } from "../work/lease.ts";
 import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces } from "./audience.ts";
+import { type BeginningDeps, beginning } from "./beginning.ts";
 import type { Send } from "./send.ts";
 
 /**
  * What a turn came to: all is sent and stored (`all` of it here and now, when the turn sent it itself); chunks are queued
- * or due later; or it was halted before its end.
+ * or due later; or it was halted before its end, maybe before anything of the message was handed to a provider.
  */
 export type TurnResult =
   | { kind: "complete"; all?: DeliveryRow[] }
   | { kind: "under_way"; planned: boolean }
-  | { kind: "halted" };
+  | { kind: "halted"; isUntouched?: boolean };
 
 export type Turn = (message: MessageRow, app: AppRow, lease: Lease) => Promise<TurnResult>;
 
@@ -25,6 +26,7 @@ export type TurnDeps = {
   audience: AudienceDeps;
   chunks: Pick<Chunks, "last" | "isBegun" | "discardWaiting" | "keep" | "countOpen" | "waiting" | "open">;
   send: Send;
+  messages: BeginningDeps;
   hints: Pick<Hints, "chunk">;
   /** Chunks of one message that may be queued or under way at once. */
   openChunks: number;
@@ -53,6 +55,7 @@ const begin = async (deps: TurnDeps, first: First): Promise<TurnResult> => {
   const isOpenEnded = isScanned(message);
   const pieces = isOpenEnded ? await firstPieces(deps, message) : await resolvePieces(deps.audience, message);
   if (sizeOf(pieces) <= chunkSize) return sendNow(deps, first, pieces);
+  if (message.waits === true && !(await deps.messages.begin(message))) return { kind: "halted" }; // chunks note it anew
   if (isOpenEnded) return go(deps, message, null);
   await deps.chunks.discardWaiting(message._id);
   await deps.chunks.keep(pieces.map((piece, position) => chunkOf(message, piece, position, deps.clock.now())));
@@ -76,7 +79,7 @@ const firstPieces = async (deps: TurnDeps, message: MessageRow): Promise<Piece[]
 
 /** Sends a small message without queueing it again. Its chunks are only kept for what has to be retried. */
 export const sendNow = async (
-  deps: Pick<TurnDeps, "send" | "clock">,
+  deps: Pick<TurnDeps, "send" | "messages" | "clock">,
   first: First,
   pieces: readonly Piece[],
 ): Promise<TurnResult> => {
@@ -85,11 +88,11 @@ export const sendNow = async (
     chunk: { ...chunkOf(message, piece, position, deps.clock.now()), fence: message.fence },
     rows: piece.rows,
   }));
-  const { kind, stored, hasRetries } = await deps.send(
-    { message, app, chunks, holder: message._id, isWhole: true },
-    lease,
-  );
-  if (kind !== "sent") return { kind: "halted" };
+  const { begin, isUntouched, stop } = beginning(deps.messages, message);
+  const { kind, stored, hasRetries } = await deps
+    .send({ message, app, chunks, holder: message._id, isWhole: true, begin }, lease)
+    .finally(stop);
+  if (kind !== "sent") return { kind: "halted", isUntouched: isUntouched() };
   if (hasRetries) return { kind: "under_way", planned: true };
   return message.fence === 1 ? { kind: "complete", all: stored } : { kind: "complete" };
 };

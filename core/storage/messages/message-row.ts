@@ -83,6 +83,8 @@ export type MessageRow = DueWork &
     started_at: Date | null;
     /** Of one that is sent by chunks: when the first of them began. Until then it may be cancelled. */
     dispatched_at?: Date;
+    /** Of one that is sent in one turn, and waits: nothing was handed to a provider, and it may be cancelled. */
+    waits?: true;
     completed_at: Date | null;
     created_at: Date;
     updated_at: Date;

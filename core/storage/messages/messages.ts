@@ -108,6 +108,12 @@ export const messages = (db: Db) => {
         cancellation(now),
         { returnDocument: "after" },
       ),
+
+    /** The same for one that waits in its turn, of which nothing was handed to a provider. */
+    cancelWaiting: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
+      rows.findOneAndUpdate({ _id: id, tenant_id: tenantId, status: "processing", waits: true }, cancellation(now), {
+        returnDocument: "after",
+      }),
   };
 };
 

@@ -34,6 +34,16 @@ export const messageWork = (db: Db) => {
       return rows.findOneAndUpdate({ _id: id, status: "processing" }, set, { returnDocument: "after" });
     },
 
+    /** Notes that nothing of a message was handed to a provider, so that it may be cancelled. False when it is not ours. */
+    wait: async ({ _id, fence }: Leased): Promise<boolean> =>
+      (await rows.updateOne({ _id, fence, status: "processing" }, { $set: { waits: true } })).matchedCount === 1,
+
+    /** Takes that note away: from then on it can be cancelled no more. False when it was, or is not ours. */
+    begin: async ({ _id, fence }: Leased): Promise<boolean> => {
+      const waiting = { _id, fence, status: "processing" as const, waits: true as const };
+      return (await rows.updateOne(waiting, { $unset: { waits: "" } })).matchedCount === 1;
+    },
+
     /** Whether the message still needs a turn: a hint of one that has ended, or waits for its time, is stale. */
     needsTurn: async (id: string, now: Date): Promise<boolean> =>
       (await rows.countDocuments({ _id: id, $or: [{ status: "processing" }, dueQueued(now)] }, { limit: 1 })) > 0,
@@ -78,12 +88,20 @@ const leasing = (rows: Rows) => ({
   leased: (to: LeasedTo): Promise<MessageRow[]> => leasedTo(rows, to),
 
   /** Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. */
-  rest: (message: Leased, dueAt: Date, planned: boolean): Promise<boolean> =>
-    settle(rows, message, { dueAt, set: { planned } }),
+  rest: (message: Leased, dueAt: Date, left: Left): Promise<boolean> =>
+    settle(rows, message, { dueAt, set: leftAs(left) }),
 
   /** The same until its tenant may send again, or until `dueAt`. */
-  defer: (message: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
-    settle(rows, message, { dueAt, set: { planned, suspended_tenant: message.tenant_id } }),
+  defer: (message: MessageRow, dueAt: Date, left: Left): Promise<boolean> =>
+    settle(rows, message, { dueAt, set: { ...leftAs(left), suspended_tenant: message.tenant_id } }),
+});
+
+/** How a turn leaves a message. `isUntouched`: nothing of it was handed to a provider. */
+export type Left = { planned: boolean; isUntouched?: boolean };
+
+const leftAs = ({ planned, isUntouched }: Left): Partial<MessageRow> => ({
+  planned,
+  ...(isUntouched && { waits: true }),
 });
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts; unsettled?: number; at: Date };

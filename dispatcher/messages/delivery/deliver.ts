@@ -57,6 +57,8 @@ export type Work = {
   app: AppRow;
   /** The recipients, when they were read a moment ago. */
   rows?: readonly Reached[] | undefined;
+  /** Awaited before a recipient is handed to the provider: false when none may be any more. */
+  begin?: (() => Promise<boolean>) | undefined;
 };
 
 /**
@@ -189,7 +191,9 @@ const serve = async (run: Run, subscription: Reached): Promise<void> => {
   const begin = async (): Promise<void> => {
     if (isOver())
       delivered.halted = true; // while it waited for its slot
-    else if (!(await isEnded(run, subscription))) await attempt(run, subscription);
+    else if (await isEnded(run, subscription)) return;
+    else if ((await work.begin?.()) === false) delivered.halted = true;
+    else await attempt(run, subscription);
   };
   return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, begin, room?.atOnce);
 };

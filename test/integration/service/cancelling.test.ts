@@ -55,6 +55,38 @@ describe("a message that is being processed", () => {
     expect(await ask(await given({ ...explicit, planned: true }))).to.equal("cancelled");
   });
 
+  it("is cancelled while it waits in its turn, and is not handed over then", async () => {
+    const { wait, begin: beginIt, rest } = messageWork(db());
+    const [waiting, begun, taken, left] = [
+      await given({}, 0),
+      await given({}, 0),
+      await given({}, 0),
+      await given({}, 0),
+    ];
+    await wait(waiting);
+    expect(await ask(waiting)).to.equal("cancelled");
+    expect(await beginIt(waiting)).to.equal(false);
+    expect(await wait(waiting)).to.equal(false);
+    await wait(begun);
+    expect(await beginIt(begun)).to.equal(true);
+    expect(await ask(begun)).to.equal("HS_CONFLICT");
+    await wait(taken);
+    expect(await beginIt({ ...taken, fence: 0 }), "by a turn that lost it").to.equal(false);
+    await rest(left, noon, { planned: false, isUntouched: true });
+    expect(await ask(left)).to.equal("cancelled");
+  });
+
+  it("is either cancelled or handed over when both come at once in its turn", async () => {
+    const { wait, begin: beginIt } = messageWork(db());
+    const both = async (message: MessageRow): Promise<boolean> => {
+      await wait(message);
+      const [answer, isOurs] = await Promise.all([ask(message), beginIt(message)]);
+      return (answer === "cancelled") !== isOurs;
+    };
+    const made = await Promise.all(Array.from({ length: 20 }, () => given({}, 0)));
+    expect(await Promise.all(made.map(both))).to.deep.equal(made.map(() => true));
+  });
+
   it("is either cancelled or sent when both come at once", async () => {
     const both = async (message: MessageRow): Promise<boolean> => {
       const [answer, sent] = await Promise.all([ask(message), begin(message)]);

@@ -3,6 +3,7 @@ import { newId } from "#core/domain/ids.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startWhatsapp, type WhatsappSimulator } from "../../../dev/simulators/whatsapp.ts";
@@ -47,6 +48,7 @@ describe("WhatsApp, from what a person writes to what they read", function () {
       access_token: sealed(accessToken, "access_token"),
       app_secret: sealed(appSecret, "app_secret"),
       verify_token: sealed(verifyToken, "verify_token"),
+      messages_per_second: 4,
     };
     await db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: { "channels.whatsapp": whatsapp } });
   };
@@ -89,6 +91,28 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     const delivery = await sendTo(await aPerson(), template);
     expect(delivery).to.include({ channel: "whatsapp", provider: "meta" });
     await reaches(delivery, "opened");
+  });
+
+  it("can be cancelled while it waits for the account's pace", async () => {
+    const rows = () => system.db.collection<MessageRow>("messages");
+    const [many, last] = [await Promise.all(Array.from({ length: 12 }, aPerson)), await aPerson()];
+    const to = (some: readonly SubscriptionRow[]) =>
+      send(system, api, {
+        target: { include_subscription_ids: some.map(({ _id }) => _id), channels: ["whatsapp"] },
+        ...template,
+      });
+    const first = await to(many);
+    await until(async () => meta.log.tally("address").has(many[0]?.token ?? ""), endsMs);
+    const id = await to([last]);
+    await until(async () => (await rows().findOne({ _id: id }))?.waits === true, endsMs);
+    const reply = await fetch(`${api.url}/v1/notifications/${id}`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${system.token}` },
+    });
+    expect([reply.status, ((await reply.json()) as { status: string }).status]).to.deep.equal([200, "cancelled"]);
+    await system.ended(first, endsMs);
+    await sendTo(await aPerson(), template); // what waited before it had its turn
+    expect(meta.log.tally("address").get(last.token)).to.equal(undefined);
   });
 
   it("comes to the same when the statuses come the wrong way round", async () => {

@@ -48,8 +48,8 @@ describe("what a dispatcher stores", () => {
       const first = await work.take("msg_b", lease("a"));
       const second = await work.take("msg_b", lease("b", later(30_001)));
       if (first === null || second === null) throw new Error("both leases were free");
-      expect(await work.rest(first, noon, true)).to.equal(false);
-      expect(await work.rest(second, noon, true)).to.equal(true);
+      expect(await work.rest(first, noon, { planned: true })).to.equal(false);
+      expect(await work.rest(second, noon, { planned: true })).to.equal(true);
     });
 
     it("does not start a message before its time", async () => {

@@ -53,6 +53,7 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
       clock,
       ...change,
     }),
+    messages: { wait: async () => true, begin: async () => true },
     hints: { chunk: async (chunk) => void did.push(`hint ${kept.findIndex(({ _id }) => _id === chunk._id)}`) },
     openChunks: 2,
     clock,
@@ -142,12 +143,12 @@ describe("a turn of a message", () => {
 
   it("is halted, not complete, when it was stopped before everyone was reached", async () => {
     const { all } = given(ids(1), { deliver: async () => ({ ...nothing, halted: true }) });
-    expect(await all()).to.deep.equal({ kind: "halted" });
+    expect(await all()).to.deep.equal({ kind: "halted", isUntouched: true });
   });
 
   it("is halted when its events could not be published, so that it is gone through again", async () => {
     const invalid = [{ ...aSubscription(), since: noon }];
     const { all } = given(ids(1), { deliver: async () => ({ ...nothing, invalid }), followUp: async () => false });
-    expect(await all()).to.deep.equal({ kind: "halted" });
+    expect(await all()).to.deep.equal({ kind: "halted", isUntouched: true });
   });
 });

@@ -222,6 +222,14 @@ describe("deliver", () => {
     expect(delivered).to.deep.equal({ stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: true });
   });
 
+  it("asks before the first is handed over whether it may, and leaves out all when not", async () => {
+    let asked = 0;
+    const begin = async (): Promise<boolean> => ++asked === 0;
+    const { sent, run } = given();
+    expect(await run({ ...work(["sub_1"]), begin }, aLease())).to.deep.include({ stored: [], halted: true });
+    expect([asked, sent]).to.deep.equal([1, []]);
+  });
+
   it("has no slot for who waits for the pace of an account, and leaves them to the next run when that is given up", async () => {
     const window = unsavedWindow(10);
     const { promise, resolve } = Promise.withResolvers<boolean>();
