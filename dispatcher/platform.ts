@@ -30,6 +30,7 @@ import { guardedClient } from "./net/guarded/client.ts";
 import { restTransports } from "./net/guarded/rest.ts";
 import { http2Pool } from "./net/http2/pool.ts";
 import { suppressions } from "./suppressions/open.ts";
+import { peers } from "./work/peers.ts";
 import { suspensions } from "./work/suspensions.ts";
 
 /** What of the settings the parts need; `config/dispatcher.ts` describes each. */
@@ -101,6 +102,7 @@ export const platform = (made: Made) => {
       clock,
     }),
     publisher: hints,
+    peers: peers(),
     ...counting(made, hints, names),
     announcer: announcer({ nats, subjects: names }),
     open: http2Pool,

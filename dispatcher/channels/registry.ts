@@ -9,6 +9,7 @@ import { inSpan, type Span, type Tracer } from "#core/runtime/tracing/tracer.ts"
 import { type Channel, channels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { Peers } from "../work/peers.ts";
 import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import type { OpenAccount } from "./accounts.ts";
 import type { Account, Send } from "./kit/provider.ts";
@@ -20,6 +21,8 @@ export type SendersDeps = {
   clock: Clock;
   metrics: DispatcherMetrics;
   tracer: Pick<Tracer, "child">;
+  /** Dispatchers that share what an account takes a second. */
+  peers: Pick<Peers, "count">;
   log: Log;
 };
 
@@ -42,10 +45,11 @@ export type Room = {
   turn?: (signal: AbortSignal) => Promise<boolean>;
 };
 
-const roomOf = ({ takes = {} }: Pick<Account, "takes">, { isOpen }: AccountBreakers): Room => {
-  if (takes.perSecond === undefined) return { atOnce: takes.atOnce };
-  const turn = paced(takes.perSecond);
-  return { atOnce: takes.atOnce, turn: async (signal) => isOpen() || turn(signal) }; // what is cut off is answered at once
+const roomOf = ({ takes }: Pick<Account, "takes">, { isOpen }: AccountBreakers, peers: SendersDeps["peers"]): Room => {
+  const { atOnce, perSecond } = takes ?? {};
+  if (perSecond === undefined) return { atOnce };
+  const turn = paced(() => perSecond / peers.count());
+  return { atOnce, turn: async (signal) => isOpen() || turn(signal) }; // what is cut off is answered at once
 };
 
 const mostAccounts = 500; // each has a few connections; as many may be closing, each within its provider's deadline
@@ -75,7 +79,7 @@ export const senders = (deps: SendersDeps) => {
   const open = (app: AppRow, channel: Channel): Omit<Opened, "usedAtMs"> => {
     const [account, revision] = [openOr(deps, app, channel), app.channels_revision];
     const breakers = accountBreakers(deps.clock, account.origins);
-    const room = roomOf(account, breakers);
+    const room = roomOf(account, breakers, deps.peers);
     return { account, breakers, room, revision, channel };
   };
 

@@ -22,6 +22,7 @@ import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import type { OpenAccount } from "../channels/accounts.ts";
 import { type Senders, senders } from "../channels/registry.ts";
 import { chunkHint, hints, messageHint } from "../work/hints.ts";
+import type { Peers } from "../work/peers.ts";
 import { planWorkers } from "../work/plan-workers.ts";
 import { timerSources } from "../work/timer-sources.ts";
 import { unsavedWindow } from "./delivery/window.ts";
@@ -33,6 +34,7 @@ export type MessagePartsDeps = Omit<
   "senders" | "window" | "hints" | "outbox" | "settle" | "openChunks"
 > & {
   openAccount: OpenAccount;
+  peers: Pick<Peers, "count">;
   client: { close: () => void };
   rest: { close: () => void };
   config: { unsavedLimit: number; openChunks: number; natsPrefix: string; natsReplicas: number };

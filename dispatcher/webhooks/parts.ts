@@ -15,6 +15,7 @@ import { webhookShares } from "#core/storage/webhooks/shares.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { backlogCount } from "../usage/backlog-count.ts";
+import type { Peers } from "../work/peers.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { accepting } from "./accept/accept.ts";
 import { healthNotes } from "./health/notes.ts";
@@ -51,6 +52,7 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
   countUsage: CountUsage;
   /** Another dispatcher has been silent for some seconds, and may be gone; called again as long as it is. */
   onSilent: (holder: string) => void;
+  peers: Pick<Peers, "are">;
 };
 
 /** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0047 names the steps of an event. */
@@ -112,6 +114,7 @@ const owned = (deps: OwnedDeps): { shares: Shares; queues: EndpointQueues; walks
     ...deps,
     table: webhookShares(db),
     changed: tableNotices(deps),
+    onMembers: deps.peers.are,
     onTaken: (share) => walks.add(share),
     onLost: (share) => queues.lose(share),
     drain: (share) => queues.drain(share),

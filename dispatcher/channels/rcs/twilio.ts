@@ -1,6 +1,7 @@
 import type { TwilioCredentials } from "#core/channels/kit/twilio/account.ts";
 import type { RcsBody, RcsMessage } from "#core/channels/rcs/render.ts";
 import type { Outcome, Provider } from "#core/domain/messages/outcome.ts";
+import { restTakes } from "../../net/guarded/rest.ts";
 import { type Cutting, type TwilioDeps, twilioMessages, twilioTimeoutMs, validity } from "../kit/twilio/messages.ts";
 import { contentTemplatesOf, type TemplatesDeps } from "./templates.ts";
 
@@ -46,6 +47,7 @@ export const twilioRcs = ({ account, statusUrl, ...deps }: TwilioRcsDeps): Provi
   };
   return {
     name: "twilio",
+    takes: restTakes,
     send: (message, { address, deliveryId }, ...cutting) => {
       const { body, ttlSeconds } = message;
       const others: Members = [

@@ -2,6 +2,7 @@ import type { TwilioCredentials } from "#core/channels/kit/twilio/account.ts";
 import type { SmsText } from "#core/channels/sms/render.ts";
 import { senderFor } from "#core/channels/sms/sender.ts";
 import type { Provider } from "#core/domain/messages/outcome.ts";
+import { restTakes } from "../../net/guarded/rest.ts";
 import { type TwilioDeps, twilioMessages, validity } from "../kit/twilio/messages.ts";
 
 export type TwilioSmsAccount = TwilioCredentials & {
@@ -24,6 +25,7 @@ export const twilioSms = ({ account, statusUrl, ...deps }: TwilioSmsDeps): Provi
   };
   return {
     name: "twilio",
+    takes: restTakes,
     send: ({ text, mediaUrls, from, ttlSeconds }, { address, deliveryId }, ...cutting) => {
       const members: [string, string][] = [
         ["To", address],

@@ -3,7 +3,7 @@ import type { SmsText } from "#core/channels/sms/render.ts";
 import { senderFor } from "#core/channels/sms/sender.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { type Outcome, type Provider, type Recipient, unusable } from "#core/domain/messages/outcome.ts";
-import type { RestTransports } from "../../net/guarded/rest.ts";
+import { type RestTransports, restTakes } from "../../net/guarded/rest.ts";
 import { type JwtKey, jwtKey, signJwt } from "../../net/jwt.ts";
 import { notAnswered, providerOrigin, type TransportResult } from "../../net/transport.ts";
 import { vonageOutcome } from "./vonage-outcomes.ts";
@@ -52,6 +52,7 @@ export const vonage = (deps: VonageDeps): Provider<SmsText> => {
   });
   return {
     name: "vonage",
+    takes: restTakes,
     send: async (message, to, ...cutting) => outcomeOf(await post(messageTo(to, message), ...cutting)),
     check: async (signal) => {
       const result = await post({}, signal); // whoever may send is told that everything is missing

@@ -41,7 +41,7 @@ export const meta = ({
   const transport = open({ origin: providerOrigin(baseUrl) });
   const path = `/${account.apiVersion}/${account.phoneNumberId}/messages`;
   const headers = { authorization: `Bearer ${account.accessToken}`, "content-type": "application/json" };
-  const turn = paced(account.messagesPerSecond);
+  const turn = paced(() => account.messagesPerSecond);
   const post = async (given: Pick<TransportRequest, "body" | "signal" | "isOver">): Promise<Outcome> => {
     const result = await transport.request({ path, headers, timeoutMs, ...given });
     if (result.kind !== "answer") return notAnswered(result, clock.now());

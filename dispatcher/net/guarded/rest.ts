@@ -6,6 +6,8 @@ import { type GuardedReply, guardedClient } from "./client.ts";
 
 /** Requests of one account under way at once, each on a connection of its own; further ones wait within their time. */
 const maxConnections = 32;
+/** What an account takes at once: with as many on their connections, half as many are being stored, or wait to be next. */
+export const restTakes = { atOnce: maxConnections * 1.5 } as const;
 const mostConnectMs = 5_000; // a part of the request's own time
 const maxReplyBytes = 65_536;
 

@@ -23,6 +23,8 @@ export type SharesDeps = {
   onLost: (share: number) => void;
   /** A process has not written for a while, and may be gone: nothing is to be waited for that it was asked. */
   onSilent: (holder: string) => void;
+  /** Hears how many processes there are, those that leave left out, whenever the table was read. */
+  onMembers: (count: number) => void;
   /** Resolves when nothing is under way or in memory for a share, for which nothing new is begun. */
   drain: (share: number) => Promise<void>;
   clock: Clock;
@@ -164,7 +166,8 @@ export class Shares implements Part {
   }
 
   #use({ members, owners }: { members: readonly Member[]; owners: readonly Owner[] }, excess: readonly number[]): void {
-    const { holder: me, onTaken, onLost, log } = this.#deps;
+    const { holder: me, onTaken, onLost, onMembers, log } = this.#deps;
+    onMembers(members.filter(({ isLeaving }) => !isLeaving).length);
     const before = ownedBy(me, this.#owners);
     const after = ownedBy(me, owners);
     [this.#owners, this.#members] = [owners, members];

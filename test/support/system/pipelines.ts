@@ -89,7 +89,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
     );
   const aDispatcher = (holder = "one", cut = never): Pipeline => {
     const metrics = createMetrics("dispatcher");
-    const accounts = senders({ open, tracer: noTracer, clock, metrics, log });
+    const accounts = senders({ open, peers: { count: () => 1 }, tracer: noTracer, clock, metrics, log });
     closing.push(accounts.close);
     return pipeline({
       tracer: noTracer,

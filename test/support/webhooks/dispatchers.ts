@@ -88,6 +88,7 @@ export const webhookTests = (name: string) => {
       mail: null,
       countUsage: () => undefined,
       onSilent: () => undefined,
+      peers: { are: () => undefined },
       directory: directory({ db: db(), changes: news, clock }),
       announcer: announcer({ nats: link, subjects: names }),
       client: guardedClient({ guard: addressGuard({ allow: ["127.0.0.1"] }) }),

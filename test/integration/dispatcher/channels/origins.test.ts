@@ -35,10 +35,14 @@ const sendOver = async (made: Account, clock: Clock = systemClock): Promise<Send
   (await senderOver(made, clock)).prepare(aMessage({ content }), null, 600);
 
 const senderOver = (made: Account, clock: Clock = systemClock): Promise<Sender> =>
-  senders({ open: () => made, tracer: noTracer, clock, metrics: createMetrics("dispatcher"), log }).of(
-    anApp(),
-    "web_push",
-  );
+  senders({
+    open: () => made,
+    peers: { count: () => 1 },
+    tracer: noTracer,
+    clock,
+    metrics: createMetrics("dispatcher"),
+    log,
+  }).of(anApp(), "web_push");
 
 const sendAll = (send: Send, recipients: readonly Recipient[]): Promise<Outcome[]> =>
   mapBounded(recipients, atOnce, (to) => send(to, never, () => false));

@@ -28,6 +28,7 @@ describe("the shares that a dispatcher owns", function () {
       lost: [] as number[],
       drained: [] as number[],
       silent: [] as string[],
+      members: [] as number[],
       published: 0,
     };
     const deps: SharesDeps = {
@@ -36,6 +37,7 @@ describe("the shares that a dispatcher owns", function () {
       changed: { publish: () => void seen.published++, on: async () => () => undefined },
       onTaken: (share) => void seen.taken.push(share),
       onSilent: (holder) => void seen.silent.push(holder),
+      onMembers: (count) => void seen.members.push(count),
       onLost: (share) => void seen.lost.push(share),
       drain: async (share) => void seen.drained.push(share),
       clock: { now: () => new Date(Date.now() + shiftMs + wallShiftMs) },
@@ -59,6 +61,15 @@ describe("the shares that a dispatcher owns", function () {
     expect([seen.taken.length, seen.published], "nothing has changed").to.deep.equal([shareCount, 1]);
     expect(shares.ownerOf(endpoint)).to.equal("a");
     expect(shares.fenceOf(endpoint)).to.be.a("number");
+  });
+
+  it("are divided among all that take part, whose number each hears", async () => {
+    const [{ shares: a, seen: ofA }, { shares: b, seen: ofB }] = [aDispatcher("a"), aDispatcher("b")];
+    await a.look();
+    expect(ofA.members.at(-1)).to.equal(1);
+    await b.look();
+    await a.look();
+    expect([ofA.members.at(-1), ofB.members.at(-1)]).to.deep.equal([2, 2]);
   });
 
   it("are not trusted for longer when the wall clock is put back, and nobody seems gone when it is put forward", async () => {

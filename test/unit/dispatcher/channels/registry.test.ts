@@ -31,6 +31,7 @@ const given = (close: (app: string) => Promise<void> = async () => undefined) =>
   const metrics = createMetrics("dispatcher");
   const all = senders({
     open,
+    peers: { count: () => 1 },
     tracer: noTracer,
     clock,
     metrics,
@@ -104,13 +105,44 @@ describe("the accounts of a process", () => {
     };
     const open = (): Account => ({ ...account, takes: { perSecond: 10 } });
     const log = createLog({ program: "dispatcher", level: "fatal" });
-    const all = senders({ open, tracer: noTracer, clock: handClock(), metrics: createMetrics("dispatcher"), log });
+    const all = senders({
+      open,
+      tracer: noTracer,
+      peers: { count: () => 1 },
+      clock: handClock(),
+      metrics: createMetrics("dispatcher"),
+      log,
+    });
     const { room } = await all.of(anApp(), "whatsapp");
     expect(await room?.turn?.(never)).to.equal(true);
     const beganMs = performance.now();
     expect(await room?.turn?.(never)).to.equal(true);
     expect(performance.now() - beganMs).to.be.above(50);
     expect(await room?.turn?.(AbortSignal.abort())).to.equal(false);
+  });
+
+  it("keep an account's pace together with those of other processes", async () => {
+    const open = (): Account => ({
+      name: "meta",
+      check: async () => sent,
+      close: async () => undefined,
+      prepare: () => async () => sent,
+      takes: { perSecond: 100 },
+    });
+    const log = createLog({ program: "dispatcher", level: "fatal" });
+    const aProcess = () =>
+      senders({
+        open,
+        tracer: noTracer,
+        peers: { count: () => 2 },
+        clock: handClock(),
+        metrics: createMetrics("dispatcher"),
+        log,
+      }).of(anApp(), "whatsapp");
+    const rooms = (await Promise.all([aProcess(), aProcess()])).map(({ room }) => room);
+    const beganMs = performance.now();
+    await Promise.all(rooms.flatMap((room) => Array.from({ length: 11 }, async () => room?.turn?.(never))));
+    expect(performance.now() - beganMs).to.be.at.least(195); // 22 turns, of which the first two need not wait
   });
 });
 

@@ -6,7 +6,7 @@ const never = new AbortController().signal;
 
 describe("what is paced", () => {
   it("goes on in order, and no faster than its rate", async () => {
-    const turn = paced(100);
+    const turn = paced(() => 100);
     const beganMs = performance.now();
     const order: number[] = [];
     await Promise.all(Array.from({ length: 11 }, async (_, n) => (await turn(never)) && order.push(n)));
@@ -15,7 +15,7 @@ describe("what is paced", () => {
   });
 
   it("does not make up for a pause by a burst", async () => {
-    const turn = paced(20);
+    const turn = paced(() => 20);
     await turn(never);
     await new Promise((resolve) => setTimeout(resolve, 150));
     const beganMs = performance.now();
@@ -24,12 +24,12 @@ describe("what is paced", () => {
   });
 
   it("is given up when its signal aborts", async () => {
-    const turn = paced(1);
+    const turn = paced(() => 1);
     const cut = new AbortController();
     await turn(cut.signal);
     const waiting = turn(cut.signal);
     cut.abort();
     expect(await waiting).to.equal(false);
-    expect(await paced(1)(cut.signal)).to.equal(false);
+    expect(await paced(() => 1)(cut.signal)).to.equal(false);
   });
 });
