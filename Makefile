@@ -1,9 +1,14 @@
 .DEFAULT_GOAL := help
-.PHONY: help install up down demo check generate verify test install-chart-tools chart e2e coverage bench fuzz soak clean
+.PHONY: help install up down demo check generate verify test install-chart-tools chart e2e coverage bench fuzz clean
 NODE := node_modules/.bin/node
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
+
+# What a long target says first.
+say = @echo "herald: $(1)" >&2
+
+##@ Try it
 
 install: bootstrap ## install the packages and the real servers that are not there yet; HERALD_CACHE names a folder to share them
 	@$(NODE) dev/install.ts
@@ -15,9 +20,13 @@ down: bootstrap ## stop everything that was started here; data stays
 	@$(NODE) dev/down.ts
 
 demo: install ## run the whole system on the real servers and send one message on each channel
+	$(call say,starting the servers and the whole system and sending a message on each channel: a quarter of a minute)
 	@$(NODE) dev/demo.ts
 
+##@ Change it
+
 check: bootstrap ## format, lint, types, unit tests, generated files fresh, promises kept; WITHOUT=name leaves one out
+	$(call say,everything that needs no server: about a minute)
 	@$(NODE) dev/check.ts $(if $(WITHOUT),--without $(WITHOUT))
 
 generate: bootstrap ## write the generated files: CRDs, OpenAPI, docs
@@ -26,33 +35,41 @@ generate: bootstrap ## write the generated files: CRDs, OpenAPI, docs
 verify: bootstrap ## fail when a generated file is stale
 	@$(NODE) dev/generate.ts --check
 
-test: install ## run the whole suite on real servers; FILTER=words or FILES=paths for a part
-	@$(NODE) dev/test.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
+##@ Judge it
 
-soak: install ## the tests that kill programs and take stores away, with the timing that users have and for longer; FILES=paths for a part
-	@$(NODE) dev/soak.ts $(FILES)
+test: install-for-tests ## run the whole suite on real servers; FILTER=words or FILES=paths for a part
+	$(call say,the suite on real servers: 8 min for all of it; FILES=path or FILTER=words runs a part)
+	@$(NODE) dev/test.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
 
 install-chart-tools: bootstrap ## install the tools that judge the chart and are not there yet; HERALD_TOOLS names a folder of yours
 	@$(NODE) dev/install-chart-tools.ts
 
-chart: install install-chart-tools ## test the chart, its rules, dashboards and health checks, and the REST document; no node is needed
+chart: install-for-tests install-chart-tools ## test the chart, its rules, dashboards and health checks, and the REST document; no node is needed
+	$(call say,the chart with its rules and pages and the REST document: about 4 min)
 	@$(NODE) dev/chart.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
 
-e2e: install ## install the chart on a cluster with real nodes, given by KUBECONFIG and E2E_LOAD_IMAGE, and break it
+e2e: install-for-tests ## install the chart on a cluster with real nodes, given by KUBECONFIG and E2E_LOAD_IMAGE, and break it
+	$(call say,the chart on real nodes: about 9 min)
 	@$(NODE) dev/e2e.ts $(FILES)
 
-coverage: install ## run the whole suite and report what of the programs it ran
+coverage: install-for-tests ## run the whole suite and report what of the programs it ran
+	$(call say,the whole suite on the sources: more than 8 min)
 	@node_modules/.bin/c8 $(NODE) dev/test.ts
 
-bench: install ## measure, and print each figure when it is known; NAMES=some, SHORT=1 only tries all in seconds, BUSY=1 beside a busy core, SAVE=1 keeps
+bench: install-for-tests ## measure, and print each figure when it is known; NAMES=some, SHORT=1 only tries all in seconds, BUSY=1 beside a busy core, SAVE=1 keeps
+	$(call say,measuring takes minutes for each figure; NAMES=some measures some and SHORT=1 tries all in a minute)
 	@$(NODE) test/bench/main.ts $(if $(SHORT),--short) $(if $(BUSY),--busy) $(if $(SAVE),--save) $(NAMES)
 
 fuzz: bootstrap ## attack the decoders of the HTTP/2 client; RUNS=number for each, SEED=number to do the same again, KEEP=1 keeps what is new
+	$(call say,attacking the decoders of the HTTP/2 client: about 3 min)
 	@$(NODE) test/fuzz/main.ts $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep)
 
 clean: down ## stop everything and remove .dev: servers, data and logs
 	@rm -rf --one-file-system .dev
 
-.PHONY: bootstrap
+.PHONY: bootstrap install-for-tests
+install-for-tests: bootstrap
+	@$(NODE) dev/install.ts --tests
+
 bootstrap:
 	@dev/bootstrap.sh

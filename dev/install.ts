@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, rm, symlink } from "node:fs/promises";
-import { join } from "node:path";
-import { bin, binDir, devDir } from "./files/paths.ts";
+import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
+import { bin, binDir, devDir, rootDir } from "./files/paths.ts";
 import { aptInstall, installPostgres, isPostgresInstalled } from "./install/debian.ts";
 import { areBuilt, build, ferretdb, type GoTools, kubernetes, nats, oasdiff, versitygw } from "./install/go-tools.ts";
 import { apns2Go, http2Go, installHttp2Peer, missingHttp2Peers, sayWhatIsLeftOut } from "./install/http2-peers.ts";
@@ -10,7 +11,10 @@ import { reportProgress, say, step } from "./install/progress.ts";
 import { withLock } from "./processes/lock.ts";
 import { addressVariables, type ServerKind } from "./servers/stack.ts";
 
-// `make install`: gets the servers that no address is given for. At once when all is there; safe to kill and run again.
+// `make install`: gets the servers that no address is given for; with --tests, which the targets of tests give, also what is
+// only tested against. At once when all is there; safe to kill and run again.
+const { values } = parseArgs({ options: { tests: { type: "boolean", default: false } } });
+
 const isGiven = (kind: ServerKind): boolean => Boolean(process.env[addressVariables[kind]]);
 
 const install = async (): Promise<void> => {
@@ -23,11 +27,26 @@ const install = async (): Promise<void> => {
   }
   const { tools, postgres, redis, http2Peers } = missing;
   if (tools.length === 0 && http2Peers.length === 0 && !postgres && !redis) return linkKubectl();
+  sayWhatComes(missing);
   const stop = reportProgress();
   await Promise.all([buildAll(tools), installPackages(missing)]);
   stop();
-  sayWhatIsLeftOut();
+  if (values.tests) sayWhatIsLeftOut();
   await linkKubectl();
+  if (!values.tests) say("all servers are there; next: make demo");
+};
+
+const sayWhatComes = ({ tools, postgres, redis, http2Peers }: Missing): void => {
+  const names = [
+    ...tools.map(({ module }) => module),
+    ...(postgres ? ["PostgreSQL"] : []),
+    ...(redis ? ["Redis"] : []),
+    ...http2Peers.map(({ name }) => name),
+  ];
+  const minutes = tools.includes(kubernetes) ? "some 5 minutes" : "a minute or two";
+  say(
+    `getting ${names.join(", ")}, once, into ${relative(rootDir, binDir)}: ${minutes} on two cores, nearly all of it Go builds`,
+  );
 };
 
 type Missing = {
@@ -43,11 +62,11 @@ const findMissing = (): Missing => ({
     ...(isGiven("mongodb") ? [] : [ferretdb]),
     ...(isGiven("nats") ? [] : [nats]),
     ...(isGiven("s3") ? [] : [versitygw]),
-    ...(onPath("go") ? [http2Go, apns2Go, oasdiff] : []), // for tests, the bench and `make check`: not worth a hint where Go is missing
+    ...(values.tests && onPath("go") ? [http2Go, apns2Go, oasdiff] : []), // not worth a hint where Go is missing
   ].filter((tools) => !areBuilt(tools)),
   postgres: !isGiven("mongodb") && !isPostgresInstalled(),
   redis: !isGiven("redis") && !existsSync(bin("redis-server")),
-  http2Peers: missingHttp2Peers(),
+  http2Peers: values.tests ? missingHttp2Peers() : [],
 });
 
 /** One line on what stands in the way, with the way round it; null when nothing does. */
