@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
@@ -8,7 +8,7 @@ import { MongoClient } from "mongodb";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { commands } from "../../../dev/demo/commands.ts";
 import { addresses } from "../../../dev/demo/settings.ts";
-import { rootDir, testDir, testPortBase } from "../../../dev/files/paths.ts";
+import { bin, rootDir, testDir, testPortBase } from "../../../dev/files/paths.ts";
 import { endRecorded, readRecord } from "../../../dev/processes/records.ts";
 import { stopStack } from "../../../dev/servers/stack.ts";
 import { type TestServers, testServers } from "../../support/servers/servers.ts";
@@ -74,6 +74,44 @@ describe("make demo", function () {
     expect(stdout).to.match(/apikey.herald.dev\/shop-backend +True/);
     expect(stdout).to.include('"openapi":"3.1');
   });
+
+  it("runs the blocks of docs/start.md, which verify a webhook at their end", async () => {
+    const at = addresses(portBase);
+    const page = await readFile(join(rootDir, "docs/start.md"), "utf8");
+    const blocks = Array.from(page.matchAll(/^```sh\n(.*?)^```/gms), ([, block = ""]) => block);
+    expect(blocks).to.have.length(7);
+    const env = { ...process.env, ...(await connection()), HOOK: `${at.receiver}/start` };
+    const { stdout } = await run("bash", ["-ec", [...blocks, verifyReceived(at.receiver)].join("\n")], { env });
+    expect(stdout).to.match(/"external_id":"customer-4711"/);
+    expect(stdout.trimEnd().split("\n").at(-1)).to.equal("verified");
+  });
+
+  /** What an app gets in its Secret, as the page calls it. */
+  const connection = async (): Promise<Record<string, string>> => {
+    const words = [
+      "--kubeconfig",
+      join(dir, "kubeconfig"),
+      "-n",
+      "herald-demo",
+      "get",
+      "secret",
+      "shop-backend",
+      "-o",
+      "json",
+    ];
+    const { stdout } = await run(bin("kubectl"), words);
+    const { data } = JSON.parse(stdout) as { data: Record<string, string> };
+    const value = (name: string): string => Buffer.from(data[name] ?? "", "base64").toString();
+    return { BASE: value("base_url"), KEY: value("token"), APP: value("app_id") };
+  };
+
+  /** Takes the first request that the receiver got at /start, and has the page's function verify it. */
+  const verifyReceived = (receiver: string): string => `
+    until got=$(curl -sS ${receiver}/received | jq -ec 'map(select(.path == "/start"))[0] // empty'); do sleep 0.1; done
+    header() { jq -r --arg name "$1" '.headers[$name]' <<<"$got"; }
+    webhook_id=$(header webhook-id) webhook_timestamp=$(header webhook-timestamp) webhook_signature=$(header webhook-signature)
+    body=$(jq -r .body <<<"$got")
+    verify`;
 
   it("runs again over what is there, leaves what runs alone and starts what is missing", async () => {
     const before = { simulators: pidOf("simulators"), dispatcher: pidOf("dispatcher") };
