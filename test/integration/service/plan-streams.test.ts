@@ -1,10 +1,9 @@
 import { expect } from "chai";
-import { timings } from "#core/domain/timing.ts";
 import { announcer } from "#core/queue/announce.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventBatchesPerTenant, eventStream, planStream } from "#core/queue/jetstream/topology.ts";
+import { eventBatchesPerTenant, eventStream, jobStream, planStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -12,6 +11,7 @@ import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { aPlan, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
+import { testTiming } from "../../support/suite/soak.ts";
 import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -41,7 +41,7 @@ describe("queued work, when something happens to the stream of its plan", functi
   afterEach(() => sending.apns.script({}));
 
   const streamOf = (plan = "enterprise", backlogPerTenant = 10_000) =>
-    planStream(sending.system.prefix, { name: plan, backlogPerTenant }, timings.short);
+    planStream(sending.system.prefix, { name: plan, backlogPerTenant }, testTiming);
   const stateOf = async (plan = "enterprise") => (await nats.jsm.streams.info(streamOf(plan).stream.name)).state;
   const hints = async (plan?: string) => (await stateOf(plan)).messages;
   const isThere = (plan?: string) =>
@@ -112,9 +112,18 @@ describe("queued work, when something happens to the stream of its plan", functi
     }
   });
 
+  it("comes again after as long as the timing of the programs says", async () => {
+    const { consumers, stream } = jobStream(sending.system.prefix, testTiming); // a dispatcher made it
+    const waits = consumers.map(async ({ durable_name: name }) => {
+      const { config } = await nats.jsm.consumers.info(stream.name, name);
+      return (config.ack_wait ?? 0) / 1_000_000;
+    });
+    expect(await Promise.all(waits)).to.deep.equal(consumers.map(() => testTiming.ackWaitMs));
+  });
+
   it("ends, and its event is published, while another tenant's events have filled their share of the stream", async () => {
     const { db, prefix, tenantId } = sending.system;
-    const { stream: events } = eventStream(prefix, timings.short);
+    const { stream: events } = eventStream(prefix, testTiming);
     await nats.jsm.consumers.pause(events.name, "webhooks", new Date(Date.now() + 120_000)); // as a consumer that is behind
     const publish = (tenant: string) => publisher(nats).publish(subjects(prefix).events(tenant), []);
     for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subjects(prefix).events("ten_full"), "[]");
