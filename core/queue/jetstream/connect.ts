@@ -14,6 +14,8 @@ export type Nats = {
   isConnected: () => boolean;
   /** Calls back each time the connection is there again; the result takes the listener away. */
   onReconnect: (listener: () => void) => () => void;
+  /** Milliseconds since the connection was there again for the last time; infinite when it was never lost. */
+  sinceReconnectMs: () => number;
   /** Resolves when JetStream answers. */
   ping: () => Promise<void>;
   /** Sends what is buffered (acknowledgements) for at most 2 s, then closes. */
@@ -75,8 +77,9 @@ const timed = (js: JetStreamClient, onCall: OnCall | undefined): JetStreamClient
   return js;
 };
 
-const watchLink = (nc: NatsConnection, log?: Log): Pick<Nats, "isConnected" | "onReconnect"> => {
+const watchLink = (nc: NatsConnection, log?: Log): Pick<Nats, "isConnected" | "onReconnect" | "sinceReconnectMs"> => {
   const listeners = new Set<() => void>();
+  let reconnectedMs = Number.NEGATIVE_INFINITY;
   let isConnected = true;
   const watch = async (): Promise<void> => {
     for await (const { type } of nc.status()) {
@@ -87,6 +90,7 @@ const watchLink = (nc: NatsConnection, log?: Log): Pick<Nats, "isConnected" | "o
       if (type !== "reconnect") continue;
       log?.info("nats.back");
       isConnected = true;
+      reconnectedMs = performance.now();
       for (const listener of listeners) listener();
     }
     isConnected = false;
@@ -94,6 +98,7 @@ const watchLink = (nc: NatsConnection, log?: Log): Pick<Nats, "isConnected" | "o
   void watch();
   return {
     isConnected: () => isConnected && !nc.isClosed(),
+    sinceReconnectMs: () => performance.now() - reconnectedMs,
     onReconnect: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

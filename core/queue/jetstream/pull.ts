@@ -8,8 +8,8 @@ export type PullerOptions = {
   stream: string;
   consumer: string;
   concurrency: number;
-  /** Places of the concurrency that the messages in hand take. */
-  running: () => number;
+  /** Places that are free for more messages, beside those that were asked for; `isBusy`: the last request was met in full. */
+  room: (isBusy: boolean) => number;
   /** Places that a message takes, and as many as one is thought to take before the first has come. */
   placesOf: (hint: Hint) => number;
   firstPlaces: number;
@@ -43,6 +43,8 @@ export class Puller {
   #meanPlaces: number;
   /** Messages that may still come by the latest request. */
   #left = 0;
+  /** Whether the last request that ended was met in full. */
+  #isBusy = false;
   #failures = 0;
   /** The latest request's end or the next one's begin. */
   #timer: NodeJS.Timeout | undefined;
@@ -61,11 +63,16 @@ export class Puller {
     this.#ask();
   }
 
+  /** Places that messages may take which were asked for and have not come. */
+  get asked(): number {
+    return this.#left * this.#meanPlaces;
+  }
+
   /** Says that there is room again. */
   freed(): void {
     if (this.#left > 0 || this.#isStopped || this.#failures > 0) return;
-    const { concurrency, running } = this.#options;
-    if (concurrency - running() >= concurrency / 2) this.#ask();
+    const { concurrency, room } = this.#options;
+    if (room(this.#isBusy) >= concurrency / 2) this.#ask();
     else this.#askIn(lingerMs);
   }
 
@@ -78,10 +85,10 @@ export class Puller {
   }
 
   #ask(): void {
-    const { nats, stream, consumer, concurrency, running } = this.#options;
+    const { nats, stream, consumer } = this.#options;
     clearTimeout(this.#timer);
     this.#left = 0;
-    const free = concurrency - running();
+    const free = this.#options.room(this.#isBusy);
     const room = free <= 0 ? 0 : Math.max(1, Math.floor(free / this.#meanPlaces));
     if (this.#isStopped || room <= 0 || !nats.isConnected()) return; // `freed` or the reconnection asks again
     this.#left = room;
@@ -109,7 +116,9 @@ export class Puller {
     this.#recover();
     this.#meanPlaces = 0.8 * this.#meanPlaces + 0.2 * placesOf(hint);
     onHint(hint);
-    if (this.#left > 0 && --this.#left === 0) this.#ask();
+    if (this.#left === 0 || --this.#left > 0) return;
+    this.#isBusy = true;
+    this.#ask();
   }
 
   #onStatus({ subject, headers }: Msg): void {
@@ -137,6 +146,7 @@ export class Puller {
 
   /** Nothing came in time: the consumer is there and has no work. */
   #askAfterSilence(): void {
+    this.#isBusy = false;
     this.#recover();
     this.#ask();
   }

@@ -9,6 +9,7 @@ import type { Nats } from "./connect.ts";
 import type { Hint } from "./hint.ts";
 import { isPassing } from "./passing.ts";
 import { Puller } from "./pull.ts";
+import { placesOfOne, type SharedPlaces } from "./shared-places.ts";
 
 /** What becomes of a hint: it is done, it comes again later, or it is given up. */
 export type Settlement =
@@ -17,6 +18,7 @@ export type Settlement =
   | { kind: "drop"; reason: string };
 
 export type HandlerContext = {
+  subject: string;
   /** Aborts after `timeoutMs`, and when the program's grace is over. */
   signal: AbortSignal;
   /** 1 for the first delivery. */
@@ -38,6 +40,10 @@ export type WorkerOptions<T> = {
   concurrency: number;
   /** A message takes a place for each so many bytes of it; left out: one place. */
   bytesOfPlace?: number;
+  /** Places that it shares with others; left out: it has its own. */
+  places?: SharedPlaces;
+  /** Names it in spans and in metrics, but for how many messages it handled; its consumer's name when left out. */
+  series?: string;
   timeoutMs: number;
   /** Of the stream's consumers, and how often JetStream hears of messages in hand. */
   timing: Pick<Timing, "ackWaitMs" | "ackBeatMs">;
@@ -69,33 +75,35 @@ type Job = {
  * is called again after 1 s, doubling to 60 s; a hint that cannot be parsed is dropped and logged as an error.
  * Outlives restarts of JetStream and the deletion of its stream or consumer.
  */
-export const worker = <T>(options: WorkerOptions<T>): Part => {
-  const { nats, stream, consumer, concurrency, timing, log } = options;
+export const worker = <T>(given: WorkerOptions<T>): Part => {
+  const options = { ...given, series: given.series ?? given.consumer };
+  const { nats, stream, consumer, series, concurrency, timing, log } = options;
   const { bytesOfPlace = Number.POSITIVE_INFINITY } = options;
   declareSeries(options);
   const jobs = new Set<Job>();
-  let places = 0;
+  let taken = 0;
   let isStopping = false;
   let heartbeat: NodeJS.Timeout | undefined;
-  let reconnectedMs = Number.NEGATIVE_INFINITY;
-  let forgetReconnect: (() => void) | undefined;
 
   const placesOf = ({ bytes }: Hint): number => Math.max(1, Math.ceil(bytes / bytesOfPlace));
   const onHint = (hint: Hint): void => {
     if (isStopping) return hint.nak(); // at once, to another process
     if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
     const startedMs = Date.now();
-    const isRepeated = hint.attempt > 1 || startedMs - reconnectedMs < timing.ackWaitMs; // what it has forgotten comes first
+    const isRepeated = hint.attempt > 1 || nats.sinceReconnectMs() < timing.ackWaitMs; // what it has forgotten comes first
     const job = begun(hint, { startedMs, isRepeated });
     jobs.add(job);
-    places += placesOf(hint);
+    taken += placesOf(hint);
     job.end = run(job, options).finally(() => {
       jobs.delete(job);
-      places -= placesOf(hint);
-      pull.freed();
+      taken -= placesOf(hint);
+      places.freed();
     });
   };
-  const running = (): number => places;
+  const places = (options.places ?? placesOfOne(concurrency)).join(
+    () => taken + pull.asked,
+    () => pull.freed(),
+  );
   const firstPlaces = Number.isFinite(bytesOfPlace) ? Math.sqrt(concurrency) : 1; // large ones would come all at once
   const { repair } = options;
   const pull: Puller = new Puller({
@@ -103,7 +111,7 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
     stream,
     consumer,
     concurrency,
-    running,
+    room: places.room,
     placesOf,
     firstPlaces,
     onHint,
@@ -114,26 +122,28 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
   return {
     name: options.name,
     start: async () => {
-      countAside(options.metrics, consumer);
+      countAside(options.metrics, series);
       heartbeat = setInterval(() => keepAlive(jobs, options.timeoutMs), timing.ackBeatMs);
-      forgetReconnect = nats.onReconnect(() => void (reconnectedMs = Date.now()));
       pull.start();
     },
     stop: async (signal) => {
       isStopping = true;
-      forgetReconnect?.();
       await pull.stop();
+      places.leave();
       await finish(jobs, signal);
       clearInterval(heartbeat);
     },
   };
 };
 
+/** What a worker was given, its series named. */
+type Named<T> = WorkerOptions<T> & { series: string };
+
 /** As counterFromZero has it: rate, errors and duration of a consumer are there before its first message. */
-const declareSeries = <T>({ stream, consumer, metrics }: WorkerOptions<T>): void => {
+const declareSeries = <T>({ stream, consumer, series, metrics }: Named<T>): void => {
   for (const settlement of settlements) metrics.messages.inc({ stream, consumer, settlement }, 0);
-  metrics.redeliveries.inc({ consumer }, 0);
-  metrics.handleSeconds.zero({ consumer });
+  metrics.redeliveries.inc({ consumer: series }, 0);
+  metrics.handleSeconds.zero({ consumer: series });
 };
 
 const begun = (hint: Hint, since: Pick<Job, "startedMs" | "isRepeated">): Job => ({
@@ -145,18 +155,18 @@ const begun = (hint: Hint, since: Pick<Job, "startedMs" | "isRepeated">): Job =>
 });
 
 /** Handles and settles one hint; never rejects. */
-const run = async <T>(job: Job, options: WorkerOptions<T>): Promise<void> => {
-  const { stream, consumer, metrics, timeoutMs } = options;
+const run = async <T>(job: Job, options: Named<T>): Promise<void> => {
+  const { stream, consumer, series, metrics, timeoutMs } = options;
   const { hint, abort, startedMs } = job;
-  if (hint.attempt > 1) metrics.redeliveries.inc({ consumer });
-  metrics.inFlight.inc({ consumer });
-  const span = options.tracer.child(`process ${consumer}`, "consumer", hint.traceparent);
+  if (hint.attempt > 1) metrics.redeliveries.inc({ consumer: series });
+  metrics.inFlight.inc({ consumer: series });
+  const span = options.tracer.child(`process ${series}`, "consumer", hint.traceparent);
   job.traceparent = span?.traceparent ?? hint.traceparent;
   const timer = setTimeout(() => abort.abort(new Error(`not handled within ${timeoutMs} ms`)), timeoutMs);
   const settlement = await attempt(job, options);
   clearTimeout(timer);
-  metrics.inFlight.dec({ consumer });
-  metrics.handleSeconds.observe({ consumer }, (Date.now() - startedMs) / 1_000, job.traceparent);
+  metrics.inFlight.dec({ consumer: series });
+  metrics.handleSeconds.observe({ consumer: series }, (Date.now() - startedMs) / 1_000, job.traceparent);
   metrics.messages.inc({ stream, consumer, settlement: settlement.failed ? "failed" : settlement.kind });
   settle(hint, settlement);
   if (span !== null) endSpan(span, job, { consumer, settlement });
@@ -185,7 +195,7 @@ type Attempted = Settlement & { failed?: true };
 
 const settlements: readonly (Settlement["kind"] | "failed")[] = ["done", "retry", "drop", "failed"];
 
-const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempted> => {
+const attempt = async <T>(job: Job, options: Named<T>): Promise<Attempted> => {
   const { hint, abort, isRepeated } = job;
   const parsed = parseBody(hint, options.parse);
   if ("error" in parsed) {
@@ -194,6 +204,7 @@ const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempte
   }
   try {
     const settlement = await options.handle(parsed.data, {
+      subject: hint.subject,
       signal: abort.signal,
       attempt: hint.attempt,
       isRepeated,
@@ -205,7 +216,7 @@ const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempte
     const delayMs = retryDelayMs(hint.attempt);
     const isPassed = isPassing(err);
     options.log[isPassed ? "warn" : "error"]({ ...facts(job, options), delayMs, err }, "hint.failed");
-    if (!isPassed && hint.attempt >= setAsideFrom) options.metrics.setAside.inc({ source: options.consumer });
+    if (!isPassed && hint.attempt >= setAsideFrom) options.metrics.setAside.inc({ source: options.series });
     return { kind: "retry", delayMs, reason: "failed", failed: true };
   }
 };

@@ -1,0 +1,43 @@
+/** Places for messages in hand that the consumers of a process share. */
+export type SharedPlaces = {
+  /** Takes part. `held`: places that it has taken or asked for. `freed`: others have given some back. */
+  join: (held: () => number, freed: () => void) => Places;
+};
+
+/** What one consumer has of them. */
+export type Places = {
+  /** How many it may ask for now; more when its last request was met in full. */
+  room: (isBusy: boolean) => number;
+  /** It has given some back. */
+  freed: () => void;
+  leave: () => void;
+};
+
+/** Places of one consumer alone. */
+export const placesOfOne = (most: number): SharedPlaces => ({
+  join: (held, freed) => ({ room: () => most - held(), freed, leave: () => undefined }),
+});
+
+/**
+ * `most` places for all, and `own` for each beyond that, which is what a quiet one asks for. A busy one asks for half of
+ * what is free: so one that is far behind leaves places for the others, and what all ask for never comes to more than there
+ * is.
+ */
+export const sharedPlaces = ({ most, own }: { most: number; own: number }): SharedPlaces => {
+  const all = new Map<Places, { held: () => number; freed: () => void }>();
+  const shared = (held: number): number => Math.max(0, held - own);
+  const free = (): number => most - [...all.values()].reduce((sum, { held }) => sum + shared(held()), 0);
+  return {
+    join: (held, freed) => {
+      const places: Places = {
+        room: (isBusy) => Math.max(own - held(), isBusy ? Math.floor(free() / 2) : 0),
+        freed: () => {
+          for (const other of all.values()) other.freed();
+        },
+        leave: () => void all.delete(places),
+      };
+      all.set(places, { held, freed });
+      return places;
+    },
+  };
+};
