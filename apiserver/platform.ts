@@ -23,6 +23,7 @@ import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { usageCounter } from "#core/storage/usage/counter.ts";
 import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
+import { spreadIn } from "#core/storage/webhooks/places.ts";
 import { cursors } from "./http/pages.ts";
 import { narrowLimit, uncount } from "./limits/narrow-limit.ts";
 import type { GiveBack, TakeFrom } from "./limits/take-token.ts";
@@ -68,7 +69,9 @@ export const platform = (foundation: Foundation) => {
   const { db, nats, subjects, settings, take, clock, log, metrics } = foundation;
   const usage = usageCounter({ rows: tenantUsage(db), clock, log });
   const published = (tenantId: string, events: number): void => usage.count(tenantId, { events });
-  const publishing = { events: eventPublisher({ publisher: nats, subjects, published }), log, metrics: metrics.queue };
+  const spreadOf = spreadIn(foundation.directory);
+  const eventsOut = eventPublisher({ publisher: nats, subjects, spreadOf, published });
+  const publishing = { events: eventsOut, log, metrics: metrics.queue };
   const messageEvents = outbox({
     rows: messages(db).rows,
     done: messageIsDone,

@@ -3,10 +3,10 @@ import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Timing } from "#core/domain/timing.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
-import { eventPublisher } from "#core/queue/events.ts";
+import { type EventPublisherDeps, eventPublisher } from "#core/queue/events.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
-import { type Publisher, publisher } from "#core/queue/jetstream/publish.ts";
-import { type Subjects, subjects } from "#core/queue/subjects.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
@@ -26,6 +26,7 @@ import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { suspension } from "#core/storage/suspension.ts";
 import { usageCounter } from "#core/storage/usage/counter.ts";
 import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
+import { spreadIn } from "#core/storage/webhooks/places.ts";
 import { guardedClient } from "./net/guarded/client.ts";
 import { restTransports } from "./net/guarded/rest.ts";
 import { http2Pool } from "./net/http2/pool.ts";
@@ -87,6 +88,7 @@ export const platform = (made: Made) => {
   const news = changes({ nats, subjects: names });
   const hints = publisher(nats, tracer);
   const secrets = keyRing(config.keyRing);
+  const settings = directory({ db: mongo.db, changes: news, clock });
   return {
     ...made,
     db: mongo.db,
@@ -94,7 +96,7 @@ export const platform = (made: Made) => {
     natsReplicas: config.natsReplicas,
     subjects: names,
     changes: news,
-    directory: directory({ db: mongo.db, changes: news, clock }),
+    directory: settings,
     suspensions: suspensions({
       suspension: suspension(mongo.db),
       changes: news,
@@ -103,7 +105,7 @@ export const platform = (made: Made) => {
     }),
     publisher: hints,
     peers: peers(),
-    ...counting(made, hints, names),
+    ...counting(made, { publisher: hints, subjects: names, spreadOf: spreadIn(settings) }),
     announcer: announcer({ nats, subjects: names }),
     open: http2Pool,
     client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),
@@ -139,10 +141,10 @@ export const platform = (made: Made) => {
 };
 
 /** Counts what tenants do, and publishes events, which is counted, too. */
-const counting = ({ mongo, clock, log }: Made, hints: Publisher, names: Subjects) => {
+const counting = ({ mongo, clock, log }: Made, publishing: Omit<EventPublisherDeps, "published">) => {
   const usage = usageCounter({ rows: tenantUsage(mongo.db), clock, log });
   const published = (tenantId: string, events: number): void => usage.count(tenantId, { events });
-  return { usage, countUsage: usage.count, events: eventPublisher({ publisher: hints, subjects: names, published }) };
+  return { usage, countUsage: usage.count, events: eventPublisher({ ...publishing, published }) };
 };
 
 /** Links that come at once share a write. */

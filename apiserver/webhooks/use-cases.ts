@@ -11,6 +11,7 @@ import type { CreateWebhook, WebhookHealthReport, WebhookWithSecret } from "#cor
 import type { AppSettings } from "#core/storage/settings/app-settings.ts";
 import { mostEndpoints, webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import { webhookHistory } from "#core/storage/webhooks/history.ts";
+import { endpointPlaces } from "#core/storage/webhooks/places.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { removals, webhookRemoval } from "#core/storage/work/removals.ts";
@@ -68,6 +69,7 @@ export const webhookUseCases = (platform: WebhookPlatform) => {
     ...platform,
     endpoints,
     history,
+    places: endpointPlaces(db),
     settings,
     announce: settings.announce,
     addressProblem: addresses.guard.problemOf,

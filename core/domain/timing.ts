@@ -11,7 +11,7 @@ export type Timing = {
   ackWaitMs: number;
   /** How often JetStream hears of hints in hand. */
   ackBeatMs: number;
-  /** Of the dispatchers that divide the webhook endpoints among themselves (docs/decisions/0047). */
+  /** Of the dispatchers that divide the partitions of events among themselves (docs/decisions/0048). */
   owners: OwnerTiming;
   /** Of the operators, of which one leads. */
   leader: LeaderTiming;
@@ -20,7 +20,7 @@ export type Timing = {
 export type OwnerTiming = {
   /** How often a dispatcher writes that it is there. */
   beatMs: number;
-  /** One that has not written for so long may be gone: it is not waited for. */
+  /** One that has not written for so long may be gone. */
   silentMs: number;
   /** For so long a dispatcher trusts what it wrote, from the beginning of the write. */
   trustMs: number;
@@ -28,8 +28,6 @@ export type OwnerTiming = {
   goneMs: number;
   /** Who has not looked for so long knows nothing of what others did meanwhile. */
   blindMs: number;
-  /** An owner that falls behind answers late, and is waited for so long as long as it beats. */
-  answerMs: number;
 };
 
 export type LeaderTiming = {
@@ -57,7 +55,7 @@ export const timings: Readonly<Record<TimingName, Timing>> = {
     turnMs: 10_000,
     ackWaitMs: 30_000,
     ackBeatMs: 10_000,
-    owners: { beatMs: 2_000, silentMs: 6_000, trustMs: 8_000, goneMs: 10_000, blindMs: 5_000, answerMs: 30_000 },
+    owners: { beatMs: 2_000, silentMs: 6_000, trustMs: 8_000, goneMs: 10_000, blindMs: 5_000 },
     leader: { leaseMs: 15_000, renewMs: 10_000, everyMs: 6_000, retryMs: 2_000 }, // those of client-go
   },
   short: {
@@ -65,7 +63,7 @@ export const timings: Readonly<Record<TimingName, Timing>> = {
     turnMs: 3_000,
     ackWaitMs: 6_000,
     ackBeatMs: 2_000,
-    owners: { beatMs: 500, silentMs: 2_000, trustMs: 2_500, goneMs: 3_500, blindMs: 1_500, answerMs: 6_000 },
+    owners: { beatMs: 500, silentMs: 2_000, trustMs: 2_500, goneMs: 3_500, blindMs: 1_500 },
     leader: { leaseMs: 4_000, renewMs: 3_000, everyMs: 800, retryMs: 200 },
   },
 };

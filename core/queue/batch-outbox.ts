@@ -40,7 +40,7 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     const own = others.size === 0 ? row.events : row.events.filter(({ id }) => !others.has(id));
     let isPublished = false;
     try {
-      isPublished = await events.publishTexts(row.tenant_id, own, row.traceparent);
+      isPublished = await events.publishTexts({ tenantId: row.tenant_id, appId: row.app_id }, own, row.traceparent);
     } finally {
       metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, own.length);
       if (!isPublished && row.change !== undefined) await batches.confirm(row._id); // it was made, or nobody would publish it

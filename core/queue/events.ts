@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { maxEventBytes, textWithin } from "../domain/events/text.ts";
+import { groupOf, type Spread } from "../domain/webhooks/partitions.ts";
 import { mapBounded } from "../runtime/batching/bounded.ts";
 import { gather } from "../runtime/batching/gather.ts";
 import type { EventEnvelope, EventKind } from "../schema/events/envelope.ts";
@@ -19,6 +20,9 @@ export type EventPublisher = {
 /** An event as its JSON, which is written once. */
 export type EventText = { id: string; type: EventKind; text: string };
 
+/** Whose events are. */
+export type EventOwner = { tenantId: string; appId: string };
+
 /** Of at most 64 KiB, also of an event that was stored before its maker kept to that. */
 export const eventText = (event: EventEnvelope): EventText => ({
   id: event.id,
@@ -30,8 +34,8 @@ const fitted = (event: EventText): EventText =>
   Buffer.byteLength(event.text) <= maxEventBytes ? event : eventText(JSON.parse(event.text) as EventEnvelope); // sound: our own text
 
 export type EventTextPublisher = {
-  /** The same for events that are JSON already. */
-  publishTexts: (tenantId: string, events: readonly EventText[], traceparent?: string | null) => Promise<boolean>;
+  /** The same for events of one app that are JSON already. */
+  publishTexts: (owner: EventOwner, events: readonly EventText[], traceparent?: string | null) => Promise<boolean>;
 };
 
 const maxEvents = 100; // what one consumer turn handles well
@@ -40,15 +44,17 @@ const inFlight = 16;
 export const eventPublisher = ({
   publisher,
   subjects,
+  spreadOf = async () => 1,
   published,
 }: EventPublisherDeps): EventPublisher & EventTextPublisher => {
-  const publishTexts: EventTextPublisher["publishTexts"] = async (tenantId, events, traceparent) => {
+  const publishTexts: EventTextPublisher["publishTexts"] = async ({ tenantId, appId }, events, traceparent) => {
+    const group = groupOf(appId, await spreadOf(appId));
     const { custom = [], others = [] } = Object.groupBy(events, ({ type }) =>
       type === "event.received" ? "custom" : "others",
     );
     const batches = [
-      ...split(custom.map(fitted)).map((batch) => ({ batch, subject: subjects.customEvents(tenantId) })),
-      ...split(others.map(fitted)).map((batch) => ({ batch, subject: subjects.events(tenantId) })),
+      ...split(custom.map(fitted)).map((batch) => ({ batch, subject: subjects.customEvents(group, tenantId) })),
+      ...split(others.map(fitted)).map((batch) => ({ batch, subject: subjects.events(group, tenantId) })),
     ];
     const results = await mapBounded(batches, inFlight, async ({ batch, subject }) => {
       const text = `[${batch.texts.join(",")}]`;
@@ -60,7 +66,13 @@ export const eventPublisher = ({
     return results.every(Boolean);
   };
   return {
-    publish: (tenantId, events, traceparent) => publishTexts(tenantId, events.map(eventText), traceparent),
+    publish: async (tenantId, events, traceparent) => {
+      const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
+      const published = await mapBounded(byApp, inFlight, ([appId, of]) =>
+        publishTexts({ tenantId, appId }, of.map(eventText), traceparent),
+      );
+      return published.every(Boolean);
+    },
     publishTexts,
   };
 };
@@ -88,6 +100,8 @@ export const gatheredEvents = (events: EventPublisher): EventPublisher => {
 export type EventPublisherDeps = {
   publisher: Pick<Publisher, "publishText">;
   subjects: Pick<Subjects, "events" | "customEvents">;
+  /** Over how many partitions an app is spread; one when left out. One that is no longer true costs time, and nothing is lost. */
+  spreadOf?: (appId: string) => Promise<Spread>;
   /** Counts events of a tenant that the stream has taken. */
   published?: (tenantId: string, events: number) => void;
 };

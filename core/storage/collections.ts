@@ -46,7 +46,7 @@ import { tenantCollection } from "./tenants/tenants.ts";
 import { webhookBacklogCollection } from "./usage/backlogs.ts";
 import { tenantUsageCollection } from "./usage/tenant-usage.ts";
 import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
-import { webhookShareCollection } from "./webhooks/shares.ts";
+import { webhookOwnerCollection } from "./webhooks/owners.ts";
 import { webhookStatsCollection } from "./webhooks/stats.ts";
 import { webhookCollection } from "./webhooks/webhooks.ts";
 import { leaseCollection } from "./work/leases.ts";
@@ -101,7 +101,7 @@ export const allCollections: readonly CollectionSpec[] = [
   webhookBacklogCollection,
   webhookCollection,
   webhookDeliveryCollection,
-  webhookShareCollection,
+  webhookOwnerCollection,
   webhookStatsCollection,
   verdictCollection,
 ];

@@ -3,7 +3,7 @@ import { callbackQueue } from "#core/queue/callbacks.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream } from "#core/queue/jetstream/topology.ts";
+import { eventStream, formerEventStream, type StreamSpec } from "#core/queue/jetstream/topology.ts";
 import { worker } from "#core/queue/jetstream/worker.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { countAside } from "#core/runtime/metrics/queue.ts";
@@ -35,11 +35,14 @@ const timeoutMs = 60_000;
 const leaseMs = 600_000; // longer than a page of removals takes
 
 /** What a dispatcher runs for custom events. Source: docs/decisions/0070. */
-export const eventParts = (deps: EventPartsDeps): Part[] => [eventWorker(deps), retentionPart(deps)];
+export const eventParts = (deps: EventPartsDeps): Part[] => {
+  const handle = recordEvents({ ...deps, callbacks: callbackQueue(deps) });
+  const specs = [eventStream, formerEventStream].map((specOf) => specOf(deps.config.natsPrefix, deps.timing));
+  return [...specs.map((spec) => eventWorker(deps, spec, handle)), retentionPart(deps)];
+};
 
-const eventWorker = (deps: EventPartsDeps): Part => {
+const eventWorker = (deps: EventPartsDeps, spec: StreamSpec, handle: ReturnType<typeof recordEvents>): Part => {
   const { nats, config, timing, metrics, log } = deps;
-  const spec = eventStream(config.natsPrefix, timing);
   return worker({
     name: "custom events",
     nats,
@@ -50,7 +53,7 @@ const eventWorker = (deps: EventPartsDeps): Part => {
     timing,
     repair: () => ensureStream(nats.jsm, spec, config.natsReplicas),
     parse: eventBatch,
-    handle: recordEvents({ ...deps, callbacks: callbackQueue(deps) }),
+    handle,
     log,
     tracer: deps.tracer,
     metrics: metrics.queue,

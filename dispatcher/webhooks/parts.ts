@@ -1,8 +1,9 @@
 import type { Timing } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
+import { sharedPlaces } from "#core/queue/jetstream/shared-places.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream } from "#core/queue/jetstream/topology.ts";
-import { worker } from "#core/queue/jetstream/worker.ts";
+import { eventStream, formerEventStream, type StreamSpec, webhookConsumer } from "#core/queue/jetstream/topology.ts";
+import { type WorkerOptions, worker } from "#core/queue/jetstream/worker.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
@@ -11,29 +12,28 @@ import type { Changes, Directory } from "#core/storage/directory.ts";
 import { webhookBacklogs } from "#core/storage/usage/backlogs.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import { webhookShares } from "#core/storage/webhooks/shares.ts";
+import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { backlogCount } from "../usage/backlog-count.ts";
 import type { Peers } from "../work/peers.ts";
 import type { Suspensions } from "../work/suspensions.ts";
-import { accepting } from "./accept/accept.ts";
+import { type AcceptDeps, accepting } from "./accept/accept.ts";
 import { healthNotes } from "./health/notes.ts";
 import { observe } from "./health/observe.ts";
 import { type HealthPartDeps, healthPart } from "./health/part.ts";
 import { requestLog } from "./health/request-log.ts";
 import { endpointStats } from "./health/stats.ts";
 import { type Deliveries, storedDeliveries } from "./history/deliveries.ts";
-import { deliverByOwner } from "./match/by-owner.ts";
 import { eventBatch } from "./match/event-batch.ts";
-import { type HandOver, handingOver, takingOver } from "./match/hand-over.ts";
-import { matchEvents } from "./match/match.ts";
+import { type Match, matchEvents } from "./match/match.ts";
+import { type Endpoints, type EndpointsDeps, endpointWork, tableNotices } from "./partitions/endpoints.ts";
+import { Partitions } from "./partitions/partitions.ts";
+import { type Readers, readers } from "./partitions/readers.ts";
+import { type Walks, walks } from "./partitions/walks.ts";
 import { EndpointQueues, type EndpointQueuesDeps } from "./queues/endpoint-queues.ts";
 import { prepare, type Unseal } from "./send/prepare.ts";
 import { type SendDeps, sendWebhook } from "./send/send.ts";
-import { type Endpoints, type EndpointsDeps, endpointWork, tableNotices } from "./shares/endpoints.ts";
-import { Shares, type SharesDeps } from "./shares/shares.ts";
-import { type Walks, walks as walksOf } from "./shares/walks.ts";
 import { testRequests } from "./test-requests.ts";
 
 /** What webhooks use of the program; `natsPrefix` names its streams. */
@@ -55,9 +55,9 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
   peers: Pick<Peers, "are">;
 };
 
-/** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0047 names the steps of an event. */
+/** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0048 names the steps of an event. */
 export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
-  const { db, log, metrics } = deps;
+  const { db, log } = deps;
   const endpoints = endpointWork(deps);
   const deliveries = storedDeliveries(deps);
   const templates = bodyTemplates();
@@ -69,27 +69,14 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
   const stats = endpointStats({ rows: webhookStats(db), log });
   const notes = healthNotes({ endpoints, log });
   const health = { observe: observe({ ...deps, stats, requestLog: attempts }) };
-  const onSilent = (holder: string): void => {
-    handOver.giveUp(holder);
-    deps.onSilent(holder);
-  };
-  const { shares, queues, walks } = owned({ ...deps, endpoints, deliveries, requests, health, notes, onSilent });
-  const accept = accepting({ ...deps, deliveries, queues });
-  const handOver: HandOver = handingOver({
-    ...deps,
-    shares,
-    handedOver: (count) => metrics.webhookHandedOver.inc(count),
-  });
-  const fallBack = (count: number): void => metrics.webhookFallbacks.inc(count);
+  const { partitions, parts } = owned({ ...deps, endpoints, deliveries, requests, health, notes });
+  const isOurs = (): boolean => partitions.isOwned(0);
   return [
     templates,
     attempts,
     stats,
     notes,
-    queues,
-    takingOver({ ...deps, shares, accept }), // before it owns anything, and until it owns nothing any more
-    shares,
-    walks,
+    ...parts,
     testRequests({
       ...deps,
       requests,
@@ -97,56 +84,78 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
       find: (id) => endpoints.rows.findOne({ _id: id }),
       deliveries: webhookDeliveries(db),
     }),
-    healthPart({ ...deps, endpoints, isOurs: () => shares.isOwned(0) }),
-    backlogCount({ ...deps, backlogs: webhookBacklogs(db), isOurs: () => shares.isOwned(0) }),
-    eventWorker(deps, deliverByOwner({ ...deps, shares, accept, handOver: handOver.give, fallBack })),
+    healthPart({ ...deps, endpoints, isOurs }),
+    backlogCount({ ...deps, backlogs: webhookBacklogs(db), isOurs }),
   ];
 };
 
 type OwnedDeps = WebhookPartsDeps &
-  Pick<SharesDeps, "onSilent"> &
-  Omit<EndpointQueuesDeps, "shares" | "deferred"> & { endpoints: Endpoints; deliveries: Deliveries };
+  Omit<EndpointQueuesDeps, "partitions" | "deferred" | "fellBack"> &
+  Pick<AcceptDeps, "deliveries"> & { endpoints: Endpoints; deliveries: Deliveries };
 
-/** The endpoints of this process: which they are, their queues, and what waits for them. */
-const owned = (deps: OwnedDeps): { shares: Shares; queues: EndpointQueues; walks: Walks } => {
+/** The partitions of this process: which they are, who reads them, their endpoints' queues, and what waits for those. */
+const owned = (deps: OwnedDeps): { partitions: Partitions; parts: Part[] } => {
   const { db, metrics, changes, suspensions } = deps;
-  const shares: Shares = new Shares({
+  const partitions: Partitions = new Partitions({
     ...deps,
-    table: webhookShares(db),
+    tables: webhookOwners(db),
     changed: tableNotices(deps),
     onMembers: deps.peers.are,
-    onTaken: (share) => walks.add(share),
-    onLost: (share) => queues.lose(share),
-    drain: (share) => queues.drain(share),
+    onTaken: (partition) => {
+      reading.begin(partition);
+      walking.addAll();
+    },
+    onLost: (partition) => {
+      void reading.end(partition);
+      queues.lose(partition);
+    },
+    drain: async (partition) => void (await Promise.all([reading.end(partition), queues.drain(partition)])),
   });
   const deferred = (reason: "full" | "slow", count: number): void => metrics.webhookDeferred.inc({ reason }, count);
-  const queues: EndpointQueues = new EndpointQueues({ ...deps, shares, deferred });
-  const walks = walksOf({ ...deps, shares, found: (id, dueAt) => queues.expect(id, dueAt.getTime()) });
-  suspensions.onResume(walks.addAll);
+  const fellBack = (): void => metrics.webhookFallbacks.inc();
+  const queues: EndpointQueues = new EndpointQueues({ ...deps, partitions, deferred, fellBack });
+  const match = matchEvents({ ...deps, accept: accepting({ ...deps, queues }) });
+  const reading: Readers = readers(partitionReader(deps, match));
+  const walking: Walks = walks({ ...deps, partitions, found: (key, dueAt) => queues.expect(key, dueAt.getTime()) });
+  suspensions.onResume(walking.addAll);
   changes.on((collection, id) => {
     if (collection === webhookCollection.name || collection === "*") queues.refresh(id);
-    if (collection === "*") walks.addAll();
+    if (collection === "*") walking.addAll();
   });
   watchWebhookLevels(metrics.registry, {
     endpointQueues: () => queues.size,
     inFlight: () => queues.underWay,
-    shares: () => shares.owned().length,
+    partitions: () => partitions.owned().length,
   });
-  return { shares, queues, walks };
+  return { partitions, parts: [queues, reading, partitions, walking, formerReader(deps, match)] };
 };
 
 /**
  * A batch of events waits until all is stored, while its events are grouped, or while an endpoint hangs for the first
  * time. Many are small; large ones take the places of several, as some 60 are enough to keep a dispatcher busy.
  */
-const batches = { atOnce: 512, bytesOfPlace: 8_192 };
-/** Longer than a batch of events waits: two owners are asked, then it is stored. */
+const batches = { atOnce: 512, ofPartition: 16, bytesOfPlace: 8_192 };
+/** Longer than a batch of events waits until it is stored. */
 const handleTimeoutMs = 90_000;
 
-const eventWorker = (deps: WebhookPartsDeps, deliver: ReturnType<typeof deliverByOwner>): Part => {
-  const { nats, natsPrefix, natsReplicas, timing, metrics, log } = deps;
-  const spec = eventStream(natsPrefix, timing);
+/** Makes what reads the events of one partition. */
+const partitionReader = (deps: WebhookPartsDeps, match: Match): ((partition: number) => Part) => {
+  const places = sharedPlaces({ most: batches.atOnce, own: batches.ofPartition });
+  const spec = eventStream(deps.natsPrefix, deps.timing);
+  return (partition) =>
+    eventWorker(deps, { spec, consumer: webhookConsumer(partition), handle: match(partition), places });
+};
+
+/** Reads what programs of the last release publish. It goes with the next one. */
+const formerReader = (deps: WebhookPartsDeps, match: Match): Part =>
+  eventWorker(deps, { spec: formerEventStream(deps.natsPrefix, deps.timing), consumer: "webhooks", handle: match() });
+
+type Source = Pick<WorkerOptions<unknown>, "consumer" | "places"> & { spec: StreamSpec; handle: ReturnType<Match> };
+
+const eventWorker = (deps: WebhookPartsDeps, { spec, ...source }: Source): Part => {
+  const { nats, natsReplicas, timing, metrics, log } = deps;
   return worker({
+    ...source,
     nats,
     timing,
     timeoutMs: handleTimeoutMs,
@@ -156,10 +165,9 @@ const eventWorker = (deps: WebhookPartsDeps, deliver: ReturnType<typeof deliverB
     stream: spec.stream.name,
     repair: () => ensureStream(nats.jsm, spec, natsReplicas),
     name: "webhook events",
-    consumer: "webhooks",
+    series: "webhooks",
     concurrency: batches.atOnce,
     bytesOfPlace: batches.bytesOfPlace,
     parse: eventBatch,
-    handle: matchEvents({ ...deps, deliver }),
   });
 };

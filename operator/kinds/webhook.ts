@@ -3,6 +3,7 @@ import { templateProblem } from "#core/runtime/templates/engine.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { endpointPlaces } from "#core/storage/webhooks/places.ts";
 import { type WebhookStats, webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { removals, webhookRemoval } from "#core/storage/work/removals.ts";
@@ -155,7 +156,7 @@ const gather = async (
 
 /** Writes the Secret, then the document: receivers can know a new signing secret before it is used. */
 const store = async (deps: Deps, input: Input & Read, signal: AbortSignal) => {
-  const { record, secrets, keyRing, randomBytes } = deps;
+  const { db, record, secrets, keyRing, randomBytes } = deps;
   const { resource, id, stand, app, now, members, found } = input;
   const { row } = stand;
   const make = (): string => `whsec_${randomBytes(32).toString("base64")}`;
@@ -166,6 +167,7 @@ const store = async (deps: Deps, input: Input & Read, signal: AbortSignal) => {
   const content = { before, values: { secret }, isAsWanted, isReplaced };
   const isSecretWritten = await signingSecret.write(secrets, resource, content, signal);
   const set = { ...members, ...sealed };
-  const result = await record.keep(resource, stand, { set, begin: beginning(now) });
+  const place = row === null ? await endpointPlaces(db).place(app, id) : {};
+  const result = await record.keep(resource, stand, { set, begin: { ...beginning(now), ...place } });
   return "verdict" in result ? result : { now, set, isSecretWritten, result };
 };

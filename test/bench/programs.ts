@@ -16,7 +16,7 @@ export const startPrograms = async (
 ): Promise<Programs> => {
   const starting = Array.from({ length: dispatcherCount }, () => system.start("dispatcher"));
   const [apiserver, ...dispatchers] = await Promise.all([system.start("apiserver"), ...starting]);
-  await until(async () => areSpread(await Promise.all(dispatchers.map(sharesOf))), withinMs);
+  await until(async () => areSpread(await Promise.all(dispatchers.map(partitionsOf))), withinMs);
   return { apiserver, dispatchers, cpuUs: cpuMeter(stores, { apiserver: [apiserver], dispatcher: dispatchers }) };
 };
 
@@ -24,11 +24,11 @@ export const startPrograms = async (
 export const mostRssMiB = (dispatchers: readonly SystemProgram[]): number =>
   Math.max(...dispatchers.map((one) => peakRssMiB(one.pid())));
 
-/** Shares of the endpoints that a dispatcher owns. */
-const sharesOf = async ({ healthUrl }: SystemProgram): Promise<number> => {
+/** Partitions that a dispatcher owns. */
+const partitionsOf = async ({ healthUrl }: SystemProgram): Promise<number> => {
   const metrics = await (await fetch(`${healthUrl}/metrics`)).text();
-  const [, shares] = /^herald_webhook_shares(?:\{.*\})? (\d+)$/m.exec(metrics) ?? [];
-  return Number(shares);
+  const [, partitions] = /^herald_webhook_partitions(?:\{.*\})? (\d+)$/m.exec(metrics) ?? [];
+  return Number(partitions);
 };
 
 const areSpread = (shares: readonly number[]): boolean =>

@@ -7,7 +7,13 @@ import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
 import { timings } from "#core/domain/timing.ts";
-import { callbackStream, eventStream, jobStream, planStream } from "#core/queue/jetstream/topology.ts";
+import {
+  callbackStream,
+  eventStream,
+  formerEventStream,
+  jobStream,
+  planStream,
+} from "#core/queue/jetstream/topology.ts";
 import { loadConfig } from "#core/runtime/process/config.ts";
 import { rootDir } from "../../dev/files/paths.ts";
 import { nodeFlags } from "../../dev/processes/programs.ts";
@@ -76,6 +82,7 @@ describe("chart, image and programs", function () {
     const there = [
       ...plans,
       eventStream("eu", timings.short),
+      formerEventStream("eu", timings.short),
       jobStream("eu", timings.short),
       callbackStream("eu", timings.short),
     ].flatMap(({ stream, consumers }) => consumers.map(({ durable_name }) => `${stream.name} ${durable_name}`));

@@ -9,7 +9,7 @@ import { releaseName } from "./support/release.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 
 const firstMessageWithinMs = 300_000;
-/** What an owner of endpoints did not see while stores were away it finds by its next walk, each 60 s (decision 0047). */
+/** What an owner of endpoints did not see while stores were away it finds by its next walk, each 60 s (decision 0048). */
 const afterOutageWithinMs = 120_000;
 const stores = "app.kubernetes.io/component in (mongodb,nats,redis)";
 const inRelease = ["--namespace", releaseName];

@@ -7,6 +7,7 @@ import {
   type StreamConfig,
 } from "@nats-io/jetstream";
 import type { Timing } from "../../domain/timing.ts";
+import { groupsOf, partitions } from "../../domain/webhooks/partitions.ts";
 
 /** A stream with the consumers that read it; every stream and consumer of Herald stands in this file. */
 export type StreamSpec = {
@@ -47,32 +48,49 @@ export const planStream = (
 });
 
 /**
- * Batches of events of one tenant that may wait, and as many of custom events: of 64 KiB each, so that a tenant has at most
- * half of the stream.
+ * Batches of events of a subject that may wait, of 64 KiB each: a tenant has at most half of the stream with the events of
+ * the apps of one partition, and their custom ones.
  */
 export const eventBatchesPerTenant = 4_096;
 
 /**
- * Events of every tenant, kept until each consumer has them. A tenant over its share is refused, so that its outboxes keep
- * them; others are not (docs/decisions/0045).
+ * Events of every app, kept until each consumer has them. A tenant over its share is refused, so that its outboxes keep
+ * them; others are not (docs/decisions/0045). Each partition has a consumer (docs/decisions/0048).
  */
 export const eventStream = (prefix: string, timing: AckTiming): StreamSpec => ({
-  stream: {
-    name: `${prefix}-events`,
-    subjects: [`${prefix}.events.>`],
-    retention: RetentionPolicy.Interest,
-    storage: StorageType.File,
-    discard: DiscardPolicy.New,
-    discard_new_per_subject: true,
-    max_msgs: -1,
-    max_msgs_per_subject: eventBatchesPerTenant,
-    max_bytes: 1024 * mebibyte,
-    duplicate_window: duplicateWindowMs * 1_000_000,
-  },
+  stream: eventsIn(`${prefix}-app-events`, `${prefix}.app-events.>`),
+  consumers: [
+    ...partitions.map((partition) => {
+      const filters = groupsOf(partition).map(({ groups, group }) => `${prefix}.app-events.${groups}.${group}.>`);
+      return pull(webhookConsumer(partition), filters, pendingOf(eventBatchesPerTenant), timing);
+    }),
+    pull("custom-events", `${prefix}.app-events.*.*.*.custom`, pendingOf(eventBatchesPerTenant), timing),
+  ],
+});
+
+/** The consumer that the owner of a partition pulls. */
+export const webhookConsumer = (partition: number): string => `webhooks-${partition}`;
+
+/** Events that programs of the last release publish; it goes with the next one. */
+export const formerEventStream = (prefix: string, timing: AckTiming): StreamSpec => ({
+  stream: eventsIn(`${prefix}-events`, `${prefix}.events.>`),
   consumers: [
     pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant), timing),
     pull("custom-events", `${prefix}.events.*.custom`, pendingOf(eventBatchesPerTenant), timing),
   ],
+});
+
+const eventsIn = (name: string, subject: string): StreamSpec["stream"] => ({
+  name,
+  subjects: [subject],
+  retention: RetentionPolicy.Interest,
+  storage: StorageType.File,
+  discard: DiscardPolicy.New,
+  discard_new_per_subject: true,
+  max_msgs: -1,
+  max_msgs_per_subject: eventBatchesPerTenant,
+  max_bytes: 1024 * mebibyte,
+  duplicate_window: duplicateWindowMs * 1_000_000,
 });
 
 /** Batches of callbacks of one tenant that may wait: of 256 KiB each, so that a tenant has at most a quarter of the stream. */
@@ -126,12 +144,12 @@ const pendingOf = (perTenant: number): number => Math.max(1_000, 4 * perTenant);
 /** MaxDeliver stays -1: a work queue would keep what it gives up on; worker.ts ends messages itself. */
 const pull = (
   name: string,
-  filter: string,
+  filter: string | string[],
   maxPending: number,
   { ackWaitMs }: AckTiming,
 ): StreamSpec["consumers"][number] => ({
   durable_name: name,
-  filter_subject: filter,
+  ...(typeof filter === "string" ? { filter_subject: filter } : { filter_subjects: filter }),
   ack_policy: AckPolicy.Explicit,
   ack_wait: ackWaitMs * 1_000_000,
   max_ack_pending: maxPending,

@@ -24,13 +24,9 @@ export const webhookMetrics = (registry: Registry) => {
       "age of a delivery when its first request begins",
       [0.005, 0.01, 0.025, 0.1, 0.25, 1, 5, 30, 300, 3_600, 86_400], // ms when all is well; hours behind an endpoint that hangs
     ),
-    webhookHandedOver: counter(
-      "herald_webhook_handed_over_total",
-      "endpoints whose events of a batch another dispatcher has taken, as it owns them",
-    ),
     webhookFallbacks: counter(
       "herald_webhook_fallbacks_total",
-      "endpoints whose events of a batch were left to the store, as no owner took them",
+      "endpoints whose events of a batch were left to the store, as the process that read them does not serve them",
     ),
     webhookDeferred: counterFromZero(
       "herald_webhook_deferred_total",
@@ -51,8 +47,8 @@ export type WebhookLevels = {
   endpointQueues: () => number;
   /** Requests that have begun and not ended. */
   inFlight: () => number;
-  /** Shares of the endpoints that this process owns. */
-  shares: () => number;
+  /** Partitions of the events that this process owns. */
+  partitions: () => number;
 };
 
 /** Declares the gauges of a dispatcher that runs. */
@@ -61,8 +57,8 @@ export const watchWebhookLevels = (registry: Registry, levels: WebhookLevels): v
   level("herald_webhook_endpoint_queues", "endpoints for which this process has something to do", (into) =>
     into.set(levels.endpointQueues()),
   );
-  level("herald_webhook_shares", "shares of the endpoints that this process owns, of 64 over all", (into) =>
-    into.set(levels.shares()),
+  level("herald_webhook_partitions", "partitions of the events that this process owns, of 16 over all", (into) =>
+    into.set(levels.partitions()),
   );
   level("herald_webhook_requests_in_flight", "requests to endpoints that have begun and not ended", (into) =>
     into.set(levels.inFlight()),

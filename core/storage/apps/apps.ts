@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { ChannelAccounts } from "../../channels/accounts.ts";
+import type { Spread } from "../../domain/webhooks/partitions.ts";
 import type { Sealed } from "../../runtime/process/key-ring.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { Managed, ManagedRows } from "../settings/managed.ts";
@@ -17,6 +18,8 @@ export type AppRow = {
   channels: ChannelAccounts<Sealed>;
   /** Grows with every change of `channels`; a dispatcher's pool of an older revision is closed. */
   channels_revision: number;
+  /** Over how many partitions its endpoints are placed since it has many; one when absent. */
+  webhook_spread?: Spread;
   managed: Managed | null;
   created_at: Date;
   updated_at: Date;

@@ -21,6 +21,8 @@ export type WebhookRow = Changeable &
     due_at: Date | null;
     tenant_id: string;
     app_id: string;
+    /** Whose owner serves it, for as long as it is there; that of its app when absent. */
+    partition?: number;
     url: string;
     description: string | null;
     events: EventKind[];

@@ -69,13 +69,20 @@ export const webhooks: Dashboard = {
         graph("Endpoint queues", "short", "Endpoints for which each dispatcher has something to do; at most 1,000", [
           { expr: `max by (pod) (herald_webhook_endpoint_queues{${here}})`, legend: "{{pod}}" },
         ]),
-        graph("Shares", "short", "Shares of the endpoints that each dispatcher owns, of 64", [
-          { expr: `max by (pod) (herald_webhook_shares{${here}})`, legend: "{{pod}}" },
+        graph("Partitions", "short", "Partitions of the events that each dispatcher owns, of 16", [
+          { expr: `max by (pod) (herald_webhook_partitions{${here}})`, legend: "{{pod}}" },
         ]),
-        graph("Handed over", "ops", "left to the store: no owner took them, as while one is replaced", [
-          { expr: `sum(rate(herald_webhook_handed_over_total{${here}}[$__rate_interval]))`, legend: "to the owner" },
-          { expr: `sum(rate(herald_webhook_fallbacks_total{${here}}[$__rate_interval]))`, legend: "left to the store" },
-        ]),
+        graph(
+          "Left to the store",
+          "ops",
+          "Endpoints not served by who read the events, as while an owner is replaced",
+          [
+            {
+              expr: `sum(rate(herald_webhook_fallbacks_total{${here}}[$__rate_interval]))`,
+              legend: "left to the store",
+            },
+          ],
+        ),
         graph("In flight", "short", "Requests that each dispatcher has under way", [
           { expr: `max by (pod) (herald_webhook_requests_in_flight{${here}})`, legend: "{{pod}}" },
         ]),

@@ -3,9 +3,9 @@ import { type EventEnvelope, eventKinds } from "#core/schema/events/envelope.ts"
 import { Nullable } from "#core/schema/json/common.ts";
 import { parser } from "#core/schema/json/parser.ts";
 
-export const Id = Type.String({ minLength: 1, maxLength: 64 });
+const Id = Type.String({ minLength: 1, maxLength: 64 });
 
-export const Event = Type.Object({
+const Event = Type.Object({
   id: Id,
   type: Type.Enum([...eventKinds]),
   timestamp: Type.String({ format: "date-time" }),

@@ -1,38 +1,55 @@
 import { passes } from "#core/domain/webhooks/filter.ts";
+import { isGivenBy, type PartitionGroup } from "#core/domain/webhooks/partitions.ts";
 import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts";
+import { groupIn } from "#core/queue/subjects.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Wanted } from "../accept/accept.ts";
-import type { Batch } from "./hand-over.ts";
+import type { Accept, Wanted } from "../accept/accept.ts";
 
 export type MatchDeps = {
   directory: Pick<Directory, "webhooksOf">;
-  /** Gives events of one app to the owners of the endpoints that want them; resolves when all is stored. */
-  deliver: (batch: Batch) => Promise<void>;
+  accept: Accept;
 };
 
-type Given = Pick<HandlerContext, "isRepeated"> & Partial<Pick<HandlerContext, "traceparent">>;
+type Given = Pick<HandlerContext, "isRepeated"> & Partial<Pick<HandlerContext, "subject" | "traceparent">>;
 
-/** Gives events to the owners of the endpoints that want them. */
-export const matchEvents = ({ directory, deliver }: MatchDeps) => {
-  const known = new WeakMap<readonly WebhookRow[], Subscribers>(); // the directory gives the same list until it changes
-  const subscribersAmong = (endpoints: readonly WebhookRow[]): Subscribers => {
-    const subscribers = known.get(endpoints) ?? subscribersOf(endpoints);
-    known.set(endpoints, subscribers);
+/** Handles the events that are read in a partition, or from the last release's stream when there is none. */
+export type Match = (partition?: number) => (events: readonly EventEnvelope[], given: Given) => Promise<Settlement>;
+
+/** Finds the endpoints that want events and are given them by the reader of that partition, and accepts those for them. */
+export const matchEvents = ({ directory, accept }: MatchDeps): Match => {
+  const known = new WeakMap<readonly WebhookRow[], Map<string, Subscribers>>(); // the directory gives the same list until it changes
+  const subscribersAmong = (endpoints: readonly WebhookRow[], reading: Reading | null): Subscribers => {
+    const byReading = known.get(endpoints) ?? new Map<string, Subscribers>();
+    known.set(endpoints, byReading);
+    const key = reading === null ? "" : `${reading.partition} ${reading.group.groups}`;
+    const subscribers = byReading.get(key) ?? subscribersOf(endpoints.filter(isGivenWhile(reading)));
+    byReading.set(key, subscribers);
     return subscribers;
   };
-  return async (events: readonly EventEnvelope[], { isRepeated, traceparent = null }: Given): Promise<Settlement> => {
-    const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
-    await Promise.all(
-      byApp.map(async ([appId, of]) => {
-        const wanted = wantedOf(subscribersAmong(await directory.webhooksOf(appId)), of);
-        if (wanted.length > 0) await deliver({ appId, wanted, isRepeated, traceparent });
-      }),
-    );
-    return { kind: "done" };
-  };
+  return (partition) =>
+    async (events, { subject = "", isRepeated, traceparent = null }) => {
+      const group = groupIn(subject);
+      const reading = partition === undefined || group === null ? null : { partition, group };
+      const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
+      await Promise.all(
+        byApp.map(async ([appId, of]) => {
+          const wanted = wantedOf(subscribersAmong(await directory.webhooksOf(appId), reading), of);
+          if (wanted.length > 0) await accept(wanted, isRepeated, traceparent);
+        }),
+      );
+      return { kind: "done" };
+    };
 };
+
+/** In which partition events are read that were published for a group. */
+type Reading = { partition: number; group: PartitionGroup };
+
+const isGivenWhile =
+  (reading: Reading | null) =>
+  (endpoint: WebhookRow): boolean =>
+    reading === null || isGivenBy(reading.partition, reading.group, endpoint);
 
 /** The endpoints of an app that subscribed, by kind; to custom events by kind and name. */
 type Subscribers = ReadonlyMap<string, readonly WebhookRow[]>;

@@ -1,8 +1,9 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { WebhookRow, WebhookWork } from "#core/storage/webhooks/webhooks.ts";
+import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Observe } from "../health/observe.ts";
 import type { Deliveries } from "../history/deliveries.ts";
+import type { Endpoints } from "../partitions/endpoints.ts";
 import type { WebhookRequests } from "../send/send.ts";
 import type { EndpointDeps } from "./endpoint.ts";
 import type { ReadMemory } from "./read-memory.ts";
@@ -11,11 +12,7 @@ import type { StoringDeps } from "./storing.ts";
 /** What an endpoint queue uses. */
 export type EndpointQueueDeps = EndpointDeps &
   StoringDeps & {
-    endpoints: Pick<WebhookWork, "noteRecovery" | "disable"> & {
-      /** Notifies the owner of an endpoint that deliveries were stored for it. */
-      notify: (endpointId: string) => void;
-      announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
-    };
+    endpoints: Pick<WebhookWork, "noteRecovery" | "disable"> & Pick<Endpoints, "notify" | "announce">;
     deliveries: Pick<Deliveries, "due" | "nextDueAt" | "endPage" | "recover">;
     requests: WebhookRequests;
     health: { observe: Observe };

@@ -1,6 +1,7 @@
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { disableGone } from "../health/disable-gone.ts";
+import { type EndpointKey, keyOf } from "../partitions/endpoints.ts";
 import { type Pace, pace } from "../send/pace.ts";
 import { type Allowance, allowance } from "./allowance.ts";
 import { Backlog } from "./backlog.ts";
@@ -19,7 +20,7 @@ const idleMs = 5_000;
  * wait, and is sent from the store.
  */
 export class EndpointQueue {
-  readonly endpointId: string;
+  readonly key: EndpointKey;
   readonly openedMs: number;
   readonly #deps: EndpointQueueDeps;
   readonly #endpoint: Endpoint;
@@ -49,7 +50,7 @@ export class EndpointQueue {
   constructor(deps: EndpointQueueDeps, row: WebhookRow, onEnd: (queue: EndpointQueue) => void) {
     this.#deps = deps;
     this.#onEnd = onEnd;
-    this.endpointId = row._id;
+    this.key = keyOf(row);
     this.openedMs = this.#nowMs();
     this.#endpoint = new Endpoint(deps, row);
     this.#pending = new PendingDeliveries(deps.memory);
@@ -148,7 +149,7 @@ export class EndpointQueue {
       isMore = await this.#lookAfter();
       this.#failures = 0;
     } catch (err) {
-      if (this.#failures++ === 0) this.#deps.log.warn({ err, endpoint: this.endpointId }, "webhook.queue_failed");
+      if (this.#failures++ === 0) this.#deps.log.warn({ err, endpoint: this.key.id }, "webhook.queue_failed");
     }
     this.#isRunning = false;
     this.#waiting.admit();
@@ -164,7 +165,7 @@ export class EndpointQueue {
     if (this.#endpoint.isLost) return this.#abandon();
     const isDisabled = this.#endpoint.row.status === "disabled";
     if (this.#isReleased || this.#endpoint.isResting()) this.#storing.drain(); // also what was read meanwhile
-    if (isDisabled && (await deliveries.endPage(this.endpointId, "endpoint disabled")) > 0) return true;
+    if (isDisabled && (await deliveries.endPage(this.key.id, "endpoint disabled")) > 0) return true;
     const isRecovering = this.#endpoint.isRecovering() && this.#endpoint.mayBegin() && !this.#isReleased;
     if (isRecovering) await this.#recover();
     if (this.#isShort()) await this.#backlog.read(this.#pending, clock.now(), this.#endpoint.isTrusted());
@@ -195,7 +196,7 @@ export class EndpointQueue {
   async #abandon(): Promise<boolean> {
     await Promise.all(this.#storing.drain().map(({ settle }) => settle.promise));
     const isLast = this.#pending.size === 0;
-    if (this.#backlog.isBehind || isLast) this.#deps.endpoints.notify(this.endpointId);
+    if (this.#backlog.isBehind || isLast) this.#deps.endpoints.notify(this.key);
     this.#backlog.leave();
     if (isLast) this.#end();
     return false;

@@ -1,15 +1,15 @@
 import { healthAfter, type WebhookHealth, type WebhookRequestEnd } from "#core/domain/webhooks/health.ts";
-import { shareOf } from "#core/domain/webhooks/shares.ts";
 import { healthOf, isSameStreak, type WebhookRow, type WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import type { HealthNotes } from "../health/notes.ts";
+import { keyOf } from "../partitions/endpoints.ts";
+import type { Partitions } from "../partitions/partitions.ts";
 import type { Prepared } from "../send/prepare.ts";
 import type { WebhookRequests } from "../send/send.ts";
-import type { Shares } from "../shares/shares.ts";
 
 export type EndpointDeps = {
   endpoints: Pick<WebhookWork, "find">;
-  shares: Pick<Shares, "fenceOf" | "isOwned">;
+  partitions: Pick<Partitions, "fenceOf" | "isOwned">;
   suspensions: Pick<Suspensions, "has">;
   requests: Pick<WebhookRequests, "prepare">;
   notes: Pick<HealthNotes, "add" | "has">;
@@ -18,6 +18,7 @@ export type EndpointDeps = {
 /** An endpoint that this process owns: its configuration, and its health, which is written now and then. */
 export class Endpoint {
   readonly #deps: EndpointDeps;
+  readonly #partition: number;
   row: WebhookRow;
   prepared: Prepared | { row: WebhookRow; problem: string };
   health: WebhookHealth;
@@ -29,6 +30,7 @@ export class Endpoint {
   constructor(deps: EndpointDeps, row: WebhookRow) {
     this.#deps = deps;
     this.row = row;
+    this.#partition = keyOf(row).partition;
     this.prepared = deps.requests.prepare(row);
     this.health = healthOf(row);
   }
@@ -52,12 +54,12 @@ export class Endpoint {
 
   /** Whether requests may begin: it is certainly still ours, and not to be given up. */
   mayBegin(): boolean {
-    return !this.isLost && this.#deps.shares.fenceOf(this.row._id) === this.row.fence;
+    return !this.isLost && this.#deps.partitions.fenceOf(this.#partition) === this.row.fence;
   }
 
   /** Whether it is certainly still ours. */
   mayWrite(): boolean {
-    return !this.isLost && this.#deps.shares.isOwned(shareOf(this.row._id));
+    return !this.isLost && this.#deps.partitions.isOwned(this.#partition);
   }
 
   /** Whether it answered last, so that it may be given more at once. */

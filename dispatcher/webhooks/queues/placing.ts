@@ -4,16 +4,19 @@ import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import type { Deliveries } from "../history/deliveries.ts";
+import { type EndpointKey, type Endpoints, keyOf } from "../partitions/endpoints.ts";
 import type { EndpointQueue } from "../queue/endpoint-queue.ts";
 import type { StoringDeps } from "../queue/storing.ts";
 import { type Budget, budget } from "./budget.ts";
 
 export type PlacingDeps = {
   /** Notifies the owner of an endpoint, this process or another, that deliveries were stored for it. */
-  endpoints: { notify: (endpointId: string) => void };
+  endpoints: Pick<Endpoints, "notify">;
   deliveries: Pick<Deliveries, "keep">;
   suspensions: Pick<Suspensions, "has">;
   deferred: StoringDeps["deferred"];
+  /** Counts endpoints whose events are left to the store, as this process does not serve them. */
+  fellBack: () => void;
 };
 
 /**
@@ -37,7 +40,7 @@ const mostRemembered = 20_000;
 
 /** The queues that this process has. */
 type Queues = {
-  queueOf: (endpointId: string) => Promise<EndpointQueue | null>;
+  queueOf: (endpoint: EndpointKey) => Promise<EndpointQueue | null>;
   get: (endpointId: string) => EndpointQueue | undefined;
 };
 
@@ -50,24 +53,28 @@ export const placing = (deps: PlacingDeps, queues: Queues): Place => {
     await Promise.all(rows.map(deps.deliveries.keep));
     for (const { _id } of rows) stored.set(_id, true);
   };
-  const notify = (id: string): void => {
-    const queue = queues.get(id);
-    if (queue === undefined) deps.endpoints.notify(id);
+  const notify = (key: EndpointKey): void => {
+    const queue = queues.get(key.id);
+    if (queue === undefined) deps.endpoints.notify(key);
     else queue.nudge();
   };
   /** Leaves deliveries that find no room to the store, from where they are sent later. */
-  const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
+  const leave = async (key: EndpointKey, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     if (rows.length === 0) return;
     deps.deferred("full", rows.length);
     await keepAll(rows);
-    notify(id);
+    notify(key);
   };
   const whenRoom = (queue: EndpointQueue | null, count: number): Promise<void> | null => {
     const room = queue === null || waiting >= mostWaiting ? null : queue.whenRoom(count);
     if (room !== null) waiting++;
     return room?.finally(() => waiting--) ?? null;
   };
-  const place = async (id: string, queue: EndpointQueue | null, { rows, free, isStoredFirst }: New): Promise<void> => {
+  const place = async (
+    key: EndpointKey,
+    queue: EndpointQueue | null,
+    { rows, free, isStoredFirst }: New,
+  ): Promise<void> => {
     const { there = [], others = [] } = Object.groupBy(rows, ({ _id }) => (queue?.has(_id) ? "there" : "others"));
     const room = Math.max(0, queue?.room() ?? 0);
     const taken = [...there, ...others.slice(0, room)].map(async (row) => {
@@ -76,25 +83,33 @@ export const placing = (deps: PlacingDeps, queues: Queues): Place => {
       free(1);
     });
     const left = others.slice(room);
-    await Promise.all([...taken, leave(id, left).then(() => free(left.length))]);
+    await Promise.all([...taken, leave(key, left).then(() => free(left.length))]);
   };
 
   return async (endpoint, count, make, { isStoredFirst } = { isStoredFirst: false }) => {
+    const key = keyOf(endpoint);
     const isDisabled = endpoint.status === "disabled";
     const { free, freeAll } = await entered(memory, count);
     try {
-      const isResting = endpoint.paused || isDisabled || deps.suspensions.has(endpoint.tenant_id);
-      const queue = isResting ? null : await queues.queueOf(endpoint._id);
+      const queue = await queueFor(deps, queues, endpoint);
       const room = whenRoom(queue, count);
       if (room !== null) await room; // else nothing is awaited: the room that there is must not be given to others
       const rows = make().filter(({ _id }) => !stored.has(_id));
-      await (isDisabled ? keepAll(rows.map(missed)) : place(endpoint._id, queue, { rows, free, isStoredFirst }));
+      await (isDisabled ? keepAll(rows.map(missed)) : place(key, queue, { rows, free, isStoredFirst }));
       // whoever stored the others may have been killed before it notified anybody
-      if (rows.length < count && !isDisabled) notify(endpoint._id);
+      if (rows.length < count && !isDisabled) notify(key);
     } finally {
       freeAll();
     }
   };
+};
+
+/** Null when nothing is to be sent, or this process may not. */
+const queueFor = async (deps: PlacingDeps, queues: Queues, endpoint: WebhookRow): Promise<EndpointQueue | null> => {
+  if (endpoint.paused || endpoint.status === "disabled" || deps.suspensions.has(endpoint.tenant_id)) return null;
+  const queue = await queues.queueOf(keyOf(endpoint));
+  if (queue === null) deps.fellBack();
+  return queue;
 };
 
 /** New deliveries; `free` gives the room of so many back once they are stored. */

@@ -1,4 +1,7 @@
+import { timings } from "#core/domain/timing.ts";
+import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { eventStream, webhookConsumer } from "#core/queue/jetstream/topology.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import { type EventDayRow, eventDayCollection } from "#core/storage/events/event-days.ts";
 import type { System } from "../../support/system/system.ts";
@@ -119,11 +122,11 @@ const counted = ({ system }: Bench, count: number): Promise<void> =>
   until(async () => (await countedEvents(system)) === count, withinMs);
 
 /** Nothing waits for the consumer that gives events to webhooks. */
-const matched = ({ nats, system: { prefix } }: Bench): Promise<void> =>
+const matched = ({ nats, system: { prefix, app } }: Bench): Promise<void> =>
   until(async () => {
     const { num_pending: waiting, num_ack_pending: inHand } = await nats.jsm.consumers.info(
-      `${prefix}-events`,
-      "webhooks",
+      eventStream(prefix, timings.usual).stream.name,
+      webhookConsumer(partitionOf(app._id)),
     );
     return waiting + inHand === 0;
   }, withinMs);

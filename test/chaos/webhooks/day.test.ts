@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
@@ -44,7 +45,7 @@ describe("a delivery that fails for more than a day", function () {
   /** As if that instant had come: what is stored of the time of the next request lies in the past. */
   const moveToNow = async ({ _id }: WebhookDeliveryRow): Promise<void> => {
     await deliveries().updateOne({ _id }, { $set: { due_at: new Date() } });
-    nats.nc.publish(subjects(hooked.system.prefix).webhookNotices(), endpoint._id);
+    nats.nc.publish(subjects(hooked.system.prefix).webhookNotices(partitionOf(endpoint.app_id)), endpoint._id);
   };
 
   it("is requested seven times, at the documented times and after a restart too, then is dead", async () => {

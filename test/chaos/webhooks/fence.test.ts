@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { shareOf } from "#core/domain/webhooks/shares.ts";
-import { webhookShares } from "#core/storage/webhooks/shares.ts";
+import { partitionOf } from "#core/domain/webhooks/partitions.ts";
+import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
@@ -14,10 +14,10 @@ import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } fr
 const posted = 60;
 const later = 40;
 const inFlight = 5;
-/** Until the shares of a dispatcher that stands still are taken and the other has sent what was left. */
+/** Until the partitions of a dispatcher that stands still are taken and the other has sent what was left. */
 const takenOverMs = testTiming.owners.goneMs + 65_000;
 
-describe("an endpoint whose dispatcher stands still for longer than it may trust its shares", function () {
+describe("an endpoint whose dispatcher stands still for longer than it may trust its partitions", function () {
   this.timeout(240_000);
   let hooked: Hooked;
   let endpoint: WebhookRow;
@@ -48,8 +48,8 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
   const rowNow = async (): Promise<WebhookRow | null> =>
     hooked.system.db.collection<WebhookRow>("webhooks").findOne({ _id: endpoint._id });
   const owner = async (): Promise<SystemProgram | undefined> => {
-    const table = await webhookShares(hooked.system.db).read(new Date());
-    const holder = table.owners[shareOf(endpoint._id)]?.holder ?? "";
+    const table = await webhookOwners(hooked.system.db).partitions.read(new Date());
+    const holder = table.owners[partitionOf(endpoint.app_id)]?.holder ?? "";
     return dispatchers.find((one) => holder.includes(`/${one.pid()}/`));
   };
   const allSucceed = (count: number): Promise<void> =>
@@ -81,8 +81,9 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
         0,
       ).repeated,
     ).to.equal(0);
-    const table = await webhookShares(hooked.system.db).read(new Date());
-    expect((await rowNow())?.fence, "no other wrote its health").to.equal(table.owners[shareOf(endpoint._id)]?.fence);
+    const table = await webhookOwners(hooked.system.db).partitions.read(new Date());
+    const owned = table.owners[partitionOf(endpoint.app_id)];
+    expect((await rowNow())?.fence, "no other wrote its health").to.equal(table.base + (owned?.fence ?? 0));
     expect(hooked.inbox.mostUnderWay("/slow"), "requests of both under way").to.be.at.most(inFlight);
   });
 });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { derivedIdAt } from "#core/domain/ids.ts";
 import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import { webhookShares } from "#core/storage/webhooks/shares.ts";
+import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
@@ -41,7 +41,7 @@ describe("a healthy endpoint beside others of its app", function () {
   };
 
   const ownsAll = async (dispatcher: SystemProgram): Promise<boolean> => {
-    const { owners } = await webhookShares(hooked.system.db).read(new Date());
+    const { owners } = await webhookOwners(hooked.system.db).partitions.read(new Date());
     return owners.every(({ holder }) => holder?.includes(`/${dispatcher.pid()}/`));
   };
 

@@ -1,16 +1,17 @@
 import { expect } from "chai";
-import { shareCount, shareOf } from "#core/domain/webhooks/shares.ts";
-import { webhookShares } from "#core/storage/webhooks/shares.ts";
+import { partitionCount, partitionOf } from "#core/domain/webhooks/partitions.ts";
+import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
-import type { SystemProgram } from "../../support/system/system.ts";
+import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 import { type Hooked, keepPosting, type Stream, startHooked } from "../../support/webhooks/chaos.ts";
 import { auditInbox } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, anEvent, deliveriesBecome, postEvents } from "../../support/webhooks/traffic.ts";
 
-/** A quiet machine needs 1 s to hand shares over, and 13 s for those of a process that was killed; a busy one may time out. */
+/** A quiet machine needs 1 s to hand partitions over, and 13 s for those of a process that was killed; a busy one may time out. */
 const withinMs = { handedOver: 20_000, takenOver: 40_000, retried: 100_000 };
+/** As many apps, with an endpoint each: in eight partitions or more, unless chance is very unkind. */
 const names = Array.from({ length: 12 }, (_, n) => `owned_${n}`);
 
 describe("the endpoints of an installation", function () {
@@ -19,6 +20,8 @@ describe("the endpoints of an installation", function () {
   let api: SystemProgram;
   let streams: Stream[] = [];
   let running: SystemProgram[] = [];
+  /** Of an app of its own each. */
+  let systems: System[];
   let endpoints: WebhookRow[];
 
   before(async function () {
@@ -26,8 +29,9 @@ describe("the endpoints of an installation", function () {
     hooked = await startHooked(await testServers());
     const { system, inbox } = hooked;
     api = await system.start("apiserver");
+    systems = await Promise.all(names.map(() => system.another()));
     endpoints = await Promise.all(
-      names.map((name) => addEndpoint(system, { url: `${inbox.url}/${name}`, names: [name] })),
+      names.map((name, i) => addEndpoint(of(i), { url: `${inbox.url}/${name}`, names: [name] })),
     );
   });
   afterEach(async () => {
@@ -38,20 +42,22 @@ describe("the endpoints of an installation", function () {
   });
   after(() => hooked?.close());
 
+  const of = (i: number): System => systems[i] ?? expect.fail();
   const start = async (): Promise<SystemProgram> => {
     const dispatcher = await hooked.system.start("dispatcher");
     running.push(dispatcher);
     return dispatcher;
   };
-  const table = () => webhookShares(hooked.system.db).read(new Date());
-  const sharesOf = async (dispatcher: SystemProgram): Promise<number> =>
+  const table = () => webhookOwners(hooked.system.db).partitions.read(new Date());
+  const partsOf = async (dispatcher: SystemProgram): Promise<number> =>
     (await table()).owners.filter(({ holder }) => holder?.includes(`/${dispatcher.pid()}/`)).length;
   const isSpread =
     (...dispatchers: SystemProgram[]) =>
     async (): Promise<boolean> => {
-      const counts = await Promise.all(dispatchers.map(sharesOf));
+      const counts = await Promise.all(dispatchers.map(partsOf));
       return (
-        counts.reduce((sum, count) => sum + count, 0) === shareCount && Math.max(...counts) - Math.min(...counts) <= 1
+        counts.reduce((sum, count) => sum + count, 0) === partitionCount &&
+        Math.max(...counts) - Math.min(...counts) <= 1
       );
     };
   const arrivals = (name: string) => hooked.inbox.arrivals(`/${name}`);
@@ -60,7 +66,7 @@ describe("the endpoints of an installation", function () {
     const { system } = hooked;
     const first = await start();
     await until(isSpread(first), withinMs.handedOver);
-    streams = names.map((name) => keepPosting(system, api, name, 2));
+    streams = names.map((name, i) => keepPosting(of(i), api, name, 2));
     const [second, third] = await Promise.all([start(), start()]);
     await until(isSpread(first, second, third), withinMs.handedOver);
     await second.stop();
@@ -82,17 +88,17 @@ describe("the endpoints of an installation", function () {
     expect((await table()).members).to.deep.equal([]);
   });
 
-  it("whose owner is killed get what comes meanwhile, once another has taken their shares", async () => {
-    const { system } = hooked;
+  it("whose owner is killed get what comes meanwhile, once another has taken their partitions", async () => {
     const [one, other] = await Promise.all([start(), start()]);
     await until(isSpread(one, other), withinMs.handedOver);
     const { owners } = await table();
-    const isOfOne = ({ _id }: WebhookRow): boolean => owners[shareOf(_id)]?.holder?.includes(`/${one.pid()}/`) === true;
+    const isOfOne = ({ app_id: app }: WebhookRow): boolean =>
+      owners[partitionOf(app)]?.holder?.includes(`/${one.pid()}/`) === true;
     const left = names.filter((_, i) => isOfOne(endpoints[i] ?? expect.fail()));
     expect(left).to.have.length.within(1, names.length - 1);
     const before = new Map(left.map((name) => [name, arrivals(name).length]));
     await one.kill();
-    for (const name of left) await postEvents(system, api, [anEvent(name, 100_000)]);
+    for (const name of left) await postEvents(of(names.indexOf(name)), api, [anEvent(name, 100_000)]);
     const haveCome = (): boolean => left.every((name) => arrivals(name).length === (before.get(name) ?? 0) + 1);
     await until(haveCome, withinMs.takenOver);
   });

@@ -1,9 +1,16 @@
 import { expect } from "chai";
+import { groupOf, partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { announcer } from "#core/queue/announce.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventBatchesPerTenant, eventStream, jobStream, planStream } from "#core/queue/jetstream/topology.ts";
+import {
+  eventBatchesPerTenant,
+  eventStream,
+  jobStream,
+  planStream,
+  webhookConsumer,
+} from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -122,11 +129,12 @@ describe("queued work, when something happens to the stream of its plan", functi
   });
 
   it("ends, and its event is published, while another tenant's events have filled their share of the stream", async () => {
-    const { db, prefix, tenantId } = sending.system;
+    const { db, prefix, tenantId, app } = sending.system;
+    const [group, consumer] = [groupOf(app._id), webhookConsumer(partitionOf(app._id))];
     const { stream: events } = eventStream(prefix, testTiming);
-    await nats.jsm.consumers.pause(events.name, "webhooks", new Date(Date.now() + 120_000)); // as a consumer that is behind
-    const publish = (tenant: string) => publisher(nats).publish(subjects(prefix).events(tenant), []);
-    for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subjects(prefix).events("ten_full"), "[]");
+    await nats.jsm.consumers.pause(events.name, consumer, new Date(Date.now() + 120_000)); // as a consumer that is behind
+    const publish = (tenant: string) => publisher(nats).publish(subjects(prefix).events(group, tenant), []);
+    for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subjects(prefix).events(group, "ten_full"), "[]");
     await until(async () => (await publish("ten_full")) === "refused", madeMs);
     const { messageId, devices } = await blast(1);
     await allSentOnce([{ messageId, devices }]);
@@ -134,7 +142,7 @@ describe("queued work, when something happens to the stream of its plan", functi
       async () => (await db.collection<MessageRow>("messages").findOne({ _id: messageId }))?.outbox.length === 0,
     );
     expect(await publish(tenantId)).to.equal("published");
-    await nats.jsm.consumers.resume(events.name, "webhooks");
+    await nats.jsm.consumers.resume(events.name, consumer);
     await until(async () => (await nats.jsm.streams.info(events.name)).state.messages === 0, madeMs);
   });
 

@@ -209,15 +209,15 @@ describe("traces", function () {
 /** What is recorded of a notification to one device, of which an endpoint hears. */
 const wholeTrace = [
   "herald-apiserver server POST /v1/notifications",
-  "  herald-apiserver producer publish events",
+  "  herald-apiserver producer publish app-events",
   "    herald-dispatcher consumer process webhooks",
   "  herald-apiserver producer publish plan",
   "    herald-dispatcher consumer process plan",
   "      herald-dispatcher internal deliver ios_push",
   "        herald-dispatcher client send apns",
-  "      herald-dispatcher producer publish events", // delivery.sent, to nobody
+  "      herald-dispatcher producer publish app-events", // delivery.sent, to nobody
   "        herald-dispatcher consumer process webhooks",
-  "      herald-dispatcher producer publish events", // message.completed
+  "      herald-dispatcher producer publish app-events", // message.completed
   "        herald-dispatcher consumer process webhooks",
   "          herald-dispatcher client POST",
 ];

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Db } from "mongodb";
+import { groupOf } from "#core/domain/webhooks/partitions.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
@@ -35,7 +36,7 @@ export type PeopleSite = {
   /** The events of a kind about a subject, oldest first. */
   eventsOn: (id: string, kind: EventEnvelope["type"]) => EventEnvelope[];
   /** Fills a tenant's share of the stream of events; what it gives back empties it. */
-  fill: (tenantId: string) => Promise<() => Promise<unknown>>;
+  fill: (tenantId: string, appId: string) => Promise<() => Promise<unknown>>;
   close: () => Promise<void>;
 };
 
@@ -95,8 +96,8 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
       for (const part of parts) await part.start(new AbortController().signal);
       running.push(...parts);
     },
-    fill: async (tenantId) => {
-      const subject = subjects(name).events(tenantId);
+    fill: async (tenantId, appId) => {
+      const subject = subjects(name).events(groupOf(appId), tenantId);
       for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subject, "[]");
       await nats.nc.flush();
       return () => nats.jsm.streams.purge(eventStream(name, testTiming).stream.name, { filter: subject });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Db } from "mongodb";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream, planStream } from "#core/queue/jetstream/topology.ts";
+import { eventStream, formerEventStream, planStream } from "#core/queue/jetstream/topology.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -163,7 +163,8 @@ const runProgram = async ({ program, name, dir, env, awaited }: Run): Promise<Sy
 const makeStreams = async (url: string, prefix: string, plan: PlanRow): Promise<void> => {
   const nats = await connectNats({ url, name: prefix });
   const work = planStream(prefix, { name: plan._id, backlogPerTenant: plan.backlog_per_tenant }, testTiming);
-  for (const spec of [work, eventStream(prefix, testTiming)]) await ensureStream(nats.jsm, spec);
+  for (const spec of [work, eventStream(prefix, testTiming), formerEventStream(prefix, testTiming)])
+    await ensureStream(nats.jsm, spec);
   await nats.close();
 };
 

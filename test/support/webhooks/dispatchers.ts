@@ -1,10 +1,11 @@
 import { makeEvent } from "#core/domain/events/make.ts";
+import { partitions, type Spread } from "#core/domain/webhooks/partitions.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream } from "#core/queue/jetstream/topology.ts";
+import { eventStream, formerEventStream, webhookConsumer } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
@@ -37,6 +38,7 @@ const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
 export const webhookTests = (name: string) => {
   const prefix = `${name}_${process.pid}`;
   const names = subjects(prefix);
+  const streams = [eventStream(prefix, testTiming), formerEventStream(prefix, testTiming)];
   const db = testDatabase(name);
   let nats: Nats;
   let receiver: Receiver;
@@ -48,7 +50,7 @@ export const webhookTests = (name: string) => {
 
   before(async () => {
     nats = await connectNats({ url: (await testServers()).natsUrl, name: "webhooks test" });
-    await ensureStream(nats.jsm, eventStream(prefix, testTiming));
+    for (const spec of streams) await ensureStream(nats.jsm, spec);
   });
   beforeEach(async () => {
     answers = {};
@@ -66,7 +68,7 @@ export const webhookTests = (name: string) => {
     running = [];
   });
   after(async () => {
-    await nats.jsm.streams.delete(eventStream(prefix, testTiming).stream.name);
+    for (const { stream } of streams) await nats.jsm.streams.delete(stream.name);
     await nats.close();
   });
 
@@ -120,8 +122,11 @@ export const webhookTests = (name: string) => {
         from: [appId, String(from + n)],
       }),
     );
-  const publish = (made: readonly EventEnvelope[]) =>
-    eventPublisher({ publisher: publisher(nats), subjects: names }).publish("ten_1", made);
+  const publish = (made: readonly EventEnvelope[], spread: Spread = 1) =>
+    eventPublisher({ publisher: publisher(nats), subjects: names, spreadOf: async () => spread }).publish(
+      "ten_1",
+      made,
+    );
   const arrived = (path: string) => receiver.received().filter((one) => one.path === path);
   const deliveriesOf = ({ _id }: WebhookRow) => webhookDeliveries(db()).rows.find({ endpoint_id: _id }).toArray();
   const endpointNow = ({ _id }: WebhookRow) => webhookWork(db()).rows.findOne({ _id });
@@ -134,6 +139,7 @@ export const webhookTests = (name: string) => {
 
   return {
     db,
+    prefix,
     names,
     keys,
     nats: () => nats,
@@ -155,8 +161,16 @@ export const webhookTests = (name: string) => {
     /** Waits until every event is acknowledged. */
     allTaken: (withinMs?: number): Promise<void> =>
       until(async () => {
-        const info = await nats.jsm.consumers.info(`${prefix}-events`, "webhooks");
-        return info.num_pending + info.num_ack_pending === 0;
+        const waiting = await Promise.all(
+          partitions.map(async (partition) => {
+            const info = await nats.jsm.consumers.info(
+              eventStream(prefix, testTiming).stream.name,
+              webhookConsumer(partition),
+            );
+            return info.num_pending + info.num_ack_pending;
+          }),
+        );
+        return waiting.every((count) => count === 0);
       }, withinMs),
   };
 };

@@ -1,12 +1,13 @@
 import { expect } from "chai";
 import type { Db } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
-import { shareCount } from "#core/domain/webhooks/shares.ts";
+import { partitions } from "#core/domain/webhooks/partitions.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/accept/delivery.ts";
 import { healthNotes } from "../../../dispatcher/webhooks/health/notes.ts";
+import { type EndpointKey, keyOf } from "../../../dispatcher/webhooks/partitions/endpoints.ts";
 import { EndpointQueues, type EndpointQueuesDeps } from "../../../dispatcher/webhooks/queues/endpoint-queues.ts";
 import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
 import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
@@ -39,8 +40,8 @@ export const place = (
 ): Promise<void> => queues.place(endpoint, rows.length, () => rows);
 
 /** Has the queue of an endpoint opened, and look into the store. */
-export const look = async (queues: EndpointQueues, { _id }: WebhookRow): Promise<void> => {
-  queues.expect(_id);
+export const look = async (queues: EndpointQueues, endpoint: WebhookRow): Promise<void> => {
+  queues.expect(keyOf(endpoint));
   await until(() => queues.size > 0);
 };
 
@@ -80,7 +81,7 @@ export const endpointQueueTests = (name: string) => {
         } as const;
         return deliveryOf(endpoint, written(makeEvent({ ...facts, subjectId })), clock.now());
       }),
-    /** The endpoint queues of a dispatcher that owns every share; what it sent and stored, and whose owners it notified. */
+    /** The endpoint queues of a dispatcher that owns every partition; what it sent and stored, and whose owners it notified. */
     aDispatcher: async (replaced: Replaced = {}) => {
       const dispatcher = started(db(), replaced);
       await dispatcher.start();
@@ -104,12 +105,14 @@ const started = (
   const [sent, stored, notified]: [string[], string[], string[]] = [[], [], []];
   const { keep, record, ...reads } = webhookDeliveries(db);
   const log = createLog({ program: "dispatcher", level: "fatal" });
-  let notify: (endpointId: string) => void = () => {};
+  let notify: (endpoint: EndpointKey) => void = () => {};
   let isGivingUp = false;
+  const work = webhookWork(db);
   const endpoints = {
-    ...webhookWork(db),
-    notify: (id: string) => void notified.push(id),
-    onNotice: async (listener: (endpointId: string) => void) => {
+    ...work,
+    notify: ({ id }: EndpointKey) => void notified.push(id),
+    keyOfId: async (id: string) => keyOf((await work.find(id)) ?? expect.fail("no such endpoint")),
+    onNotice: async (listener: (endpoint: EndpointKey) => void) => {
       notify = listener;
       return () => {};
     },
@@ -119,9 +122,10 @@ const started = (
   const notes = healthNotes({ endpoints, log });
   const queues = new EndpointQueues({
     endpoints,
-    shares: { fenceOf: () => (isGivingUp ? null : holder.fence), isOwned: () => holder.fence !== null },
+    partitions: { fenceOf: () => (isGivingUp ? null : holder.fence), isOwned: () => holder.fence !== null },
     notes,
     deferred: () => {},
+    fellBack: () => {},
     deliveries: {
       ...reads,
       keep: async (row) => {
@@ -144,18 +148,17 @@ const started = (
     log,
     clock: given,
   });
-  const everyShare = Array.from({ length: shareCount }, (_, share) => share);
   const drainAll = async (): Promise<void> => {
     isGivingUp = true;
-    await Promise.all(everyShare.map((share) => queues.drain(share)));
+    await Promise.all(partitions.map((partition) => queues.drain(partition)));
   };
   return {
     queues,
     sent,
     stored,
     notified,
-    notify: (id: string) => notify(id),
-    /** As when all shares are given up. */
+    notify: (endpoint: WebhookRow) => notify(keyOf(endpoint)),
+    /** As when all partitions are given up. */
     drainAll,
     start: async () => {
       await notes.start(AbortSignal.timeout(10_000));

@@ -22,7 +22,7 @@ const exported = (): Set<string> => {
   };
   watchDependencies(apiserver, {});
   watchLevels(dispatcher, { unsaved: () => 0, unsavedLimit: 1, openBreakers: () => ({}) });
-  watchWebhookLevels(dispatcher, { endpointQueues: () => 0, inFlight: () => 0, shares: () => 0 });
+  watchWebhookLevels(dispatcher, { endpointQueues: () => 0, inFlight: () => 0, partitions: () => 0 });
   watchOperatorLevels(operator, { stores: makeStores(allKinds), streams: async () => [] });
   const names = [apiserver, dispatcher, operator].flatMap((registry) =>
     registry.getMetricsAsArray().map(({ name }) => name),

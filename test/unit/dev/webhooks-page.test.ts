@@ -42,7 +42,7 @@ describe("the page on webhooks", () => {
   it("names every metric of webhooks, and none that there is not", async () => {
     const registry = new Registry();
     webhookMetrics(registry);
-    watchWebhookLevels(registry, { endpointQueues: () => 0, inFlight: () => 0, shares: () => 0 });
+    watchWebhookLevels(registry, { endpointQueues: () => 0, inFlight: () => 0, partitions: () => 0 });
     const there = registry.getMetricsAsArray().map(({ name }) => name);
     const documented = named(/herald_webhook_\w+/g).map((name) => name.replace(/_bucket$/, ""));
     expect([...new Set(documented)].sort()).to.deep.equal(there.sort());

@@ -238,7 +238,7 @@ describe("live activity types", () => {
     const heardOf: Audited[] = []; // also late ones of other types
     const callback = (_: Error | null, message: { json: () => unknown }) =>
       void heardOf.push(...(message.json() as Audited[]));
-    const subscription = nats.nc.subscribe(`${site.name}.events.*`, { callback });
+    const subscription = nats.nc.subscribe(`${site.name}.app-events.*.*.*`, { callback });
     await nats.nc.flush();
     const { id } = await made();
     const ours = () => heardOf.filter(({ subject_id: subject }) => subject === id);

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
+import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream, planStream } from "#core/queue/jetstream/topology.ts";
+import { eventStream, planStream, webhookConsumer } from "#core/queue/jetstream/topology.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
@@ -60,8 +61,11 @@ describe("what follows from an accepted notification", () => {
       `${site.name}.plan.tiny-backlog.${tenant.tenant._id}`,
       { message_id: body.id },
     ]);
-    const event = await pull(`${site.name}-events`, "webhooks");
-    expect(event.subject).to.equal(`${site.name}.events.${tenant.tenant._id}`);
+    const event = await pull(
+      eventStream(site.name, timings.short).stream.name,
+      webhookConsumer(partitionOf(tenant.app._id)),
+    );
+    expect(event.subject).to.equal(`${site.name}.app-events.16.${partitionOf(tenant.app._id)}.${tenant.tenant._id}`);
     const [envelope] = event.data as EventEnvelope[];
     const shown = await site.api.call("GET", `/v1/notifications/${body.id}`, { token: tenant.token });
     expect(envelope).to.deep.include({ type: "message.queued", subject_id: body.id, app_id: tenant.app._id });

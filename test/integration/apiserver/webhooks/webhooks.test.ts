@@ -1,11 +1,14 @@
 import { expect } from "chai";
+import { placeOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { spreadFrom } from "#core/storage/webhooks/places.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { removals } from "#core/storage/work/removals.ts";
 import { type ReplyBody } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { testKeyRing } from "../../../support/rows/fixtures.ts";
+import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { until } from "../../../support/until.ts";
 
 describe("webhooks", () => {
@@ -240,7 +243,7 @@ describe("webhooks", () => {
     const heardOf: Record<string, unknown>[] = []; // also late ones of other endpoints
     const callback = (_: Error | null, message: { json: () => unknown }) =>
       void heardOf.push(...(message.json() as Record<string, unknown>[]));
-    const subscription = nats.nc.subscribe(`${site.name}.events.*`, { callback });
+    const subscription = nats.nc.subscribe(`${site.name}.app-events.*.*.*`, { callback });
     await nats.nc.flush();
     const { id, secret } = await made({ headers: { "X-Key": "s3cret" } });
     const ours = () => heardOf.filter((event) => event["subject_id"] === id);
@@ -266,5 +269,20 @@ describe("webhooks", () => {
     for (const text of [secret, rotated["secret"], "s3cret", "an0ther"]) {
       expect(JSON.stringify(audited)).to.not.include(text);
     }
+  });
+
+  it("is placed in one of its app's four partitions once there are fifty", async () => {
+    const { app, tenant: owner } = tenant;
+    const others = Array.from({ length: spreadFrom }, (_, n) =>
+      aWebhook({ _id: `whk_many_${n}`, tenant_id: owner._id, app_id: app._id }),
+    );
+    const before = await made();
+    await rows().insertMany(others);
+    const { id } = await made();
+    await rows().deleteMany({ _id: { $in: others.map(({ _id }) => _id) } });
+    expect([(await row(before["id"])).partition, (await row(id)).partition]).to.deep.equal([
+      undefined,
+      placeOf({ _id: id, app_id: app._id }, 4),
+    ]);
   });
 });

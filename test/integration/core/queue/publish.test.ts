@@ -1,13 +1,20 @@
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { timings } from "#core/domain/timing.ts";
+import { partitionOf, partitions } from "#core/domain/webhooks/partitions.ts";
 import { Unavailable } from "#core/errors.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventBatchesPerTenant, eventStream, jobStream, planStream } from "#core/queue/jetstream/topology.ts";
+import {
+  eventBatchesPerTenant,
+  eventStream,
+  jobStream,
+  planStream,
+  webhookConsumer,
+} from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers/servers.ts";
@@ -106,17 +113,20 @@ describe("queue over NATS", function () {
   });
 
   describe("eventPublisher", () => {
+    const { stream: batches } = eventStream("batch", timings.short);
+    const of = (tenantId: string): string => `batch.app-events.16.${partitionOf("app_1")}.${tenantId}`;
+
     it("sends events of one tenant in batches of at most 100 or 64 KiB, every one once", async () => {
-      await nats.jsm.streams.delete("batch-events").catch(() => false);
+      await nats.jsm.streams.delete(batches.name).catch(() => false);
       await ensureStream(nats.jsm, eventStream("batch", timings.short));
       const events = [
         ...Array.from({ length: 250 }, (_, n) => anEvent(n, "delivery.sent")),
-        ...Array.from({ length: 10 }, (_, n) => anEvent(n, "message.completed", 20_000)),
+        ...Array.from({ length: 10 }, (_, n) => anEvent(n, "message.completed", { size: 20_000 })),
       ];
       const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("batch") });
       for (let n = 0; n < 2; n++) expect(await publish("ten_1", events)).to.equal(true);
-      const { messages } = (await nats.jsm.streams.info("batch-events")).state;
-      const consumer = await nats.js.consumers.get("batch-events", "webhooks");
+      const { messages } = (await nats.jsm.streams.info(batches.name)).state;
+      const consumer = await nats.js.consumers.get(batches.name, webhookConsumer(partitionOf("app_1")));
       const ids: string[] = [];
       const sizes: string[] = [];
       for await (const message of await consumer.fetch({ max_messages: messages, expires: 10_000 })) {
@@ -127,16 +137,49 @@ describe("queue over NATS", function () {
         message.ack();
       }
       expect(ids.toSorted()).to.deep.equal(events.map((event) => event.id).toSorted());
-      expect(sizes.toSorted()).to.deep.equal([100, 100, 2, 3, 3, 52].map((size) => `batch.events.ten_1 ${size}`));
+      expect(sizes.toSorted()).to.deep.equal([100, 100, 2, 3, 3, 52].map((size) => `${of("ten_1")} ${size}`));
+    });
+
+    it("puts the events of each app into the partition of that app", async () => {
+      const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("batch") });
+      const apps = ["app_1", "app_2", "app_3"];
+      expect(
+        await publish(
+          "ten_parts",
+          apps.map((appId, n) => anEvent(n, "delivery.sent", { appId })),
+        ),
+      ).to.equal(true);
+      const filter = { subjects_filter: "batch.app-events.*.*.ten_parts" };
+      const { subjects: filled = {} } = (await nats.jsm.streams.info(batches.name, filter)).state;
+      const expected = apps.map((appId) => [`batch.app-events.16.${partitionOf(appId)}.ten_parts`, 1]);
+      expect(filled).to.deep.equal(Object.fromEntries(expected));
+    });
+
+    it("puts the events of an app that is spread into one message, which four partitions read", async () => {
+      const spreadOf = async () => 4 as const;
+      const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("batch"), spreadOf });
+      expect(await publish("ten_spread", [anEvent(7_777, "delivery.sent")])).to.equal(true);
+      const filter = { subjects_filter: "batch.app-events.*.*.ten_spread" };
+      const { subjects: filled = {} } = (await nats.jsm.streams.info(batches.name, filter)).state;
+      const group = partitionOf("app_1") % 4;
+      expect(filled).to.deep.equal({ [`batch.app-events.4.${group}.ten_spread`]: 1 });
+      for (const partition of partitions.filter((one) => one % 4 === group)) {
+        const reader = await nats.js.consumers.get(batches.name, webhookConsumer(partition));
+        for (let read = await reader.next({ expires: 5_000 }); ; read = await reader.next({ expires: 5_000 })) {
+          read?.ack();
+          if (read === null || read.subject.endsWith(".ten_spread")) break;
+        }
+      }
+      await until(async () => (await nats.jsm.streams.info(batches.name, filter)).state.subjects === undefined);
     });
 
     it("is refused for the tenant whose share is full, and not for the next", async () => {
       const { publish } = gatheredEvents(eventPublisher({ publisher: publisher(nats), subjects: subjects("batch") }));
-      for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish("batch.events.ten_full", "[]");
+      for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(of("ten_full"), "[]");
       const both = () =>
         Promise.all(["ten_full", "ten_2"].map((tenant, n) => publish(tenant, [anEvent(n, "message.completed")])));
       expect(await both()).to.deep.equal([false, true]);
-      await nats.jsm.streams.purge("batch-events", { filter: "batch.events.ten_full" });
+      await nats.jsm.streams.purge(batches.name, { filter: of("ten_full") });
       expect(await both()).to.deep.equal([true, true]);
     });
 
@@ -167,10 +210,14 @@ describe("queue over NATS", function () {
 
 const plan = (backlogPerTenant: number) => planStream("ensure", { name: "free", backlogPerTenant }, timings.short);
 
-const anEvent = (n: number, kind: "delivery.sent" | "message.completed", size = 0): EventEnvelope =>
+const anEvent = (
+  n: number,
+  kind: "delivery.sent" | "message.completed",
+  { size = 0, appId = "app_1" } = {},
+): EventEnvelope =>
   makeEvent({
     kind,
-    appId: `app_${n % 2}`,
+    appId,
     subjectId: null,
     data: { text: "x".repeat(size) },
     at: new Date(0),

@@ -3,7 +3,13 @@ import { timings } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventBatchesPerTenant, eventStream, planStream, type StreamSpec } from "#core/queue/jetstream/topology.ts";
+import {
+  eventBatchesPerTenant,
+  eventStream,
+  formerEventStream,
+  planStream,
+  type StreamSpec,
+} from "#core/queue/jetstream/topology.ts";
 import { streamsPart } from "../../../../dispatcher/work/streams.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
@@ -85,7 +91,7 @@ describe("the limits of a plan's stream", function () {
 describe("the stream of events of an older release", function () {
   this.timeout(30_000);
   const prefix = `older_${process.pid}`;
-  const { stream: wanted, consumers } = eventStream(prefix, timings.short);
+  const { stream: wanted, consumers } = formerEventStream(prefix, timings.short);
   const { name, subjects, retention, storage, discard, max_bytes, duplicate_window } = wanted; // no share for a tenant
   const olderStream = { name, subjects, retention, storage, discard, max_bytes, duplicate_window };
   const older = { stream: olderStream, consumers } as StreamSpec; // sound: each is set
@@ -110,7 +116,7 @@ describe("the stream of events of an older release", function () {
 
   it("gets a share for each tenant, and keeps what is in it", async () => {
     for (let n = 0; n < 20; n++) await publisher(nats).publish(`${prefix}.events.app_1.delivery.sent`, []);
-    expect(await ensureStream(nats.jsm, eventStream(prefix, timings.short))).to.equal("updated");
+    expect(await ensureStream(nats.jsm, formerEventStream(prefix, timings.short))).to.equal("updated");
     const { config, state } = await info();
     expect(config).to.include({
       max_msgs_per_subject: eventBatchesPerTenant,
@@ -118,13 +124,13 @@ describe("the stream of events of an older release", function () {
       max_msgs: -1,
     });
     expect(state.messages).to.equal(20);
-    expect(await ensureStream(nats.jsm, eventStream(prefix, timings.short))).to.equal("unchanged");
+    expect(await ensureStream(nats.jsm, formerEventStream(prefix, timings.short))).to.equal("unchanged");
     await take(20);
     await until(async () => (await info()).state.messages === 0);
   });
 
   it("takes what dispatchers of the older release publish, which leave it as it is", async () => {
-    await ensureStream(nats.jsm, eventStream(prefix, timings.short));
+    await ensureStream(nats.jsm, formerEventStream(prefix, timings.short));
     expect(await ensureStream(nats.jsm, { ...older, consumers: [] })).to.equal("unchanged");
     expect(await publisher(nats).publish(`${prefix}.events.app_1.delivery.sent`, [])).to.equal("published");
   });
@@ -135,7 +141,7 @@ describe("the stream of events of an older release", function () {
     await until(async () => (await info()).state.messages === stored);
     const { log } = keptLog();
     const part = streamsPart({
-      ensure: [() => ensureStream(nats.jsm, eventStream(prefix, timings.short))],
+      ensure: [() => ensureStream(nats.jsm, formerEventStream(prefix, timings.short))],
       everyMs: 50,
       log,
     });
@@ -159,7 +165,7 @@ describe("a tenant whose hints all fail", function () {
       consumer: "plan",
       subject: `${prefix}.plan.free`,
     },
-    { spec: eventStream(prefix, timings.short), consumer: "webhooks", subject: `${prefix}.events` },
+    { spec: eventStream(prefix, timings.short), consumer: "webhooks-7", subject: `${prefix}.app-events.16.7` },
   ];
   let nats: Nats;
   afterEach(async () => {

@@ -98,18 +98,19 @@ describe("worker", function () {
     expect(await settled("done")).to.equal(200);
   });
 
-  it("hands on the attempt, whether it is a repeated one, and the trace context", async () => {
+  it("hands on the subject, the attempt, whether it is a repeated one, and the trace context", async () => {
     const contexts: Omit<HandlerContext, "signal">[] = [];
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     await publish(1, { traceparent });
-    await startWorker(async (_, { attempt, isRepeated, traceparent }) => {
-      contexts.push({ attempt, isRepeated, traceparent });
+    await startWorker(async (_, { signal: _signal, ...context }) => {
+      contexts.push(context);
+      const { attempt } = context;
       return attempt === 1 ? { kind: "retry", delayMs: 100, reason: "later" } : done;
     });
     await until(async () => (await waiting()) === 0);
     expect(contexts).to.deep.equal([
-      { attempt: 1, isRepeated: false, traceparent },
-      { attempt: 2, isRepeated: true, traceparent },
+      { subject: "worker.a", attempt: 1, isRepeated: false, traceparent },
+      { subject: "worker.a", attempt: 2, isRepeated: true, traceparent },
     ]);
     expect((await metrics.queue.redeliveries.get()).values[0]?.value).to.equal(1);
   });

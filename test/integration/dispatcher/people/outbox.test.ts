@@ -148,7 +148,7 @@ describe("the timers of users and subscriptions", function () {
       const late = aUser({ ...of, tenant_id: "ten_full", changed: ["language"], due_at: due() });
       const user = aUser({ ...of, changed: ["language"], due_at: due() });
       const changedOf = async ({ _id }: UserRow) => (await users(site.db).rows.findOne({ _id }))?.changed;
-      const empty = await site.fill("ten_full");
+      const empty = await site.fill("ten_full", late.app_id);
       await users(site.db).rows.insertMany([late, user]);
       await site.startDispatcher();
       await until(async () => (await changedOf(user))?.length === 0);

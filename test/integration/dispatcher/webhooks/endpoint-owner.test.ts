@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { shareOf } from "#core/domain/webhooks/shares.ts";
+import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { healthAnew } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../../support/until.ts";
 import { endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
@@ -18,7 +18,7 @@ describe("the owner of an endpoint", function () {
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(Array(3).fill("pending"));
   });
 
-  it("serves an endpoint under the fence of its share, and shuts older owners out", async () => {
+  it("serves an endpoint under the fence of its partition, and shuts older owners out", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 1));
     const [before, after] = [await aDispatcher(), await aDispatcher({ holder: { fence: 2 } })];
@@ -33,7 +33,7 @@ describe("the owner of an endpoint", function () {
     expect(await endpointNow(endpoint)).to.include({ status: "active", failure_count: 0 });
   });
 
-  it("begins nothing once it may have lost its share, and writes no health", async () => {
+  it("begins nothing once it may have lost its partition, and writes no health", async () => {
     const endpoint = await anEndpoint();
     const holder: { fence: number | null } = { fence: 1 };
     const { queues, sent } = await aDispatcher({
@@ -55,7 +55,7 @@ describe("the owner of an endpoint", function () {
     expect(await endpointNow(endpoint)).to.deep.equal({ ...before, fence: 1 });
   });
 
-  it("leaves to another what is in memory when its share is taken, and notifies it", async () => {
+  it("leaves to another what is in memory when its partition is taken, and notifies it", async () => {
     const endpoint = await anEndpoint({ max_in_flight: 1 });
     const holder: { fence: number | null } = { fence: 1 };
     const answer = Promise.withResolvers<void>();
@@ -69,7 +69,7 @@ describe("the owner of an endpoint", function () {
     const placed = place(queues, endpoint, rowsFor(endpoint, 5));
     await until(() => sent.length === 1);
     holder.fence = null;
-    queues.lose(shareOf(endpoint._id));
+    queues.lose(partitionOf(endpoint.app_id));
     answer.resolve();
     await placed;
     await until(() => queues.size === 0);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
 import { grouping } from "../../../../dispatcher/webhooks/accept/group.ts";
+import { keyOf } from "../../../../dispatcher/webhooks/partitions/endpoints.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { until } from "../../../support/until.ts";
 import { endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
@@ -239,7 +240,7 @@ describe("endpoint queues", function () {
     const endpoint = aWebhook({ _id: "whk_gone" });
     await deliveries().keep(rowsFor(endpoint, 700));
     const { queues } = await aDispatcher();
-    queues.expect(endpoint._id);
+    queues.expect(keyOf(endpoint));
     await until(async () => (await deliveriesOf(endpoint)).length === 0);
   });
 });

@@ -58,7 +58,7 @@ describe("an endpoint queue loses nothing", function () {
     const { queues, sent, notify } = await aDispatcher({ deliveries: { due } });
     await place(queues, endpoint, rowsFor(endpoint, 1));
     await stored.keep([waiting]);
-    notify(endpoint._id);
+    notify(endpoint);
     await busyUntil(queues, endpoint, () => sent.includes(waiting._id));
     expect(failures).to.be.above(0);
   });
@@ -89,7 +89,7 @@ describe("an endpoint queue loses nothing", function () {
     await place(queues, endpoint, rowsFor(endpoint, 1)); // its queue is open
     await stored.keep(rowsFor(endpoint, 3));
     isSlow = true;
-    notify(endpoint._id);
+    notify(endpoint);
     await looking.promise;
     const draining = drainAll();
     goOn.resolve();

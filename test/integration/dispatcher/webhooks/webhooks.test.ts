@@ -1,14 +1,30 @@
 import { expect } from "chai";
+import type { Member } from "#core/domain/webhooks/owners.ts";
+import { groupOf, partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../../support/until.ts";
 import { webhookTests } from "../../../support/webhooks/dispatchers.ts";
 
 describe("webhooks", function () {
   this.timeout(60_000);
-  const { db, names, keys, nats, answer, shift, startDispatcher, anEndpoint, events, publish, arrived, ...stored } =
-    webhookTests("webhooks");
+  const {
+    db,
+    prefix,
+    names,
+    keys,
+    nats,
+    answer,
+    shift,
+    startDispatcher,
+    anEndpoint,
+    events,
+    publish,
+    arrived,
+    ...stored
+  } = webhookTests("webhooks");
   const { deliveriesOf, endpointNow, settled, allTaken } = stored;
 
   it("deliver an event, signed so that the public library verifies it", async () => {
@@ -105,9 +121,9 @@ describe("webhooks", function () {
     const endpoint = await anEndpoint();
     const batch = events(endpoint.app_id, 20);
     const { publish: put } = publisher(nats());
-    for (let n = 0; n < 3; n++) await put(names.events("ten_1"), batch);
+    for (let n = 0; n < 3; n++) await put(names.events(groupOf(endpoint.app_id), "ten_1"), batch);
     await until(() => arrived(endpoint.path).length >= 20);
-    await put(names.events("ten_1"), batch);
+    await put(names.events(groupOf(endpoint.app_id), "ten_1"), batch);
     await allTaken();
     await settled(endpoint);
     expect(arrived(endpoint.path)).to.have.length(20);
@@ -140,6 +156,56 @@ describe("webhooks", function () {
     await until(() => arrived(endpoint.path).length >= 150, 20_000); // what is left to the store and not noticed takes a minute
     await settled(endpoint);
     expect(arrived(endpoint.path)).to.have.length(150);
+  });
+
+  it("of an app that is spread arrive once at each of its endpoints, whatever the publisher knew", async () => {
+    await startDispatcher("a");
+    await startDispatcher("b");
+    const app_id = "app_spread";
+    const first = partitionOf(app_id);
+    const all = await Promise.all([0, 4, 8, 12].map((n) => anEndpoint({ app_id, partition: (first + n) % 16 })));
+    await publish(events(app_id, 20), 4);
+    await publish(events(app_id, 20, 20), 1);
+    for (const endpoint of all) {
+      await until(() => arrived(endpoint.path).length >= 40, 20_000);
+      await settled(endpoint);
+    }
+    expect(all.map(({ path }) => arrived(path).length)).to.deep.equal([40, 40, 40, 40]);
+  });
+
+  it("arrive once also when a program of the last release published them", async () => {
+    await startDispatcher("a");
+    const endpoint = await anEndpoint();
+    const { publish: put } = publisher(nats());
+    await put(`${prefix}.events.ten_1`, events(endpoint.app_id, 20));
+    await publish(events(endpoint.app_id, 20, 20));
+    await settled(endpoint);
+    await until(() => arrived(endpoint.path).length >= 40);
+    expect(new Set(arrived(endpoint.path).map(({ headers }) => headers["webhook-id"]))).to.have.property("size", 40);
+    expect(arrived(endpoint.path)).to.have.length(40);
+  });
+
+  it("are left to dispatchers of the last release while those serve, and arrive once when these have left", async () => {
+    await startDispatcher("a");
+    const { former } = webhookOwners(db());
+    const writeFormer = async (members: Member[]): Promise<void> => {
+      const before = await former.read(new Date());
+      const others = before.members.filter(({ holder }) => holder !== "old");
+      if (!(await former.replace(before, { ...before, members: [...others, ...members] }))) await writeFormer(members);
+    };
+    let beat = 0;
+    const beating = setInterval(() => void writeFormer([{ holder: "old", beat: ++beat, isLeaving: false }]), 500);
+    await until(async () => !(await webhookOwners(db()).partitions.read(new Date())).serves, 10_000);
+    const endpoint = await anEndpoint();
+    await publish(events(endpoint.app_id, 10));
+    await publisher(nats()).publish(`${prefix}.events.ten_1`, events(endpoint.app_id, 10, 10));
+    await until(async () => (await deliveriesOf(endpoint)).length === 20, 20_000);
+    expect(arrived(endpoint.path)).to.deep.equal([]);
+    clearInterval(beating);
+    await writeFormer([]);
+    await until(() => arrived(endpoint.path).length >= 20, 30_000);
+    await settled(endpoint);
+    expect(arrived(endpoint.path)).to.have.length(20);
   });
 
   it("to an endpoint that hangs do not delay those to another", async () => {

@@ -62,7 +62,14 @@ const given = ({
   const run = (batch: CallbackBatch["callbacks"], context: Partial<HandlerContext> = {}) =>
     handle(
       { callbacks: batch },
-      { signal: new AbortController().signal, attempt: 1, isRepeated: false, traceparent: null, ...context },
+      {
+        subject: "",
+        signal: new AbortController().signal,
+        attempt: 1,
+        isRepeated: false,
+        traceparent: null,
+        ...context,
+      },
     );
   const fromPost = (context: Partial<HandlerContext> = {}) => run([{ ...of, provider: "post", callback }], context);
   const own = (receipts: readonly Receipt[], context: Partial<HandlerContext> = {}) =>

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
+import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import type { EventEnvelope, EventKind } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
@@ -14,13 +15,13 @@ const anEvent = (
 ): EventEnvelope =>
   makeEvent({ kind, appId: of.app ?? "app_1", subjectId: "s", data: of.data ?? {}, at: now, from: [of.from ?? "a"] });
 
-type Given = { isRepeated?: boolean; known?: string[] };
+type Given = { isRepeated?: boolean; known?: string[]; partition?: number; subject?: string };
 
 /** What becomes of these events in a process that owns all endpoints. */
 const run = async (
   endpoints: WebhookRow[],
   events: EventEnvelope[],
-  { isRepeated = false, known = [] }: Given = {},
+  { isRepeated = false, known = [], partition, subject }: Given = {},
 ) => {
   const placed: WebhookDeliveryRow[] = [];
   const grouped: { endpoint: string; events: number }[] = [];
@@ -37,8 +38,8 @@ const run = async (
   });
   const settlement = await matchEvents({
     directory: { webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app) },
-    deliver: ({ wanted, isRepeated: isSo }) => accept(wanted, isSo),
-  })(events, { isRepeated });
+    accept,
+  })(partition)(events, { isRepeated, ...(subject !== undefined && { subject }) });
   return { settlement, placed, grouped };
 };
 
@@ -99,6 +100,20 @@ describe("matching a batch of events", () => {
     expect(new Set(placed.map(({ _id }) => _id)).size).to.equal(4);
     const expected = { status: "pending", attempt: 0, due_at: now, event_id: events[0]?.id };
     expect(placed[0]).to.include({ ...expected, payload: JSON.stringify(events[0]) });
+  });
+
+  it("makes deliveries for the endpoints of the partition that it reads alone, and in the first for those out of reach", async () => {
+    const first = partitionOf("app_1");
+    const [near, far] = [(first + 4) % 16, (first + 8) % 16];
+    const endpoints = [first, near, far].map((partition) => aWebhook({ _id: `whk_${partition}`, partition }));
+    const read = async (partition: number, groups: number) => {
+      const subject = `herald.app-events.${groups}.${first % groups}.ten_1`;
+      const { placed } = await run(endpoints, [anEvent("delivery.sent")], { partition, subject });
+      return placed.map(({ endpoint_id: id }) => id);
+    };
+    expect(await read(first, 4)).to.deep.equal([`whk_${first}`]);
+    expect(await read(near, 4)).to.deep.equal([`whk_${near}`]);
+    expect(await read(first, 16)).to.deep.equal(endpoints.map(({ _id }) => _id));
   });
 
   it("makes the same deliveries from the same events", async () => {

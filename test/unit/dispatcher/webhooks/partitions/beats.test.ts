@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
-import { beats } from "../../../../../dispatcher/webhooks/shares/beats.ts";
+import { beats } from "../../../../../dispatcher/webhooks/partitions/beats.ts";
 
 describe("the beats of dispatchers", () => {
   const tableOf = (beatsOf: Record<string, number>) =>

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { balance, type ShareTable, shareCount, shareOf } from "#core/domain/webhooks/shares.ts";
+import { balance, type OwnerTable } from "#core/domain/webhooks/owners.ts";
 
-const empty = (): ShareTable => ({
+const empty = (): OwnerTable => ({
   members: [],
-  owners: Array.from({ length: shareCount }, () => ({ holder: null, fence: 0 })),
+  owners: Array.from({ length: 64 }, () => ({ holder: null, fence: 0 })),
 });
 
 /** Numbers that follow from a seed, so that a run that fails can be repeated. */
@@ -26,14 +26,14 @@ class Dispatchers {
     const drained = this.drained.get(me) ?? new Set();
     const { table, excess } = balance(before, { me, isLeaving: this.leaving.has(me), gone: this.killed, drained });
     this.drained.set(me, new Set(excess));
-    for (const [share, { holder, fence }] of table.owners.entries()) {
-      const was = before.owners[share] ?? { holder: null, fence: 0 };
+    for (const [part, { holder, fence }] of table.owners.entries()) {
+      const was = before.owners[part] ?? { holder: null, fence: 0 };
       if (holder === was.holder) continue;
       this.moves += holder === null ? 0 : 1;
       const isFree = was.holder === null || this.killed.has(was.holder);
-      expect(isFree || was.holder === me, `${me} took share ${share} of ${was.holder}`).to.equal(true);
+      expect(isFree || was.holder === me, `${me} took ${part} of ${was.holder}`).to.equal(true);
       if (holder !== null) expect([holder, fence]).to.deep.equal([me, was.fence + 1]);
-      if (was.holder === me) expect(drained.has(share), "it gave up what it had not drained").to.equal(true);
+      if (was.holder === me) expect(drained.has(part), "it gave up what it had not drained").to.equal(true);
     }
     this.table = table;
     if (!table.members.some(({ holder }) => holder === me)) this.running.delete(me);
@@ -60,25 +60,28 @@ const withRunning = (...names: string[]): Dispatchers => {
   return all;
 };
 
-describe("shares of endpoints", () => {
-  it("are spread evenly over endpoints", () => {
-    const ids = Array.from({ length: 64_000 }, (_, n) => `whk_01KAMX${n}`);
-    const counts = [...Map.groupBy(ids, shareOf).values()].map(({ length }) => length);
-    expect(counts).to.have.length(shareCount);
-    expect(Math.min(...counts)).to.be.above(700);
-    expect(Math.max(...counts)).to.be.below(1_300);
-  });
-
-  it("of an endpoint are the same in every release, as stored rows name them", () => {
-    expect(["whk_1", "whk_2", "whk_01JABCDEF"].map(shareOf)).to.deep.equal([63, 18, 0]);
-  });
-});
-
-describe("the balance of shares", () => {
+describe("the balance of owners", () => {
   it("gives all to one that is alone, and an even part to each", () => {
     expect(withRunning("a").counts()).to.deep.equal({ a: 64 });
     expect(withRunning("a", "b").counts()).to.deep.equal({ a: 32, b: 32 });
     expect(Object.values(withRunning("a", "b", "c").counts())).to.have.members([21, 21, 22]);
+  });
+
+  it("has one that yields give up all that it has drained, and take nothing, without leaving", () => {
+    const { table: before } = withRunning("a", "b");
+    const drained = new Set([0, 1, 2]);
+    const { table, excess } = balance(before, {
+      me: "a",
+      isLeaving: false,
+      isYielding: true,
+      gone: new Set(),
+      drained,
+    });
+    const mine = before.owners.flatMap(({ holder }, part) => (holder === "a" ? [part] : []));
+    expect(excess).to.deep.equal(mine);
+    const kept = mine.filter((part) => !drained.has(part));
+    expect(table.owners.flatMap(({ holder }, part) => (holder === "a" ? [part] : []))).to.deep.equal(kept);
+    expect(table.members.map(({ holder }) => holder)).to.have.members(["a", "b"]);
   });
 
   it("moves no more than the newcomer's part, and no more than the part of one that left or died", () => {
@@ -99,7 +102,7 @@ describe("the balance of shares", () => {
     expect(all.moves).to.equal(part);
   });
 
-  it("gives up a share only once it is drained, and leaves it to nobody before", () => {
+  it("gives up a part only once it is drained, and leaves it to nobody before", () => {
     const all = withRunning("a");
     all.running.add("b");
     all.drained.set("a", new Set());

@@ -1,5 +1,5 @@
 import type { OwnerTiming } from "#core/domain/timing.ts";
-import type { Member } from "#core/domain/webhooks/shares.ts";
+import type { Member } from "#core/domain/webhooks/owners.ts";
 
 /**
  * Finds out which members have died: those whose beats stay the same for long, by the clock of the one who looks. So no
