@@ -64,7 +64,7 @@ export const outgoing = (): Outgoing => {
 
 const never = new AbortController().signal;
 
-/** One request with short limits. */
+/** One request. Its limits leave a busy machine time for what is answered; what is not is given shorter ones. */
 export const ask = (
   client: GuardedClient,
   url: string,
@@ -80,8 +80,8 @@ export const ask = (
       poolKey: "whk_1",
       maxConnections: 10,
       mayRepeat: true,
-      timeoutMs: 1_000,
-      connectTimeoutMs: 500,
+      timeoutMs: 9_000,
+      connectTimeoutMs: 5_000,
       maxReplyBytes: 1_000,
       ...over,
     },

@@ -28,11 +28,12 @@ import { manifests } from "../support/manifests.ts";
 const others = new Set(["epoch", "fence"]);
 /** Of accounts that are tested again and again, only which they are. */
 const seen = (collection: string) => (collection === "account_checks" ? { projection: { _id: 1 } } : {});
-/** Cleared by themselves: what dispatchers write while they run, and hashes of tokens that are no longer good. */
+/** Right again by themselves: what programs write and count while they run, and hashes of tokens that are no longer good. */
 const passing = new Set([
   "removals",
   "leases",
   "heartbeats",
+  "key_uses",
   "status_days",
   "tenant_usage",
   "webhook_backlogs",
