@@ -54,7 +54,7 @@ const measure = async (name: string, group: string, measurement: Measurement, co
     await bounded(measurement(round, tell), withinMs);
     return true;
   } catch (error) {
-    print(failedRow(name, error instanceof Error ? error.message : String(error)));
+    print(failedRow(name, reasonOf(error)));
     return false;
   } finally {
     if (printed.length > 0) keep(group, printed);
@@ -72,4 +72,10 @@ const bounded = async (work: Promise<void>, withinMs: number): Promise<void> => 
     clearTimeout(timer);
     process.off("uncaughtException", reject);
   }
+};
+
+/** What an error says, and what caused it: `fetch` alone says that it failed. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`;
 };
