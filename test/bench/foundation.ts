@@ -158,10 +158,10 @@ const measureSlowBlast: Measurement = async (round, tell) => {
 };
 
 const measureIdle: Measurement = (round, tell) =>
-  round.withInstallation(({ system }) =>
+  round.withInstallation(({ startOwn }) =>
     round.withCluster(async ({ kubeconfig }) => {
       const { settleMs } = sizeOf(round);
-      for (const { program, startUs, rssMiB } of await idle(system, kubeconfig, settleMs)) {
+      for (const { program, startUs, rssMiB } of await idle(startOwn, kubeconfig, settleMs)) {
         const cpu = "until it is ready, with a compile cache";
         tell({ name: `${program}, CPU of a start`, reach: atMost(400_000), value: startUs, unit: "µs", how: cpu });
         const how = `${settleMs / 1_000} s after its start`;

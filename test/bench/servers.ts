@@ -32,6 +32,8 @@ export type Cluster = {
 export type Installation = {
   stores: Stores;
   system: System;
+  /** Starts a program that no other measurement uses, so that it may be stopped. */
+  startOwn: System["start"];
   /** Gives the app of a system an account of `android_push`. */
   giveAndroid: (system: System) => Promise<void>;
   close: () => Promise<void>;
@@ -128,7 +130,8 @@ const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> =
       await system.stop();
       stopSinks();
     };
-    return { stores, system, giveAndroid: (of) => giveAndroid(of, apns.credentials, fcm), close };
+    const giveAndroidTo = (of: System) => giveAndroid(of, apns.credentials, fcm);
+    return { stores, system, startOwn: system.start, giveAndroid: giveAndroidTo, close };
   } catch (error) {
     stopSinks();
     throw error;
