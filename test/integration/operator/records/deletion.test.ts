@@ -10,7 +10,7 @@ import { testDir } from "../../../../dev/files/paths.ts";
 import { freePorts } from "../../../../dev/processes/free-ports.ts";
 import { type ServerProcess } from "../../../../dev/processes/process.ts";
 import { startProgram } from "../../../../dev/processes/programs.ts";
-import { anApiKey, aSubscription, aUser, seed as store } from "../../../support/rows/fixtures.ts";
+import { anApiKey, aSubscription, aUser, seed as store, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { aMessage } from "../../../support/rows/work.ts";
 import { until } from "../../../support/until.ts";
@@ -55,6 +55,7 @@ describe("operator: deletion in any order", function () {
 
   before(async () => {
     herald = await installation();
+    herald.settings.keyRing += `,${testKeyRing}`; // what the rows that no resource made are sealed with
     namespaces = ["a", "b", "c"].map((letter) => `${herald.id}-${letter}`);
     [first, second] = [manifests(herald, namespaces[0]), manifests(herald, namespaces[1])];
     for (const { namespace } of [first, second, manifests(herald, namespaces[2])]) await herald.apply(namespace);
