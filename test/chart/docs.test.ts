@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
@@ -19,22 +19,13 @@ import { testKeyRing } from "../support/rows/fixtures.ts";
 import { type TestServers, testServers } from "../support/servers/servers.ts";
 import { until } from "../support/until.ts";
 import { aCheckout } from "./support/checkout.ts";
+import { onNodes } from "./support/on-nodes.ts";
 import { othersKind, othersTenant } from "./support/others.ts";
 
-/** Commands that need nodes, and what runs them there. */
-const onNodes: Record<string, string> = {
-  "kind create cluster --name herald": "dev/e2e/clusters.ts",
-  "docker build --tag herald:0.1.0 .": "dev/e2e/image.ts",
-  "kind load docker-image herald:0.1.0 --name herald": "dev/e2e/clusters.ts",
-  "kubectl --namespace herald rollout status deployment --timeout 3m": "test/e2e/install.test.ts",
-  "helm test herald --namespace herald --logs": "test/e2e/install.test.ts",
-  "kubectl --namespace herald port-forward service/herald-apiserver 8080:80 &": "test/e2e/delivery.test.ts",
-  'curl --retry 5 --retry-connrefused --header "Authorization: Bearer $TOKEN" "http://127.0.0.1:8080/v1/notifications?app_id=$APP"':
-    "test/e2e/delivery.test.ts",
-};
-/** Sections whose commands of nodes are run here all the same, on programs that a test starts. */
-const onPrograms = ["Try it: send a message"];
-const pages = ["install.md", "gitops.md", "upgrade.md", "backup.md", "uninstall.md"];
+/** The page and the section whose commands of nodes are run here all the same, on programs that a test starts. */
+const start = "start-platform.md";
+const onPrograms = "4. A first message";
+const pages = [start, "install.md", "gitops.md", "upgrade.md", "backup.md", "uninstall.md"];
 
 describe("the pages on running Herald in a cluster", function () {
   this.timeout(400_000); // every wait inside has a bound of its own
@@ -106,24 +97,25 @@ describe("the pages on running Herald in a cluster", function () {
     const blocks = pages.flatMap(blocksOf);
     expect(new Set(blocks.map(({ info }) => info))).to.have.keys("sh", "sh nodes");
     const lines = blocks
-      .filter(({ info, section }) => info === "sh nodes" && !onPrograms.includes(section))
+      .filter(({ info, section }) => info === "sh nodes" && section !== onPrograms)
       .flatMap(({ text }) => text.trimEnd().split("\n"));
     expect(lines.filter((line) => onNodes[line] === undefined)).to.deep.equal([]);
     for (const file of Object.values(onNodes)) expect(existsSync(join(rootDir, file)), file).to.equal(true);
   });
 
   it("install the chart, and make a tenant with an app and a key", async () => {
-    const [install = "", make = "", ...rest] = commandsOf("install.md", ...trial);
+    const [install = ""] = commandsOf(start, "2. Herald");
     await run(install);
     await startOperator(); // it is ready when the kinds are served
     await run("kubectl apply -f config/samples/00-plans.yaml"); // a Job of the chart does it, on a node
-    const printed = await run([make, ...rest].join("\n"));
+    const printed = await follow(start, tenant);
     expect(printed)
       .to.match(/tenant.herald.dev\/demo +True +Reconciled/)
       .and.to.match(/app.herald.dev\/shop +True/);
     const notes = await run("helm get notes herald --namespace herald");
     const [look = ""] = commandsOf("upgrade.md", "Plans that were left alone");
-    for (const text of [make, look]) expect(notes, "Helm says the same").to.include(text);
+    const resources = await readFile(join(rootDir, "config/start.yaml"), "utf8");
+    for (const text of [resources, look]) expect(notes, "Helm says the same").to.include(text);
   });
 
   it("send a message", async () => {
@@ -138,14 +130,14 @@ describe("the pages on running Herald in a cluster", function () {
       startProgram({ program: "apiserver", dir, healthPort: apiserverHealth, env }),
       startProgram({ program: "dispatcher", dir, healthPort: dispatcherHealth, env }),
     ]);
-    const blocks = blocksOf("install.md").filter(({ section }) => section === onPrograms[0]);
+    const [, ...blocks] = blocksOf(start).filter(({ section }) => section === onPrograms); // the first makes a tunnel
     const [begin = "", post = "", look = ""] = blocks.map(({ text }) =>
       text
         .replace("MAIL_HOST=mail.example.com MAIL_PORT=587", `MAIL_HOST=127.0.0.1 MAIL_PORT=${new URL(mail.url).port}`)
         .replace("MAIL_USER=you MAIL_PASSWORD=secret", `MAIL_USER=${username} MAIL_PASSWORD=${password}`)
         .replaceAll("127.0.0.1:8080", `127.0.0.1:${port}`),
     );
-    const key = commandsOf("install.md", ...trial).find((text) => text.startsWith("TOKEN=")) ?? "";
+    const key = commandsOf(start, tenant).find((text) => text.startsWith("TOKEN=")) ?? "";
     const ready = "kubectl --namespace demo wait apps.herald.dev/shop --for=jsonpath='{.status.observedGeneration}'=2";
     await run([key, begin, ready, post].join("\n"));
     await until(async () => {
@@ -170,7 +162,12 @@ describe("the pages on running Herald in a cluster", function () {
     expect(await run(`grep --count '"name":"eu-free"' eu-rendered.yaml`)).to.equal("1\n");
   });
 
+  it("show the dashboards that the trial brings", async () => {
+    expect((await follow(start, "5. Dashboards")).match(/^herald-dashboard/gm)).to.have.length(5);
+  });
+
   it("keep resources in git", async () => {
+    await follow(start, "6. Everything in git");
     await run("kubectl create namespace argocd && kubectl --namespace argocd create configmap argocd-cm");
     await follow("gitops.md");
     await run(`kubectl --namespace plain delete ${owned} --all && kubectl delete tenants.herald.dev plain`);
@@ -273,7 +270,7 @@ describe("the pages on running Herald in a cluster", function () {
   });
 
   it("install for real after a trial, to which the kinds belonged, and restart for a new password", async () => {
-    const [tryIt = ""] = commandsOf("install.md", ...trial);
+    const [tryIt = ""] = commandsOf(start, "2. Herald");
     const [real = ""] = commandsOf("install.md", "For real: install");
     await run(`${tryIt}\nkubectl apply --server-side -f ${rootDir}/test/chart/crds/monitoring.yaml`);
     await run(commandsOf("install.md", "For real: prepare").join("\n"));
@@ -294,6 +291,7 @@ const hashesIn = async (db: Db): Promise<unknown> => {
 
 const commandsMs = 120_000; // those of a whole page
 
+/** A section of the start page. */
+const tenant = "3. A tenant with an app and a key";
 /** Sections of install.md. */
-const trial = ["Try it: five minutes"];
 const values = ["For real: prepare", "When pods do not become ready", "Several installations on one cluster"];

@@ -1,0 +1,11 @@
+/** Commands that need nodes, and what runs them there. */
+export const onNodes: Record<string, string> = {
+  "kind create cluster --name herald": "dev/e2e/clusters.ts",
+  "docker build --tag herald:0.1.0 .": "dev/e2e/image.ts",
+  "kind load docker-image herald:0.1.0 --name herald": "dev/e2e/clusters.ts",
+  "kubectl --namespace herald rollout status deployment --timeout 3m": "test/e2e/install.test.ts",
+  "helm test herald --namespace herald --logs": "test/e2e/install.test.ts",
+  "kubectl --namespace herald port-forward service/herald-apiserver 8080:80 &": "test/e2e/delivery.test.ts",
+  'curl --retry 5 --retry-connrefused --header "Authorization: Bearer $TOKEN" "http://127.0.0.1:8080/v1/notifications?app_id=$APP"':
+    "test/e2e/delivery.test.ts",
+};
