@@ -12,14 +12,17 @@ say = @echo "herald: $(1)" >&2
 
 install: bootstrap ## install the packages and the real servers that are not there yet; HERALD_CACHE names a folder to share them
 	@$(NODE) dev/install.ts
+	$(call say,everything is installed; next: make demo or make up)
 
-up: install ## start the real servers and print their addresses
+up: install-servers ## start the real servers and print their addresses
+	$(call say,starting the servers: about 10 s)
 	@$(NODE) dev/up.ts
 
 down: bootstrap ## stop everything that was started here; data stays
+	$(call say,stopping what was started here: a few seconds)
 	@$(NODE) dev/down.ts
 
-demo: install ## run the whole system on the real servers and send one message on each channel
+demo: install-servers ## run the whole system on the real servers and send one message on each channel
 	$(call say,starting the servers and the whole system and sending a message on each channel: a quarter of a minute)
 	@$(NODE) dev/demo.ts
 
@@ -30,9 +33,11 @@ check: bootstrap ## format, lint, types, unit tests, generated files fresh, prom
 	@$(NODE) dev/check.ts $(if $(WITHOUT),--without $(WITHOUT))
 
 generate: bootstrap ## write the generated files: CRDs, OpenAPI, docs
+	$(call say,writing the generated files that are stale: a few seconds)
 	@$(NODE) dev/generate.ts
 
 verify: bootstrap ## fail when a generated file is stale
+	$(call say,comparing the generated files with their sources: a few seconds)
 	@$(NODE) dev/generate.ts --check
 
 ##@ Judge it
@@ -65,9 +70,14 @@ fuzz: bootstrap ## attack the decoders of the HTTP/2 client; RUNS=number for eac
 	@$(NODE) test/fuzz/main.ts $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep)
 
 clean: down ## stop everything and remove .dev: servers, data and logs
+	$(call say,removing .dev)
 	@rm -rf --one-file-system .dev
+	$(call say,removed; next: make install brings the servers back)
 
-.PHONY: bootstrap install-for-tests
+.PHONY: bootstrap install-servers install-for-tests
+install-servers: bootstrap
+	@$(NODE) dev/install.ts
+
 install-for-tests: bootstrap
 	@$(NODE) dev/install.ts --tests
 

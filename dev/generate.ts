@@ -42,6 +42,8 @@ const generate = async (isCheck: boolean): Promise<number> => {
   const stale = states.filter(({ isFresh }) => !isFresh).map(({ file }) => file);
   if (!isCheck) await Promise.all(stale.map(write));
   for (const { path } of stale) console.log(isCheck ? `${path} is stale: run make generate` : `wrote ${path}`);
+  if (stale.length === 0) console.log(`all ${files.length} generated files are fresh`);
+  else if (!isCheck) console.log("next: make check, and commit them with what they were made from");
   return isCheck && stale.length > 0 ? 1 : 0;
 };
 

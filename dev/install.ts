@@ -33,7 +33,6 @@ const install = async (): Promise<void> => {
   stop();
   if (values.tests) sayWhatIsLeftOut();
   await linkKubectl();
-  if (!values.tests) say("all servers are there; next: make demo");
 };
 
 const sayWhatComes = ({ tools, postgres, redis, http2Peers }: Missing): void => {

@@ -15,3 +15,4 @@ for (const [kind, where] of Object.entries(found) as [ServerKind, Found][]) {
   console.log(`${kind.padEnd(12)}${address.padEnd(54)}${about}`);
 }
 console.log(`Up in ${((Date.now() - startedAt) / 1000).toFixed(1)} s. Logs: ${relative(process.cwd(), stackDir)}/logs`);
+console.log("Next: make demo starts the programs on these servers, make down stops them");
