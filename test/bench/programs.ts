@@ -3,11 +3,20 @@ import { until } from "../support/until.ts";
 import { type Cpu, cpuMeter } from "./cpu.ts";
 import { peakRssMiB } from "./process-usage.ts";
 import type { Installation } from "./servers.ts";
+import { type Statements, statementsSoFar } from "./statements.ts";
 
 const withinMs = 60_000;
 
 /** The programs that deliver, and their CPU so far with that of the stores. */
-export type Programs = { apiserver: SystemProgram; dispatchers: readonly SystemProgram[]; cpuUs: () => Cpu };
+export type Programs = {
+  apiserver: SystemProgram;
+  dispatchers: readonly SystemProgram[];
+  cpuUs: () => Cpu;
+  /** Commands to MongoDB so far. */
+  statements: () => Promise<Statements>;
+  /** Partitions of events that each dispatcher owns now. */
+  owned: () => Promise<number[]>;
+};
 
 /** Starts an apiserver and dispatchers, and waits until each dispatcher has its part of the endpoints. */
 export const startPrograms = async (
@@ -16,8 +25,11 @@ export const startPrograms = async (
 ): Promise<Programs> => {
   const starting = Array.from({ length: dispatcherCount }, () => system.start("dispatcher"));
   const [apiserver, ...dispatchers] = await Promise.all([system.start("apiserver"), ...starting]);
-  await until(async () => areSpread(await Promise.all(dispatchers.map(partitionsOf))), withinMs);
-  return { apiserver, dispatchers, cpuUs: cpuMeter(stores, { apiserver: [apiserver], dispatcher: dispatchers }) };
+  const owned = () => Promise.all(dispatchers.map(partitionsOf));
+  await until(async () => areSpread(await owned()), withinMs);
+  const programs = { apiserver: [apiserver], dispatcher: dispatchers };
+  const statements = () => statementsSoFar(programs);
+  return { apiserver, dispatchers, cpuUs: cpuMeter(stores, programs), statements, owned };
 };
 
 /** Most memory that one of them ever had, MiB. */

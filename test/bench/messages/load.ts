@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** A load of requests of one kind over kept connections, each sending one after another. */
 export type Load = {
-  url: string;
+  /** The same for every request, or that of the n-th one. */
+  url: string | ((n: number) => string);
   connections: number;
   requests: number;
   /** Requests a second, evenly, while connections are free; else each is sent when the one before was answered. */
@@ -30,7 +31,7 @@ export const runLoad = async (load: Load): Promise<LoadResult> => {
       if (dueInMs(n) > 0) await sleep(dueInMs(n));
       const body = load.body(n);
       const startedMs = performance.now();
-      const status = await post(load, agent, body);
+      const status = await post({ ...load, url: typeof load.url === "string" ? load.url : load.url(n) }, agent, body);
       latenciesMs.push(performance.now() - startedMs);
       if (status !== load.status) failures[status] = (failures[status] ?? 0) + 1;
     }
@@ -48,7 +49,7 @@ export const quantiles = (valuesMs: readonly number[]): { p50Ms: number; p99Ms: 
   return { p50Ms: at(0.5), p99Ms: at(0.99) };
 };
 
-const post = ({ url, headers }: Load, agent: Agent, body: string): Promise<number> =>
+const post = ({ url, headers }: Load & { url: string }, agent: Agent, body: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const length = { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
     const sent = request(url, { method: "POST", agent, headers: { ...headers, ...length } }, (reply) => {

@@ -1,13 +1,19 @@
+import { derivedIdAt } from "#core/domain/ids.ts";
+import { partitionCount, partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { System } from "../../support/system/system.ts";
 import { addEndpoint, anEvent, deliveriesBecome, eventsUrl } from "../../support/webhooks/traffic.ts";
 import { runLoad } from "../messages/load.ts";
 import type { Round } from "../servers.ts";
 import { monotonicMs } from "./sink.ts";
 import { onWebhookBench, type WebhookBench } from "./system.ts";
 
-/** Events of `names` in turn, each wanted by `endpointsPerName` endpoints, for some dispatchers to deliver. */
+/** Events of `names` of each app in turn, each wanted by `endpointsPerName` endpoints, for some dispatchers to deliver. */
 export type Scenario = {
+  /** Each with endpoints of its own, in the partitions in turn; its requests in turn. One when left out. */
+  apps?: number;
   events: number;
   perRequest: number;
   names: number;
@@ -40,20 +46,51 @@ export const onWarmBench = <T>(
     scenario.dispatchers,
   );
 
-/** Stores the endpoints of a scenario. */
-export const addEndpoints = (
+/** Stores the apps of a scenario beside the installation's own, and the endpoints of each. */
+export const addEndpoints = async (
   { system, sink }: Pick<WebhookBench, "system" | "sink">,
+  scenario: Scenario,
+): Promise<WebhookRow[]> => {
+  const apps = appsOf(system, scenario);
+  const others = apps.filter(({ _id }) => _id !== system.app._id);
+  if (others.length > 0) await system.db.collection<AppRow>("apps").insertMany(others);
+  const endpoints = await Promise.all(apps.map((app, i) => addEndpointsOf({ ...system, app }, sink, scenario, i)));
+  return endpoints.flat();
+};
+
+const addEndpointsOf = (
+  system: System,
+  sink: WebhookBench["sink"],
   { names, endpointsPerName }: Scenario,
+  app: number,
 ): Promise<WebhookRow[]> =>
   Promise.all(
     Array.from({ length: names * endpointsPerName }, (_, n) =>
       addEndpoint(system, {
-        url: `${sink.url}/${n}`,
+        url: `${sink.url}/${app}/${n}`,
         names: [`event_${n % names}`, `warm_${n % names}`],
         max_in_flight: webhookLimits.maxInFlight.most,
       }),
     ),
   );
+
+/** The apps of a scenario, always the same of an installation: the n-th one in the n-th partition, when there are several. */
+const appsOf = ({ app }: System, { apps = 1 }: Scenario): AppRow[] =>
+  apps === 1
+    ? [app]
+    : Array.from({ length: apps }, (_, n) => ({
+        ...app,
+        _id: appIdIn(n % partitionCount, app, n),
+        name: `${app.name} ${n}`,
+        channels: {},
+      }));
+
+const appIdIn = (partition: number, app: AppRow, n: number): string => {
+  for (let tries = 0; ; tries++) {
+    const id = derivedIdAt("app", app.created_at, app._id, `${n}/${tries}`);
+    if (partitionOf(id) === partition) return id; // the sixteenth try, on average
+  }
+};
 
 /** Delivers what comes before a scenario, and forgets that it arrived. */
 export const warmUp = async (
@@ -88,12 +125,14 @@ export type Published = {
 /** Publishes the events of a scenario over HTTP. @throws when one is refused */
 export const publish = async (
   { system, apiserver }: WebhookBench,
-  { events, perRequest, names, perSecond: pace }: Scenario,
+  scenario: Scenario,
   kind: "event" | "warm" = "event",
 ): Promise<Published> => {
+  const { events, perRequest, names, perSecond: pace } = scenario;
+  const urls = appsOf(system, scenario).map((app) => eventsUrl({ ...system, app }, apiserver));
   const sentAtMs: number[] = [];
   const { perSecond, failures } = await runLoad({
-    url: eventsUrl(system, apiserver),
+    url: (request) => urls[request % urls.length] ?? "",
     connections: pace === undefined ? publishers : mostUnanswered,
     requests: Math.ceil(events / perRequest),
     ...(pace === undefined ? {} : { perSecond: pace / perRequest }),

@@ -4,6 +4,7 @@ import { cpuOfEach } from "../cpu.ts";
 import type { Work } from "../figures/compare.ts";
 import { mostRssMiB } from "../programs.ts";
 import type { Round } from "../servers.ts";
+import { type Statements, statementsOfEach } from "../statements.ts";
 import { allStored, onWarmBench, publish, type Scenario, withinMs } from "./publish.ts";
 import { arrived, monotonicMs } from "./sink.ts";
 import type { WebhookBench } from "./system.ts";
@@ -16,6 +17,10 @@ export type ThroughputResult = Work & {
   repeated: number;
   /** Stored before they were sent. */
   deferred: number;
+  /** Commands to MongoDB a delivery, by program. */
+  statements: Statements;
+  /** Partitions that each dispatcher owned during the measurement. */
+  owned: readonly number[];
   /** Of a dispatcher. */
   peakRssMiB: number;
 };
@@ -43,16 +48,21 @@ const measure = async (
   const deliveries = scenario.events * scenario.endpointsPerName;
   const cpuBefore = bench.cpuUs();
   const deferredBefore = await deferredBy(bench);
+  const statementsBefore = await bench.statements();
   const startedMs = monotonicMs();
   const { perSecond: publishedPerSecond } = await publish(bench, scenario);
   const { lastAtMs } = await arrived(bench.sink, deliveries, withinMs);
   await allStored(bench, endpoints, scenario);
+  const cpuNow = bench.cpuUs();
+  const statements = statementsOfEach(statementsBefore, await bench.statements(), deliveries);
   const { requests, distinct } = await bench.sink.totals();
   return {
     deliveries,
     perSecond: (deliveries / (lastAtMs - startedMs)) * 1000,
     publishedPerSecond,
-    cpuUs: cpuOfEach(cpuBefore, bench.cpuUs(), deliveries),
+    cpuUs: cpuOfEach(cpuBefore, cpuNow, deliveries),
+    statements,
+    owned: await bench.owned(),
     repeated: requests - distinct,
     deferred: (await deferredBy(bench)) - deferredBefore,
     peakRssMiB: mostRssMiB(bench.dispatchers),

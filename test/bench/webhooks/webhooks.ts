@@ -4,6 +4,7 @@ import { compare, comparedCpu, percent, withOneDispatcher } from "../figures/com
 import { atLeast, atMost, type Figure } from "../figures/figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
 import type { Round } from "../servers.ts";
+import { allOf, ofThousand } from "../statements.ts";
 import { killDuring } from "./kill.ts";
 import { type Hanging, type LatencyResult, latency, latencyBesideHanging } from "./latency.ts";
 import { listOfDeliveries } from "./list.ts";
@@ -16,6 +17,7 @@ const whole = {
   one: { ...oneEndpoint, events: 20_000, warmUp: 3_000 },
   fanOut: { events: 200, endpointsPerName: 100 },
   turns: { names: 100 },
+  apps: { apps: 16 },
   moreDispatchers: [2, 4],
   kill: { events: 20_000, perRequest: 100, perSecond: 1_000, names: 100, dispatchers: 3 },
   pace: { ...oneEndpoint, perSecond: 50, events: 1_500, warmUp: 200 },
@@ -29,6 +31,7 @@ const short: typeof whole = {
   one: { ...oneEndpoint, events: 100, warmUp: 20 },
   fanOut: { events: 5, endpointsPerName: 20 },
   turns: { names: 20 },
+  apps: { apps: 4 },
   moreDispatchers: [2],
   kill: { events: 80, perRequest: 20, perSecond: 100, names: 20, dispatchers: 3 },
   pace: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
@@ -51,9 +54,20 @@ const measureThroughput =
     tell(...throughputFigures(name, one, reach));
     for (const dispatchers of size.moreDispatchers) {
       const more = await throughput(round, { ...scenario, dispatchers });
-      tell(...compare(`${name}, ${dispatchers} dispatchers`, more, withOneDispatcher(one)));
+      tell(...besideOne(`${name}, ${dispatchers} dispatchers`, more, one));
     }
   };
+
+/** What more dispatchers cost beside one in the same run: rate, CPU and commands to MongoDB. */
+const besideOne = (name: string, more: ThroughputResult, one: ThroughputResult): Figure[] => {
+  const owned = `partitions ${more.owned.join(", ")}`;
+  const kinds = `for 1,000 deliveries: ${ofThousand(more.statements)}; 1 dispatcher: ${ofThousand(one.statements)}`;
+  const value = percent(allOf(more.statements), allOf(one.statements));
+  return [
+    ...compare(name, more, withOneDispatcher(one)),
+    { name: `${name}, commands`, reach: atMost(115), value, unit: "%", how: `${kinds}; ${owned}` },
+  ];
+};
 
 const throughputFigures = (name: string, result: ThroughputResult, reach: Reach): Figure[] => {
   const { deliveries, perSecond, cpuUs, repeated, deferred, pushUs } = result;
@@ -80,7 +94,7 @@ const measureInTurn: Measurement = async (round, tell) => {
   tell({ name: `${name}, p99`, reach: atMost(100), value: result.p99Ms, unit: "ms", how });
   for (const dispatchers of moreDispatchers) {
     const more = await throughput(round, { ...one, ...turns, dispatchers });
-    tell(...compare(`${name}, ${dispatchers} dispatchers`, more, withOneDispatcher(inTurn)));
+    tell(...besideOne(`${name}, ${dispatchers} dispatchers`, more, inTurn));
   }
 };
 
@@ -195,6 +209,7 @@ const measureOutgoing: Measurement = async (round, tell) => {
 /** Events from `POST /events` to their endpoints; every program and store is counted, the receiver is not. */
 export const webhooks: Measurements = {
   "webhooks-one": measureThroughput("webhooks, 1 endpoint", () => ({}), { perSecond: 2_500, cpuUs: 600 }),
+  "webhooks-apps": measureThroughput("webhooks, 16 apps in turn", ({ apps }) => apps, { perSecond: 2_500, cpuUs: 600 }),
   "webhooks-hundred": measureThroughput("webhooks, 100 events a request", () => ({ perRequest: 100 }), {
     perSecond: 7_000,
     cpuUs: 220,
