@@ -10,8 +10,12 @@ import { recoverPage } from "./recover.ts";
 /** Longer than any outage that a program should outlive: what was sent and cannot be stored would be sent again. */
 const storeForMs = 600_000;
 
-/** Results that come within a moment share a command: a command costs as much as ten deliveries in it. */
-const batched = { inFlight: 2, everyMs: 150, isOfOne };
+/**
+ * A write begins when so many deliveries wait, or so long after the one before: a command costs as much as ten deliveries
+ * in it. Four dispatchers with a quarter of the traffic each then send hardly more commands than one with all of it.
+ */
+const writes = { keep: 250, record: 100, everyMs: 500 };
+const batched = { inFlight: 2, everyMs: writes.everyMs, isOfOne };
 
 export type Deliveries = ReturnType<typeof storedDeliveries>;
 
@@ -21,9 +25,9 @@ export const storedDeliveries = ({ db, clock }: { db: Db; clock: Clock }) => {
   return {
     ...reads,
     /** Stores a delivery as it is. */
-    keep: gather<WebhookDeliveryRow, void>({ write: repeated(keep), most: 250, ...batched }),
+    keep: gather<WebhookDeliveryRow, void>({ write: repeated(keep), most: writes.keep, ...batched }),
     /** Stores the result of a request for a delivery that is stored. */
-    record: gather<DeliveryResult, void>({ write: repeated(record), most: 100, ...batched }),
+    record: gather<DeliveryResult, void>({ write: repeated(record), most: writes.record, ...batched }),
     /** Has one page of what an endpoint's recovery asks for sent again; the recovery as it is then. */
     recover: (endpoint: WebhookRow) => recoverPage({ db, clock }, endpoint),
   };
