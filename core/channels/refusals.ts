@@ -14,3 +14,6 @@ const tables: Partial<Record<Channel, Refusals>> = {
 /** What a provider's error code means that is kept with a delivery; undefined for one that is in no table. */
 export const refusingOf = (channel: Channel, providerCode: string): Refusing | undefined =>
   tables[channel]?.[providerCode];
+
+/** Whether receipts of a channel may say that a delivery failed for now. */
+export const mayFailForNow = (channel: Channel): boolean => channel in tables;

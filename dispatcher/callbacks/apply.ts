@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { countsBetween, progressed } from "#core/domain/messages/progress.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
+import { isAhead, waitsForResend } from "#core/domain/messages/resends.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
@@ -31,6 +32,8 @@ export type ApplyDeps = {
   suppress: (causes: readonly Cause[]) => Promise<void>;
   /** Closes the sessions of deliveries that the provider refused because there was none. */
   closeSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
+  /** Has deliveries sent again that failed for now. May be done twice. */
+  resend: (waiting: readonly DeliveryRow[]) => Promise<void>;
   events: Pick<EventPublisher, "publish">;
   clock: Clock;
 };
@@ -38,8 +41,8 @@ export type ApplyDeps = {
 const attempts = 5; // each lost to another process that moved one of the deliveries
 
 /**
- * Applies receipts: moves deliveries, counts, suppresses and tells. Gives those whose delivery is not stored yet, for each
- * report. May be done twice with the same reports: then it changes nothing more.
+ * Applies receipts: moves deliveries, counts, suppresses and tells. Gives those whose delivery, or attempt of it, is not
+ * stored yet, for each report. May be done twice with the same reports: then it changes nothing more.
  * @throws Unavailable when not all could be told: apply them again
  */
 export const applyReceipts =
@@ -56,6 +59,7 @@ export const applyReceipts =
         return row === undefined ? [] : [{ row, receipt }];
       }),
     );
+    await deps.resend([...byId.values()].filter(waitsForResend));
     await deps.suppress(await deps.causesOf(all, now));
     await deps.closeSessions(all.map(({ row }) => row));
     await tell(deps, all);
@@ -64,14 +68,14 @@ export const applyReceipts =
     );
   };
 
-/** Another app's delivery is none. */
+/** Another app's delivery is none, and one whose next attempt is not stored yet is not there for what is said of that. */
 const rowOf = (
   byId: ReadonlyMap<string, DeliveryRow>,
   { appId }: Pick<Report, "appId">,
-  { deliveryId }: Receipt,
+  receipt: Receipt,
 ): DeliveryRow | undefined => {
-  const row = byId.get(deliveryId ?? "");
-  return row?.app_id === appId ? row : undefined;
+  const row = byId.get(receipt.deliveryId ?? "");
+  return row?.app_id === appId && !isAhead(row, receipt) ? row : undefined;
 };
 
 type Rows = [id: string, row: DeliveryRow][];
@@ -86,7 +90,7 @@ const moveAll = async (
   let unsure = reports.some(({ isRepeated }) => isRepeated);
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const rows = await deps.receipts.find(ids);
-    const moves = movesOf(rows, reports);
+    const moves = movesOf(rows, reports, now);
     const moved = moves.filter(isChange);
     const areAll = await deps.receipts.move(moved, now);
     unsure ||= !areAll; // nobody knows which of them are ours to count
@@ -97,23 +101,15 @@ const moveAll = async (
   throw new Unavailable("deliveries that others move all the time");
 };
 
-const movesOf = (rows: readonly DeliveryRow[], reports: readonly Report[]): Move[] => {
+const movesOf = (rows: readonly DeliveryRow[], reports: readonly Report[], now: Date): Move[] => {
   const byDelivery = Map.groupBy(
     reports.flatMap(({ appId, receipts }) => receipts.map((receipt) => ({ appId, receipt }))),
     ({ receipt }) => receipt.deliveryId,
   );
   return rows.map((before) => {
-    const own = (byDelivery.get(before._id) ?? []).filter(({ appId }) => appId === before.app_id);
-    return {
-      before,
-      after:
-        own.length === 0
-          ? before
-          : progressed(
-              before,
-              own.map(({ receipt }) => receipt),
-            ),
-    };
+    const all = (byDelivery.get(before._id) ?? []).filter(({ appId }) => appId === before.app_id);
+    const own = all.map(({ receipt }) => receipt).filter((receipt) => !isAhead(before, receipt));
+    return { before, after: own.length === 0 ? before : progressed(before, own, now) };
   });
 };
 

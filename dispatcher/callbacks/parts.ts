@@ -18,13 +18,13 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
-import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import { fetchedCertificates, providerCertificates } from "#core/storage/service/provider-certificates.ts";
 import { followedWords } from "#core/storage/suppressions/words.ts";
 import type { GuardedClient } from "../net/guarded/client.ts";
 import type { Suppressions } from "../suppressions/open.ts";
-import { applyReceipts, type Report } from "./apply.ts";
+import { receiptApplier } from "./applier.ts";
+import type { Report } from "./apply.ts";
 import { certificates, sharing } from "./certificates.ts";
 import { checkCallbacks } from "./check.ts";
 import { confirmation } from "./confirm.ts";
@@ -55,13 +55,6 @@ const timeoutMs = 60_000;
 export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
   const { db, nats, config, timing, suppressions, metrics, log, clock } = deps;
   const spec = callbackStream(config.natsPrefix, timing);
-  const writers = sessions(db);
-  const apply = applyReceipts({
-    ...deps,
-    ...suppressions,
-    receipts: receiptStore(db),
-    closeSessions: writers.close,
-  });
   const { keep, all } = providerCertificates(db);
   const count = (labels: { provider: string; kind: string }, by: number) => metrics.callbackItems.inc(labels, by);
   const handle = handleCallbacks({
@@ -75,9 +68,9 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
       clock,
     }),
     read: readCallbacks({ callbacks, count, log }),
-    apply: gather<Report, Receipt[]>({ write: apply, ...batched, isOfOne }),
+    apply: gather<Report, Receipt[]>({ write: receiptApplier(deps), ...batched, isOfOne }),
     suppressor: suppressions,
-    sessions: writers,
+    sessions: sessions(db),
     words: followedWords(db),
     confirm: confirmation(deps.client),
     queue: callbackQueue(deps),

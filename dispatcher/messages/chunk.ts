@@ -21,7 +21,7 @@ export type ChunkDeps = {
     /** Gives it back until its tenant may send again. */
     defer: (chunk: ChunkRow, dueAt: Date) => Promise<boolean>;
   };
-  messages: { content: (id: string, now: Date) => Promise<MessageRow | null> };
+  messages: { content: (chunk: ChunkRow, now: Date) => Promise<MessageRow | null> };
   directory: Pick<Directory, "app">;
   send: Send;
   suspensions: Suspensions;
@@ -52,7 +52,7 @@ export const runChunk =
 const run = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null): Promise<void> => {
   const isSuspended = (): boolean => deps.suspensions.has(chunk.tenant_id);
   if (isSuspended()) return defer(deps, chunk);
-  const found = await deps.messages.content(chunk.message_id, deps.clock.now());
+  const found = await deps.messages.content(chunk, deps.clock.now());
   const app = await deps.directory.app(chunk.app_id);
   if (found === null || app === null) return end(deps, chunk, null);
   const message = inTrace(found, traceparent);

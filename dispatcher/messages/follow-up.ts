@@ -1,4 +1,3 @@
-import type { Refusing } from "#core/channels/kit/refusals.ts";
 import { refusingOf } from "#core/channels/refusals.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
@@ -6,7 +5,6 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { deliveryEvents } from "#core/schema/events/messages.ts";
 import { showAs } from "#core/schema/json/show.ts";
-import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
@@ -62,15 +60,16 @@ const bouncesOf = ({ stored, invalid }: Delivered): About[] => {
 /** What a provider refused because its recipient has opted out, or may not be there. */
 const refusedOf = (row: DeliveryRow): About[] => {
   const { error_code: code, error_message: reason = "", provider_code: providerCode = null } = row;
-  if (code === undefined || row.sent_at !== undefined) return [];
-  const ends = endsOf(refusingOf(row.channel, providerCode ?? ""), code);
-  if (ends === null) return [];
+  const ends = suppressionBy(row);
+  if (code === undefined || ends === null || row.sent_at !== undefined) return [];
   const refused = { kind: "failed", code, providerCode, reason, ...ends } as const;
   const receipt = { deliveryId: row._id, providerId: null, address: null, at: row.created_at, ...refused };
   return [{ row, receipt, isAnswer: true }];
 };
 
-const endsOf = (refusing: Refusing | undefined, code: DeliveryErrorCode) => {
+/** As what the refusal of a delivery suppresses its address; null when it does not. */
+export const suppressionBy = ({ channel, provider_code: providerCode = "", error_code: code }: DeliveryRow) => {
+  const refusing = refusingOf(channel, providerCode);
   if (refusing?.isDoubtful) return { suppress: "invalid_address", isDoubtful: true } as const;
   const isOut = refusing === undefined ? code === "RECIPIENT_OPTED_OUT" : refusing.kind === "opted_out";
   return isOut ? { suppress: refusing?.suppress ?? ("carrier_opt_out" as const) } : null;

@@ -29,8 +29,9 @@ import { invalidated } from "#core/storage/people/ended.ts";
 import { languages } from "#core/storage/people/languages.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
+import { receiptApplier } from "../callbacks/applier.ts";
 import type { Senders } from "../channels/registry.ts";
-import { activityDeliver } from "../live-activities/deliver.ts";
+import { activityDeliver, type Deliver } from "../live-activities/deliver.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
 import { type SendHeld, sendHeld } from "../live-activities/send-held.ts";
 import { activityTurn, sendInOrder } from "../live-activities/turn.ts";
@@ -41,14 +42,15 @@ import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { AudienceDeps } from "./audience.ts";
 import { runChunk } from "./chunk.ts";
-import { deliver, type Work } from "./delivery/deliver.ts";
-import { recorder } from "./delivery/record.ts";
+import { type DeliverDeps, deliver, type Work } from "./delivery/deliver.ts";
+import { type RecorderDeps, recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
 import { type Finish, type FinishDeps, finish } from "./finish.ts";
 import { followUp } from "./follow-up.ts";
 import { gates } from "./gates/all.ts";
 import { observed } from "./observed.ts";
 import { planMessage } from "./plan.ts";
+import { recordResend, resend } from "./resend.ts";
 import { type Send, send } from "./send.ts";
 import { turn } from "./turn.ts";
 
@@ -166,9 +168,11 @@ const sending = (deps: Joined): Send => {
   const { db, chunks: parts, messages, clock } = deps;
   const stored = deliveries(db);
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
-  const toRecipients = delivering(deps, { existing: stored.existing, store });
+  const toRecipients = delivering(deps, { existing: stored.existing, record: batched(store) });
+  const once = observed(deps, activityDeliver({ ...deps, ...ofActivities(deps), record: store }, toRecipients));
+  const again = sendingAgain(deps);
   return send({
-    deliver: observed(deps, activityDeliver({ ...deps, ...ofActivities(deps), record: store }, toRecipients)),
+    deliver: (work, lease) => (work.chunk.resend_until === undefined ? once : again)(work, lease),
     followUp: following(deps),
     chunks: parts,
     countUsage: (...given) => repeatWrite(storeForMs, () => deps.usage.count(...given)),
@@ -177,27 +181,33 @@ const sending = (deps: Joined): Send => {
   });
 };
 
+/** The same for deliveries that failed for now after their provider had taken them. */
+const sendingAgain = (deps: Joined): Deliver => {
+  const { find } = receiptStore(deps.db);
+  const repeat = repeating(storeForMs);
+  const given = { find: repeat(find), apply: receiptApplier({ ...deps, repeat }) };
+  const toRecipients = delivering(deps, { existing: async () => [], record: recordResend(given) });
+  return resend(given, observed(deps, toRecipients));
+};
+
 /** The same for updates that waited for a device: their deliveries are there already. */
 const sendingHeld = (deps: Joined, ordered: InOrder): SendHeld => {
   const { replace, ended } = waitingDeliveries(deps.db);
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => replace(rows));
-  const toDevices = observed(deps, delivering(deps, { existing: ended, store }));
+  const toDevices = observed(deps, delivering(deps, { existing: ended, record: batched(store) }));
   return sendHeld({ ...deps, ...ofActivities(deps), inOrder: ordered, deliver: toDevices, followUp: following(deps) });
 };
 
-type Storing = {
-  existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
-  store: (rows: readonly DeliveryRow[]) => Promise<Set<string>>;
-};
+/** 2: while one batch is stored the other half of the window is being sent. */
+const batched = (store: RecorderDeps["store"]) => recorder({ store, writers: 2 });
 
-const delivering = (deps: Joined, { existing, store }: Storing): ReturnType<typeof deliver> => {
+const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver => {
   const { db, audience: people } = deps;
-  const record = recorder({ store, writers: 2 }); // 2: while one batch is stored the other half of the window is being sent
   return deliver({
     ...deps,
     guard: deps.suppressions.guard,
     recipients: { load: people.load, languages: languages(db), badges: badges(db) },
-    deliveries: { existing, record },
+    deliveries: stored,
     gates: gates({ ...deps, newer: newer(db) }),
   });
 };

@@ -1,5 +1,5 @@
 import type { Fault } from "../../domain/messages/outcome.ts";
-import { isOfRecipient, type ReceiptFact } from "../../domain/messages/receipts.ts";
+import { endOf, type ReceiptFact } from "../../domain/messages/receipts.ts";
 import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
 
 /**
@@ -20,7 +20,7 @@ export type Refusing = {
 
 export type Refusals = Readonly<Record<string, Refusing>>;
 
-/** The fact that a receipt with an error code tells. What came after the provider took a message is not tried again. */
+/** The fact that a receipt with an error code tells. */
 export const refusedFact = (refusals: Refusals, providerCode: string | null, provider: string): ReceiptFact => {
   const { kind, code, reason, isDoubtful, suppress } = refusals[providerCode ?? ""] ?? unknownRefusal;
   const why = { code: late[code] ?? code, providerCode, reason: reason ?? `${provider} could not deliver it` };
@@ -31,8 +31,9 @@ export const refusedFact = (refusals: Refusals, providerCode: string | null, pro
       return { kind: "failed", ...why, suppress: suppress ?? "carrier_opt_out" };
     case "config_error":
     case "payload_error":
+      return { kind: endOf(code), ...why };
     case "retry_at":
-      return { kind: isOfRecipient(code) ? "failed" : "errored", ...why };
+      return { kind: endOf(code), ...why, isPassing: true };
   }
 };
 

@@ -1,7 +1,8 @@
 import type { deliveryStatuses } from "../../schema/messages/delivery.ts";
 import type { Counts } from "../../schema/messages/message.ts";
 import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
-import type { Receipt } from "./receipts.ts";
+import type { Attempted, Receipt } from "./receipts.ts";
+import { isOfEarlier, resendAt, waitsForResend } from "./resends.ts";
 
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
@@ -15,6 +16,14 @@ export type Progress = {
   /** A mail server refused the mail: for good, or for as long as it was tried. */
   bounce_type?: "hard" | "soft";
   provider_message_id?: string;
+  /** Of the attempts before the last one that its provider took; "" for one whose answer was lost. */
+  earlier_message_ids?: readonly string[];
+  /** Of one that its provider took: until then it may be sent again. Absent where no receipt asks for that. */
+  resend_until?: Date;
+  /** Of one that waits to be sent: when that is, or until then at the latest. */
+  scheduled_for?: Date;
+  /** Calls of the provider. */
+  attempts?: number;
   /** The provider's answer was lost with its link: counted as sent, never repeated. */
   uncertain?: true;
   sent_at?: Date;
@@ -34,12 +43,14 @@ export type Progress = {
 
 /**
  * A delivery after some receipts: the same in whichever order they come, and however often. Of several receipts of one
- * kind the earliest counts. Source: docs/reference/messages.md#receipts.
+ * kind the earliest counts. One that failed for now waits from `now` on to be sent again, unless it got further. What the
+ * provider answered then is a receipt, too. Sources: docs/reference/messages.md#receipts, #resends.
  */
-export const progressed = (before: Progress, receipts: readonly Receipt[]): Progress => {
+export const progressed = (before: Progress, receipts: readonly Receipt[], now: Date): Progress => {
   const next = { ...before };
-  for (const receipt of receipts) fill(next, receipt);
+  for (const receipt of receipts) if (!isOutdated(next, receipt)) fill(next, receipt, now);
   next.status = statusOf(next);
+  if (next.status !== "scheduled") delete next.scheduled_for;
   if (isReached(next.status)) {
     for (const member of refusalMembers) delete next[member];
     Object.assign(next, wayOf(before, receipts));
@@ -57,18 +68,47 @@ const wayOf = (
   return code === undefined ? {} : { provider_code: code };
 };
 
-const fill = (next: Progress, receipt: Receipt): void => {
-  const { kind, at, providerId } = receipt;
+/** An attempt that is known already; or what became of one that another has followed, unless that reached somebody. */
+const isOutdated = (next: Progress, receipt: Receipt): boolean => {
+  const { attempt, kind } = receipt;
+  if (attempt !== undefined) return attempt.attempts <= (next.attempts ?? 0);
+  return (kind === "sent" || kind === "failed" || kind === "errored") && isOfEarlier(next, receipt);
+};
+
+const fill = (next: Progress, receipt: Receipt, now: Date): void => {
+  const { kind, at, providerId, attempt } = receipt;
   if (kind !== "converted") delete next.uncertain; // who reports about it has it
-  if (providerId !== null) next.provider_message_id ??= providerId;
+  if (attempt !== undefined) begin(next, attempt);
+  if (providerId !== null && !isOfEarlier(next, receipt)) next.provider_message_id ??= providerId;
   const first = next[instants[kind]];
-  if (isOfMachine(receipt) || (first !== undefined && first <= at)) return;
+  const isGivenUp = isFailure(receipt) && receipt.isPassing !== true && waitsForResend(next);
+  if (isOfMachine(receipt) || (first !== undefined && first <= at && !isGivenUp)) return;
   next[instants[kind]] = at;
   if (receipt.kind === "clicked") setClick(next, receipt);
   if (receipt.kind === "bounced") setRefusal(next, receipt, { bounce_type: receipt.type });
-  if (receipt.kind !== "failed" && receipt.kind !== "errored") return;
-  next.status = receipt.kind; // unless it got further
+  if (isFailure(receipt)) fail(next, receipt, now);
+};
+
+type Failure = Extract<Receipt, { kind: "failed" | "errored" }>;
+const isFailure = (receipt: Receipt): receipt is Failure => receipt.kind === "failed" || receipt.kind === "errored";
+
+const fail = (next: Progress, receipt: Failure, now: Date): void => {
+  if (!waits(next, receipt, now)) next.status = receipt.kind; // unless it got further
   if (next.bounced_at === undefined) setRefusal(next, receipt);
+};
+
+/** Has it wait to be sent again, where it may: unless it got further, or has failed before. */
+const waits = (next: Progress, { isPassing }: Failure, now: Date): boolean => {
+  const at = isPassing === true && next.status === "sent" ? resendAt(next, now) : null;
+  if (at !== null) Object.assign(next, { status: "scheduled", scheduled_for: at } satisfies Partial<Progress>);
+  return at !== null || (isPassing === true && waitsForResend(next));
+};
+
+/** Begins another attempt: what the one before came to is over. */
+const begin = (next: Progress, attempt: Attempted): void => {
+  next.earlier_message_ids = [...(next.earlier_message_ids ?? []), next.provider_message_id ?? ""];
+  for (const member of ["provider_message_id", "failed_at", ...refusalMembers] as const) delete next[member];
+  Object.assign(next, { ...attempt, status: "sent" satisfies DeliveryStatus });
 };
 
 /** Opens and clicks of programs are told, and not counted. */

@@ -11,7 +11,12 @@ export type Receipt = {
   /** Whom the provider says that it went to, in the channel's own spelling. */
   address: string | null;
   at: Date;
+  /** Of our own: what it says is the provider's answer to a further attempt. Source: docs/reference/messages.md#resends. */
+  attempt?: Attempted;
 } & ReceiptFact;
+
+/** What a further attempt changes of a delivery, as it is stored. */
+export type Attempted = { attempts: number; provider: string; address_masked: string; uncertain?: true };
 
 /**
  * - `sent`: the provider passed it on. `delivered`: the device, or the recipient's server, has it.
@@ -19,7 +24,8 @@ export type Receipt = {
  * - `opened`, `clicked`: by a program, such as a mail scanner, when `machine`: it is told and not counted.
  * - `converted`: a custom event counts for it; nobody reports it but us.
  * - `failed`: the recipient's side refused it for good; `errored`: credentials, set-up or content were refused.
- *   `suppress`: as what the address is suppressed; with `isDoubtful` only when it is said on several days.
+ *   `suppress`: as what the address is suppressed; with `isDoubtful` only when it is said on several days. `isPassing`: it
+ *   may work later, so that it is sent again while there is time.
  * - `bounced`: a mail server refused it; `hard`: the address takes no mail at all.
  * - `complained`: reported as unwanted. `unsubscribed`: by a link, a header or the provider's own page; from the messages
  *   of some categories, or of all when that is null.
@@ -28,15 +34,15 @@ export type ReceiptFact =
   | { kind: "sent" | "delivered"; providerCode?: string }
   | { kind: "opened"; machine: boolean; userAgent: string | null }
   | { kind: "clicked"; machine: boolean; url: string | null; buttonId: string | null }
-  | ({ kind: "failed" | "errored"; suppress?: Suppresses; isDoubtful?: true } & Refused)
+  | ({ kind: "failed" | "errored"; suppress?: Suppresses; isDoubtful?: true; isPassing?: true } & Refused)
   | ({ kind: "bounced"; type: "hard" | "soft" } & Refused)
   | { kind: "converted" }
   | { kind: "complained"; source: OptOutSource; reason: string | null }
   | { kind: "unsubscribed"; source: OptOutSource; reason: string | null; categories: string[] | null };
 
-/** Whether a refusal is of the recipient's side: the delivery has failed then, and nothing was wrong with it. */
-export const isOfRecipient = (code: DeliveryErrorCode): boolean =>
-  code === "RECIPIENT_UNREACHABLE" || code === "LANDLINE";
+/** What a refused delivery is: it has failed when the refusal is of the recipient's side, and nothing was wrong with it. */
+export const endOf = (code: DeliveryErrorCode): "failed" | "errored" =>
+  code === "RECIPIENT_UNREACHABLE" || code === "LANDLINE" ? "failed" : "errored";
 
 export type Suppresses = "carrier_opt_out" | "invalid_address" | "unsubscribe";
 

@@ -20,7 +20,7 @@ export type ChunkRow = DueWork &
     app_id: string;
     plan: string;
     channel: Channel;
-    /** Position in the audience; retries keep their parent's. */
+    /** Position in the audience; retries keep their parent's. {@link resendPosition} of one that sends again. */
     position: number;
     /** `waiting`: not yet let into the queue; `open`: queued, being sent or due later; `done`. */
     status: "waiting" | "open" | "done";
@@ -40,8 +40,16 @@ export type ChunkRow = DueWork &
     collapse_keys?: string[];
     /** First dispatch of the recipients: the ttl counts from here. Null before it. */
     dispatched_at: Date | null;
+    /**
+     * Of one that sends a delivery again which failed after its provider had taken it: the end of its ttl. Its message need
+     * not wait for it, and may have ended.
+     */
+    resend_until?: Date;
     created_at: Date;
   };
+
+/** Outside of the audience, so that the message does not wait for it. */
+export const resendPosition = -1;
 
 export const chunkCollection: CollectionSpec = {
   name: "chunks",
@@ -118,7 +126,7 @@ export const chunks = (db: Db) => {
 
     /** The same of all chunks of a message. */
     retriedOf: (messageId: string): Promise<string[]> =>
-      recipientsIn(rows, { message_id: messageId, attempt: { $gt: 0 } }),
+      recipientsIn(rows, { message_id: messageId, attempt: { $gt: 0 }, position: { $gte: 0 } }),
   };
 };
 

@@ -31,11 +31,8 @@ export type DeliveryRow = Progress & {
   sms_segments?: number;
   /** Of a push that was sent with a collapse id: see `collapseKey`. */
   collapse_key?: string;
-  /** Calls of the provider. */
   attempts: number;
   expired_at?: Date;
-  /** Of one that waits: until then at the latest. */
-  scheduled_for?: Date;
   created_at: Date;
   /** Grows with every change. */
   updated_at: Date;

@@ -44,6 +44,14 @@ export const receiptStore = (db: Db) => {
       if (writes.length > 0) await messages.bulkWrite(writes, { ordered: false });
     },
 
+    /** The plan that each of these messages was accepted under. */
+    plansOf: async (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+      const found = await inPages(ids, page, (some) =>
+        messages.find({ _id: { $in: some } }, { projection: { plan: 1 }, batchSize: page + 1 }).toArray(),
+      );
+      return new Map(found.map(({ _id, plan }) => [_id, plan]));
+    },
+
     /** Has the counters of these messages made anew from their deliveries, once that is unlikely to be in vain. */
     recount: async (ids: readonly string[], now: Date): Promise<void> => {
       const filter = { _id: { $in: [...ids] }, status: { $in: [...endedStatuses] } };

@@ -12,6 +12,7 @@ import {
   settle,
   takeLease,
 } from "../work/leases.ts";
+import type { ChunkRow } from "./chunks.ts";
 import { type MessageRow } from "./message-row.ts";
 import { messageCollection } from "./messages.ts";
 
@@ -24,10 +25,11 @@ export const messageWork = (db: Db) => {
     ...ending(rows),
 
     /**
-     * What a message says, for sending one of its chunks; null when it was cancelled or has ended. From then on it can be
-     * cancelled no more.
+     * What a message says, for sending one of its chunks; null when it was cancelled or, unless the chunk sends again, has
+     * ended. From then on it can be cancelled no more.
      */
-    content: async (id: string, now: Date): Promise<MessageRow | null> => {
+    content: async ({ message_id: id, resend_until: until }: ChunkOf, now: Date): Promise<MessageRow | null> => {
+      if (until !== undefined) return rows.findOne({ _id: id, status: { $ne: "cancelled" } });
       const row = await rows.findOne({ _id: id, status: "processing" });
       if (row === null || row.dispatched_at !== undefined) return row;
       const set = { $set: { dispatched_at: now } };
@@ -66,6 +68,7 @@ export const messageWork = (db: Db) => {
 };
 
 type Rows = Collection<MessageRow>;
+type ChunkOf = Pick<ChunkRow, "message_id" | "resend_until">;
 
 const dueQueued = (now: Date) => ({
   status: "queued" as const,

@@ -60,9 +60,12 @@ export const deliveryCounts = (db: Db) => {
 type Noted = { usageId: string; id: string };
 type Sum = Noted & { tenantId: string; period: Period; count: number };
 
+/** Of a delivery that was never handed to its provider. */
+const uncounted: readonly DeliveryRow["status"][] = ["suppressed", "scheduled"];
+
 /** How many of a piece's deliveries belong to which period. */
 const sumsOf = ({ id, tenantId }: Piece, stored: readonly DeliveryRow[]): Sum[] => {
-  const ended = stored.filter(({ status }) => status !== "suppressed" && status !== "scheduled");
+  const ended = stored.filter(({ status, sent_at: at }) => at !== undefined || !uncounted.includes(status));
   const periods = ended.flatMap(({ created_at: at }) => periodsAt(at));
   const groups = Map.groupBy(periods, (period) => `${period.id}/${tenantId}`);
   return [...groups].flatMap(([usageId, of]) =>

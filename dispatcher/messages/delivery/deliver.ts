@@ -278,4 +278,4 @@ const recipientOf = (to: Reached, deliveryId: string, badge: number | undefined)
 });
 
 const expiry = (chunk: ChunkRow, { options }: MessageRow, now: Date): Date =>
-  new Date((chunk.dispatched_at ?? now).getTime() + (options.ttl ?? defaultTtlSeconds) * 1000);
+  chunk.resend_until ?? new Date((chunk.dispatched_at ?? now).getTime() + (options.ttl ?? defaultTtlSeconds) * 1000);

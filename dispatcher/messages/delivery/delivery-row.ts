@@ -1,7 +1,8 @@
 import { maskAddress } from "#core/channels/addresses.ts";
+import { mayFailForNow } from "#core/channels/refusals.ts";
 import { derivedId, ulid } from "#core/domain/ids.ts";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
-import { isOfRecipient } from "#core/domain/messages/receipts.ts";
+import { endOf } from "#core/domain/messages/receipts.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
@@ -30,7 +31,7 @@ export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
   const { now, expiresAt, chunk } = attempt;
   switch (outcome.kind) {
     case "sent":
-      return final(attempt, { status: "sent", sent_at: now, ...accepted(outcome) });
+      return final(attempt, { ...taken(attempt), ...accepted(outcome) });
     case "uncertain":
       if (attempt.isReplaceable && chunk.attempt < mostRepeats && now < expiresAt)
         return { kind: "again", at: now, mayHaveArrived: true };
@@ -46,7 +47,7 @@ export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
       return final(attempt, { ...refusal(outcome), status: "failed", failed_at: now });
     case "payload_error":
       return final(attempt, {
-        status: isOfRecipient(outcome.code) ? "failed" : "errored",
+        status: endOf(outcome.code),
         failed_at: now,
         ...refusal(outcome),
       });
@@ -107,10 +108,15 @@ const lostEarlier = "the answer to an earlier attempt was lost";
 
 const uncertain = (attempt: Attempt, reason: string): DeliveryRow => ({
   ...attempted(attempt),
-  status: "sent",
-  sent_at: attempt.now,
+  ...taken(attempt),
   uncertain: true,
   error_message: reason,
+});
+
+const taken = ({ now, chunk, expiresAt }: Attempt) => ({
+  status: "sent" as const,
+  sent_at: now,
+  ...(mayFailForNow(chunk.channel) && { resend_until: expiresAt }),
 });
 
 const attempted = (attempt: Attempt) => ({

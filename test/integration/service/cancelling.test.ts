@@ -31,7 +31,7 @@ describe("a message that is being processed", () => {
       ({ status }) => status,
       ({ code }: { code: string }) => code,
     );
-  const begin = ({ _id }: MessageRow) => messageWork(db()).content(_id, noon);
+  const begin = ({ _id }: MessageRow) => messageWork(db()).content({ message_id: _id }, noon);
 
   it("is cancelled while none of its chunks has begun, and none begins then", async () => {
     const message = await given();

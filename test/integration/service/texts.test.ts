@@ -109,6 +109,49 @@ describe("a text on its way to a phone and back", function () {
     await until(async () => (await subscription(phone))?.status === "invalid", endedMs);
   });
 
+  /** The chunk by which a delivery is sent again becomes due now. */
+  const isDueNow = async (delivery: DeliveryRow): Promise<void> => {
+    const waiting = { message_id: delivery.message_id, status: "open", resend_until: { $exists: true } };
+    const chunks = system.db.collection("chunks");
+    const { matchedCount } = await chunks.updateOne(waiting, { $set: { due_at: new Date() } });
+    expect(matchedCount, "chunks that send again").to.equal(1);
+  };
+  const receivedBy = (phone: SubscriptionRow): number =>
+    twilio.channels["sms"]?.log.page().filter(({ address }) => address === phone.token).length ?? 0;
+
+  it("is sent again when the phone was switched off, within its time, and counts once", async () => {
+    const phone = await seedPhone(system);
+    twilio.channels["sms"]?.script({ statuses: ["sent", "undelivered 30003"] });
+    const { message, delivery } = await sendTo(phone);
+    const waiting = await deliveryWhen(delivery._id, ({ status }) => status === "scheduled");
+    expect(waiting).to.include({ error_code: "RECIPIENT_UNREACHABLE", provider_code: "30003", attempts: 1 });
+    twilio.channels["sms"]?.script({});
+    await isDueNow(delivery);
+    const delivered = await deliveryWhen(delivery._id, ({ status }) => status === "delivered");
+    expect(delivered).to.include({ attempts: 2 }).and.not.have.any.keys("error_code", "failed_at", "scheduled_for");
+    expect(receivedBy(phone)).to.equal(2);
+    const ended = await system.ended(message._id, endedMs);
+    expect(ended).to.deep.include({ status: message.status, completed_at: message.completed_at });
+    await until(async () => (await system.ended(message._id, endedMs)).counts.delivered === 1, endedMs);
+    expect((await system.ended(message._id, endedMs)).counts).to.include({ targeted: 1, sent: 1, failed: 0 });
+    expect(await suppressionsOf(phone)).to.deep.equal([]);
+  });
+
+  it("is not sent again after STOP: it has failed then", async () => {
+    const phone = await seedPhone(system);
+    twilio.channels["sms"]?.script({ statuses: ["sent", "undelivered 30003"] });
+    const { message, delivery } = await sendTo(phone);
+    await deliveryWhen(delivery._id, ({ status }) => status === "scheduled");
+    await write(phone, "STOP");
+    await until(async () => (await suppressionsOf(phone)).length > 0, endedMs);
+    await isDueNow(delivery);
+    const failed = await deliveryWhen(delivery._id, ({ status }) => status === "failed");
+    expect(failed).to.include({ provider_code: "30003", attempts: 1 });
+    expect(receivedBy(phone)).to.equal(1);
+    await until(async () => (await system.ended(message._id, endedMs)).counts.failed === 1, endedMs);
+    expect((await system.ended(message._id, endedMs)).counts).to.include({ targeted: 1, sent: 1, suppressed: 0 });
+  });
+
   it("has a short link that leads on, and whose click is the delivery's", async () => {
     const phone = await seedPhone(system);
     const target = "https://shop.example/orders/4711?utm_source=sms";

@@ -21,7 +21,7 @@ import { apnsTokens } from "../../../dispatcher/channels/ios-push/apns-tokens.ts
 import { rendered } from "../../../dispatcher/channels/kit/provider.ts";
 import { senders } from "../../../dispatcher/channels/registry.ts";
 import { unsavedWindow } from "../../../dispatcher/messages/delivery/window.ts";
-import { type Pipeline, pipeline } from "../../../dispatcher/messages/pipeline.ts";
+import { type Pipeline, type PipelineDeps, pipeline } from "../../../dispatcher/messages/pipeline.ts";
 import { http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 import { suppressions } from "../../../dispatcher/suppressions/open.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
@@ -31,6 +31,7 @@ import { aToken } from "./sending.ts";
 
 const credentials = makeCredentials();
 const { apns: unknown } = makeCredentials();
+const unheard: PipelineDeps["events"] = { publish: async () => true };
 const never = new AbortController().signal;
 const log = createLog({ program: "dispatcher", level: "fatal" });
 
@@ -41,7 +42,7 @@ export type Pipelines = {
   /** Has all clocks go ahead by so much: a process that stood still finds its clock so far on. */
   goAhead: (ms: number) => void;
   /** A dispatcher as far as sending goes, on the real store and provider; `cut` ends its grace. */
-  aDispatcher: (holder?: string, cut?: AbortSignal) => Pipeline;
+  aDispatcher: (holder?: string, cut?: AbortSignal, events?: PipelineDeps["events"]) => Pipeline;
   /** Stores devices of an app; their ids. */
   seeded: (name: string, count: number, appId?: string) => Promise<string[]>;
   /** A message to these, in one chunk of the queue; the chunk's id. */
@@ -87,7 +88,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       }),
       renderApns,
     );
-  const aDispatcher = (holder = "one", cut = never): Pipeline => {
+  const aDispatcher = (holder = "one", cut = never, events = unheard): Pipeline => {
     const metrics = createMetrics("dispatcher");
     const accounts = senders({ open, peers: { count: () => 1 }, tracer: noTracer, clock, metrics, log });
     closing.push(accounts.close);
@@ -100,7 +101,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       suppressions: suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined }),
       window: unsavedWindow(unsavedLimit),
       hints: { message: async () => undefined, chunk: async () => undefined },
-      events: { publish: async () => true },
+      events,
       outbox: { flush: async () => undefined },
       settle: async () => undefined,
       holder,

@@ -9,7 +9,7 @@ type Usage = { stored: number; month: number; steps: number };
 export const usageOf = async ({ db }: Pick<System, "db">): Promise<Usage> => {
   const stored = await db
     .collection<DeliveryRow>("deliveries")
-    .countDocuments({ status: { $nin: ["suppressed", "scheduled"] } });
+    .countDocuments({ $or: [{ status: { $nin: ["suppressed", "scheduled"] } }, { sent_at: { $exists: true } }] });
   const rows = await db.collection<TenantUsageRow>("tenant_usage").find().toArray();
   const counted = (period: string): number =>
     rows.filter(({ _id }) => _id.startsWith(period)).reduce((sum, { deliveries = 0 }) => sum + deliveries, 0);

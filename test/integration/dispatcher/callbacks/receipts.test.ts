@@ -14,7 +14,8 @@ import { messageWork } from "#core/storage/messages/work.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { type SuppressionRow, suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
-import { type ApplyDeps, applyReceipts } from "../../../../dispatcher/callbacks/apply.ts";
+import { receiptApplier } from "../../../../dispatcher/callbacks/applier.ts";
+import { applyReceipts } from "../../../../dispatcher/callbacks/apply.ts";
 import { recount } from "../../../../dispatcher/messages/recount.ts";
 import { suppressions } from "../../../../dispatcher/suppressions/open.ts";
 import { aReceipt, aSentMessage, facts, seedMails } from "../../../support/callbacks/deliveries.ts";
@@ -42,11 +43,10 @@ describe("receipts on their way into the store", function () {
     told = [];
   });
 
-  const closeSessions: ApplyDeps["closeSessions"] = (rows) => sessions(db()).close(rows);
   /** A dispatcher as far as receipts go. */
   const aDispatcher = () => {
     const list = suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined });
-    const apply = applyReceipts({ ...list, receipts: receiptStore(db()), closeSessions, events, clock });
+    const apply = receiptApplier({ db: db(), suppressions: list, events, clock });
     return async (receipts: readonly Receipt[], { isRepeated = false, appId = of.app_id } = {}) =>
       (await apply([{ tenantId: of.tenant_id, appId, receipts, isRepeated }])).flat();
   };
@@ -147,7 +147,8 @@ describe("receipts on their way into the store", function () {
           throw new Error("killed");
         },
       },
-      closeSessions,
+      closeSessions: sessions(db()).close,
+      resend: async () => undefined,
       events,
       clock,
     });

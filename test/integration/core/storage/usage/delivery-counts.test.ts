@@ -61,6 +61,14 @@ describe("usage of deliveries", function () {
     expect(await counted()).to.deep.equal({ [step(noon)]: 1, [month]: 1 });
   });
 
+  it("counts what was sent and waits to be sent again, once", async () => {
+    const { aDispatcher, counted } = aTenant();
+    const again = stored(1, { status: "scheduled", sent_at: noon });
+    await aDispatcher().count("chunk", again);
+    await aDispatcher().count("chunk", stored(1));
+    expect(await counted()).to.deep.equal({ [step(noon)]: 1, [month]: 1 });
+  });
+
   it("is right when dispatchers count many pieces at once, some of them twice", async () => {
     const { aDispatcher, counted } = aTenant();
     const dispatchers = [aDispatcher(), aDispatcher(), aDispatcher()];

@@ -1,10 +1,13 @@
 import { expect } from "chai";
 import { rcsCallbacks } from "#core/channels/rcs/callbacks.ts";
-import { progressed } from "#core/domain/messages/progress.ts";
+import { type Progress, progressed as progressedAt } from "#core/domain/messages/progress.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 
 const receivedAt = new Date("2026-11-22T12:00:00Z");
 const deliveryId = "dlv_01JDKQ4WSM8V5CRA2E9MHX3TNB";
+
+const progressed = (before: Progress, receipts: readonly Receipt[]): Progress =>
+  progressedAt(before, receipts, receivedAt);
 
 const read = (members: Record<string, string>): Receipt => {
   const body = Buffer.from(new URLSearchParams({ MessageSid: "SM1", ...members }).toString());

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { countsBetween, isShown, type Progress, progressed } from "#core/domain/messages/progress.ts";
+import { countsBetween, isShown, type Progress, progressed as progressedAt } from "#core/domain/messages/progress.ts";
 import type { Receipt, ReceiptFact } from "#core/domain/messages/receipts.ts";
 
 const at = (second: number): Date => new Date(Date.UTC(2026, 10, 22, 12, 0, second));
@@ -10,6 +10,7 @@ const aReceipt = <Fact extends ReceiptFact>(second: number, fact: Fact) => ({
   at: at(second),
   ...fact,
 });
+const progressed = (before: Progress, receipts: readonly Receipt[]): Progress => progressedAt(before, receipts, at(60));
 const sent: Progress = { status: "sent", sent_at: at(0) };
 
 const isSent = aReceipt(1, { kind: "sent" });

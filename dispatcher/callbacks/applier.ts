@@ -1,0 +1,32 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import { chunks } from "#core/storage/messages/chunks.ts";
+import { receiptStore } from "#core/storage/messages/receipts.ts";
+import { sessions } from "#core/storage/people/sessions.ts";
+import type { Suppressions } from "../suppressions/open.ts";
+import { type ApplyDeps, applyReceipts } from "./apply.ts";
+import { keepResends } from "./resends.ts";
+
+export type ReceiptApplierDeps = Pick<ApplyDeps, "events"> & {
+  db: Db;
+  suppressions: Pick<Suppressions, "causesOf" | "suppress">;
+  clock: Clock;
+  /** Repeats what moves deliveries while MongoDB is away; left out: nothing is repeated. */
+  repeat?: Repeat;
+};
+
+type Repeat = <Given extends unknown[], T>(write: (...given: Given) => Promise<T>) => (...given: Given) => Promise<T>;
+
+/** {@link applyReceipts}, joined to MongoDB. */
+export const receiptApplier = ({ db, suppressions, events, clock, repeat = (write) => write }: ReceiptApplierDeps) => {
+  const receipts = receiptStore(db);
+  return applyReceipts({
+    receipts: { ...receipts, find: repeat(receipts.find), move: repeat(receipts.move) },
+    causesOf: suppressions.causesOf,
+    suppress: suppressions.suppress,
+    closeSessions: sessions(db).close,
+    resend: keepResends({ plansOf: receipts.plansOf, keep: chunks(db).keep, clock }),
+    events,
+    clock,
+  });
+};
