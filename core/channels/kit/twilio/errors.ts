@@ -81,12 +81,14 @@ export const twilioErrors: Refusals = {
   30001: { ...limited, reason: "the sender's queue was full" },
   30002: setUp("the Twilio account is suspended"),
   30003: away,
+  // the number is blocked, has opted out, is not reachable now or takes no SMS, or a filter blocked the content: it tells
+  // too little of the address to suppress it. Source: docs/api/errors/30004, read 2026-11-24
   30004: { kind: "payload_error", code: "RECIPIENT_UNREACHABLE", reason: "the recipient, or their carrier, blocks it" },
   30005: { ...unreachable("the number is unknown"), code: "RECIPIENT_INVALID" },
   // "the destination is a landline or […] a short code cannot reach the destination carrier": docs/api/errors/30006, read
   // 2026-11-24
   30006: { ...landline, reason: "a landline, or a carrier that cannot be reached", isDoubtful: true },
-  30007: spam("the carrier filtered it"),
+  30007: spam("Twilio or the carrier filtered it"), // docs/api/errors/30007, read 2026-11-24
   30008: { kind: "retry_at", code: "RECIPIENT_UNREACHABLE", reason: "the carrier gave no reason" },
   30009: message("a part of it was lost"),
   30010: message("its price exceeds the highest that is set"),

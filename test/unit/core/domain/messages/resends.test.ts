@@ -42,7 +42,10 @@ describe("a delivery that failed for now", () => {
     const again = after(sent, forNow("one"), answer(2, "two"));
     const { attempts, provider, address_masked } = { attempts: 2, provider: "twilio", address_masked: "+49•••1" };
     expect(again).to.deep.equal({
-      ...{ ...sent, attempts, provider, address_masked },
+      ...sent,
+      attempts,
+      provider,
+      address_masked,
       provider_message_id: "two",
       earlier_message_ids: ["one"],
     });
