@@ -18,6 +18,7 @@ export type ShortLinksDeps = {
 export const withShortLinks = (deps: ShortLinksDeps, provider: Provider<SmsText>): Account => ({
   name: provider.name,
   origins: provider.origins,
+  takes: provider.takes,
   prepare: (rendering) => {
     const message = renderSms(rendering);
     const { body, shortens, mediaUrls, from, ttlSeconds } = message;

@@ -8,7 +8,14 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { SuppressionRow } from "#core/storage/suppressions/suppressions.ts";
 import type { TwilioSimulator } from "../../../dev/simulators/twilio.ts";
 import { testServers } from "../../support/servers/servers.ts";
-import { deliveriesOf, type Sending, seedPhone, send, startSending } from "../../support/system/sending.ts";
+import {
+  deliveriesOf,
+  type Sending,
+  seedDevices,
+  seedPhone,
+  send,
+  startSending,
+} from "../../support/system/sending.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
@@ -38,6 +45,7 @@ describe("a text on its way to a phone and back", function () {
   let twilio: TwilioSimulator;
   let system: System;
   let api: SystemProgram;
+  let dispatcher: SystemProgram;
   let front: { url: string; server: Server };
 
   before(async function () {
@@ -49,7 +57,7 @@ describe("a text on its way to a phone and back", function () {
     ({ system } = sending);
     twilio = await sending.texts();
     api = await system.start("apiserver", env);
-    await system.start("dispatcher", env);
+    dispatcher = await system.start("dispatcher", env);
   });
 
   after(async () => {
@@ -109,12 +117,12 @@ describe("a text on its way to a phone and back", function () {
     await until(async () => (await subscription(phone))?.status === "invalid", endedMs);
   });
 
-  /** The chunk by which a delivery is sent again becomes due now. */
+  /** The chunk by which a delivery is sent again, which is kept after the delivery, becomes due now. */
   const isDueNow = async (delivery: DeliveryRow): Promise<void> => {
     const waiting = { message_id: delivery.message_id, status: "open", resend_until: { $exists: true } };
     const chunks = system.db.collection("chunks");
-    const { matchedCount } = await chunks.updateOne(waiting, { $set: { due_at: new Date() } });
-    expect(matchedCount, "chunks that send again").to.equal(1);
+    const isDue = { $set: { due_at: new Date() } };
+    await until(async () => (await chunks.updateOne(waiting, isDue)).matchedCount === 1, endedMs);
   };
   const receivedBy = (phone: SubscriptionRow): number =>
     twilio.channels["sms"]?.log.page().filter(({ address }) => address === phone.token).length ?? 0;
@@ -151,6 +159,28 @@ describe("a text on its way to a phone and back", function () {
     await until(async () => (await system.ended(message._id, endedMs)).counts.failed === 1, endedMs);
     expect((await system.ended(message._id, endedMs)).counts).to.include({ targeted: 1, sent: 1, suppressed: 0 });
   });
+
+  it("holds no more than 48 of a dispatcher's places while its provider is slow, and delays nobody's push", async () => {
+    const phones = await Promise.all(Array.from({ length: 100 }, () => seedPhone(system)));
+    const before = twilio.channels["sms"]?.log.counts().received ?? 0;
+    twilio.channels["sms"]?.script({ delay_ms: 2_000, statuses: [] });
+    const target = { include_subscription_ids: phones.map(({ _id }) => _id), channels: ["sms"] };
+    const slow = await send(system, api, { target });
+    await until(() => (twilio.channels["sms"]?.log.counts().received ?? 0) > before, endedMs);
+    const [device] = await seedDevices(system, 1);
+    const push = await send(system, api, { target: { include_subscription_ids: [device?._id] } });
+    expect(await gaugeOf("herald_unsaved_recipients"), "places held").to.be.within(1, 49); // 48, and the push
+    expect((await system.ended(push, endedMs)).counts.sent).to.equal(1);
+    const { status } = (await system.db.collection<MessageRow>("messages").findOne({ _id: slow })) ?? {};
+    expect(status, "of the texts, when the push has ended").to.equal("processing");
+    twilio.channels["sms"]?.script({});
+    expect((await system.ended(slow, endedMs)).counts.sent).to.equal(100);
+  });
+
+  const gaugeOf = async (name: string): Promise<number> => {
+    const page = await (await fetch(`${dispatcher.healthUrl}/metrics`)).text();
+    return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, "m").exec(page)?.[1] ?? Number.NaN);
+  };
 
   it("has a short link that leads on, and whose click is the delivery's", async () => {
     const phone = await seedPhone(system);

@@ -83,4 +83,16 @@ describe("the links of a text message", () => {
     });
     expect(await fails.catch(({ message }: Error) => message)).to.equal("away");
   });
+
+  it("leave an account as few places at once as its provider takes", () => {
+    const provider = {
+      name: "vonage",
+      takes: { atOnce: 48 },
+      send: async (): Promise<Outcome> => ({ kind: "sent", providerId: null }),
+      check: async (): Promise<Outcome> => ({ kind: "sent", providerId: null }),
+      close: async () => undefined,
+    };
+    const deps = { app: { appId: "app_1", tenantId: "ten_1" }, urlOf: String, keep: async () => undefined };
+    expect(withShortLinks({ ...deps, clock: { now: () => now } }, provider).takes).to.deep.equal({ atOnce: 48 });
+  });
 });
