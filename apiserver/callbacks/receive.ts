@@ -9,7 +9,7 @@ import {
   type Verdict,
 } from "#core/channels/kit/callbacks.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { AppError } from "#core/errors.ts";
+import { AppError, Unavailable } from "#core/errors.ts";
 import type { CallbackQueue } from "#core/queue/callbacks.ts";
 import { type KeyRing, openShared, type Sealed } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -68,8 +68,9 @@ export const receive =
     deps.count({ provider, outcome });
     if (verdict.kind === "unknown") return refuse(sender, nowhere());
     if (verdict.kind === "refused") return refuse(sender, forbidden());
-    if (outcome === "unchecked") limits.unchecked(request.ip, sender);
+    if (outcome === "unchecked" || outcome === "unvouched") limits.unchecked(request.ip, sender);
     else limits.verified(sender);
+    if (outcome === "unvouched") throw new Unavailable("an authority for the provider's certificate"); // it comes again
     if (verdict.kind === "queued")
       await keep(deps, { app, provider, called, isUnchecked: outcome === "unchecked" }, request);
     const { status = 200, contentType, text } = verdict.reply;
@@ -84,7 +85,8 @@ const calledOf = async ({ publicUrl }: ReceiveDeps, request: OutsideRequest) => 
   body: request.method === "GET" ? Buffer.alloc(0) : await request.body(maxCallbackBytes),
 });
 
-type Outcome = Verdict["kind"] | "unchecked";
+/** `unvouched`: the provider's certificate is none that this process trusts. */
+type Outcome = Verdict["kind"] | "unchecked" | "unvouched";
 
 type Asked = { found: ProviderCallbacks; provider: string; app: AppRow };
 
@@ -108,7 +110,7 @@ const verifyRest = async (
   { found: { certified }, provider, app }: Asked,
   { body }: CallbackRequest,
   once: Once | undefined,
-): Promise<"queued" | "unchecked" | "refused"> => {
+): Promise<"queued" | "unchecked" | "unvouched" | "refused"> => {
   const of = { tenantId: app.tenant_id, appId: app._id };
   if (once !== undefined && !(await deps.isFirst({ of, provider, body, ...once }))) return "refused";
   if (certified === null) return "queued";
@@ -116,7 +118,14 @@ const verifyRest = async (
   if (url === null) return "refused";
   const pem = await deps.certificate(url);
   if (pem === null) return "unchecked";
-  return certified.problemOf(body, { pem, trusted: deps.trusted() }) === null ? "queued" : "refused";
+  switch (certified.problemOf(body, { pem, trusted: deps.trusted() })?.of) {
+    case undefined:
+      return "queued";
+    case "signature":
+      return "refused";
+    case "certificate":
+      return "unvouched";
+  }
 };
 
 type Taken = { app: AppRow; provider: string; called: CallbackRequest; isUnchecked: boolean };

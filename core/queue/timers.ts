@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Collection, Db, Filter } from "mongodb";
 import type { Clock } from "../domain/clock.ts";
 import { countAside, type QueueMetrics } from "../runtime/metrics/queue.ts";
+import { elapsedFrom, type MonotonicMs } from "../runtime/process/elapsed.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
@@ -80,7 +81,7 @@ const watch = async <Row extends Leasable>(
   const setAside = countAside(metrics, source.name);
   metrics.timersHandled.inc({ source: source.name }, 0); // as counterFromZero has it
   metrics.timerLagSeconds.zero({ source: source.name });
-  const lease = kept(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }));
+  const lease = keptLease(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }), clock);
   const suspects = new Set<string>();
   let failures = 0;
   while (!stop.aborted) {
@@ -102,18 +103,21 @@ const watch = async <Row extends Leasable>(
 
 type Kept = { isOurs: () => Promise<boolean>; release: () => Promise<void> };
 
-/** Takes the lease when it can be had, and extends it when half of its time is gone. */
-const kept = (lease: NamedLease): Kept => {
-  let untilMs = Number.NEGATIVE_INFINITY;
-  let takenByOthersMs = Number.NEGATIVE_INFINITY;
+/**
+ * Takes the lease when it can be had, and extends it when half of its time is gone: by both clocks, as the wall clock may be
+ * put back, and the monotonic one stands still while a machine is suspended.
+ */
+export const keptLease = (lease: NamedLease, clock: Clock, monotonicMs?: MonotonicMs): Kept => {
+  let ours: (() => number) | null = null;
+  let others: (() => number) | null = null;
   return {
     isOurs: async () => {
-      const nowMs = performance.now(); // the wall clock may be put back
-      if (nowMs < untilMs - leaseMs / 2) return true;
-      if (nowMs >= takenByOthersMs && nowMs < takenByOthersMs + retakeMs) return false;
-      const isOurs = (nowMs < untilMs && (await lease.extend())) || (await lease.take()) !== null;
-      untilMs = isOurs ? nowMs + leaseMs : Number.NEGATIVE_INFINITY;
-      takenByOthersMs = isOurs ? Number.NEGATIVE_INFINITY : nowMs;
+      const goneMs = ours?.() ?? Number.POSITIVE_INFINITY;
+      if (goneMs < leaseMs / 2) return true;
+      if (others !== null && others() < retakeMs) return false;
+      const since = elapsedFrom(clock, monotonicMs);
+      const isOurs = (goneMs < leaseMs && (await lease.extend())) || (await lease.take()) !== null;
+      [ours, others] = isOurs ? [since, null] : [null, since];
       return isOurs;
     },
     release: () => lease.release(),

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import { mostVerdicts, type Verdict } from "#core/domain/suppressions/verdicts.ts";
 import { type Group, groupIdOf, type Heard, type VerdictsRow } from "#core/storage/suppressions/verdicts.ts";
 
@@ -25,7 +26,7 @@ const mostGroups = 10_000; // one that is forgotten loses what was not stored ye
  * a smaller one by the last of the group.
  */
 export const hearing = ({ verdicts }: HearingDeps) => {
-  const groups = new LRUCache<string, Kept>({ max: mostGroups });
+  const groups = new LRUCache<string, Kept>(atMostEntries(mostGroups));
   const put = (id: string, { savedAtMs }: Pick<Kept, "savedAtMs">, ...all: [Heard, ...Heard[]]): void => {
     const { of, fresh, isThrough } = joined(all);
     groups.set(id, { of, fresh: fresh.slice(-mostVerdicts), isThrough, savedAtMs });

@@ -33,8 +33,11 @@ export type Verifying<Account> = {
 
 export type CallbackReply = { status?: number; contentType: string; text: string };
 
-/** What was signed instead of the body, and until when the signature is good. No other body may come with it. */
-export type Once = { signed: string; until: Date };
+/**
+ * A signature of something else than the body, and until when it is good. No other body may come with it, to whichever app:
+ * several may have the same key.
+ */
+export type Once = { signature: string; until: Date };
 
 /**
  * What becomes of a request.

@@ -19,8 +19,8 @@ export const callbackTokenCollection: CollectionSpec = {
   retention: { index: "retention" },
 };
 
-/** What came with a signature: it is good until `until`. */
-export type CallbackToken = { of: OfApp; provider: string; signed: string; body: Buffer; until: Date };
+/** What came with a signature, whichever app it was for first: it is good until `until`. */
+export type CallbackToken = { of: OfApp; provider: string; signature: string; body: Buffer; until: Date };
 
 const batched = { most: 200, inFlight: 4 };
 
@@ -37,9 +37,9 @@ export const callbackTokens = (db: Db) => {
   const write = gather({ write: remember, ...batched });
   return {
     /** Whether it is the request that came with this signature first, or that one again. */
-    isFirst: ({ of, provider, signed, body, until }: CallbackToken): Promise<boolean> =>
+    isFirst: ({ of, provider, signature, body, until }: CallbackToken): Promise<boolean> =>
       write({
-        _id: hash("sha256", `${of.appId} ${provider} ${signed}`, "base64url"),
+        _id: hash("sha256", `${provider} ${signature}`, "base64url"),
         tenant_id: of.tenantId,
         app_id: of.appId,
         body: hash("sha256", body, "base64url"),

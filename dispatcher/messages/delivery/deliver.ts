@@ -44,6 +44,8 @@ export type DeliverDeps = {
   guard: Pick<Guard, "ofAnswers">;
   /** Bounds the recipients that are sent to and not stored. */
   window: Pick<Window, "slot">;
+  /** Aborts when nothing new is to be begun: nobody waits for the pace of an account any more. */
+  stopping: AbortSignal;
   /** Aborts when the program can wait no longer: what is under way is cut off, and stored as what is known of it. */
   cut: AbortSignal;
   clock: Clock;
@@ -187,7 +189,7 @@ const serve = async (run: Run, subscription: Reached): Promise<void> => {
   const { deps, work, isOver, delivered, room } = run;
   if (isOver()) return void (delivered.halted = true);
   if (await isEnded(run, subscription)) return;
-  if ((await room?.turn?.(deps.cut)) === false) return void (delivered.halted = true);
+  if ((await room?.turn?.(deps.stopping)) === false) return void (delivered.halted = true);
   const begin = async (): Promise<void> => {
     if (isOver())
       delivered.halted = true; // while it waited for its slot

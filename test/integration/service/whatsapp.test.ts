@@ -9,7 +9,7 @@ import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startWhatsapp, type WhatsappSimulator } from "../../../dev/simulators/whatsapp.ts";
 import { allAccounts, aSubscription, seed, testKeyRing } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
-import { deliveriesOf, send } from "../../support/system/sending.ts";
+import { counted, deliveriesOf, send } from "../../support/system/sending.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
@@ -22,6 +22,7 @@ describe("WhatsApp, from what a person writes to what they read", function () {
   let meta: WhatsappSimulator;
   let system: System;
   let api: SystemProgram;
+  let dispatcher: SystemProgram;
   let numbers = 0;
 
   before(async () => {
@@ -29,7 +30,7 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     const apns = { url: "https://127.0.0.1:1", credentials };
     system = await startSystem({ ...(await testServers()), apns, env: { HERALD_META_URL: meta.url } });
     await useWhatsapp(system);
-    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
+    [api, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
     await meta.connect(callbackUrl());
   });
   after(async () => {
@@ -191,5 +192,28 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     await meta.write(person.token, "START");
     await until(async () => (await stored(person)).status === "subscribed", endsMs);
     expect((await sendTo(person, template)).suppression_reason).to.equal(undefined);
+  });
+
+  it("is sent to so many a second as its account takes, however many dispatchers there are", async () => {
+    const both = [dispatcher, await system.start("dispatcher")];
+    const sentBy = () => Promise.all(both.map((one) => counted([one], "herald_deliveries_total")));
+    const people = await Promise.all(Array.from({ length: 20 }, aPerson));
+    const before = await sentBy();
+    const target = ({ _id }: SubscriptionRow) => ({ include_subscription_ids: [_id], channels: ["whatsapp"] });
+    const ids = await Promise.all(people.map((one) => send(system, api, { target: target(one), ...template })));
+    await Promise.all(ids.map((id) => system.ended(id, endsMs)));
+    const after = await sentBy();
+    expect(
+      after.every((count, n) => count > (before[n] ?? 0)),
+      "both sent",
+    ).to.equal(true);
+    const rows = await system.db
+      .collection<DeliveryRow>("deliveries")
+      .find({ message_id: { $in: ids } })
+      .toArray();
+    const sentMs = rows.flatMap(({ sent_at: at }) => at?.getTime() ?? []).sort((a, b) => a - b);
+    expect(sentMs).to.have.length(20);
+    const tookMs = (sentMs.at(-1) ?? 0) - (sentMs[0] ?? 0);
+    expect(tookMs, "of 20 at four a second by both").to.be.at.least(((20 - 2) / 4) * 1_000 * 0.9); // each begins with one
   });
 });

@@ -26,10 +26,11 @@ export const mailgun: CallbackDefinition<{ mailgun: { signing_key: string } | nu
     const { timestamp, token, signature } = signatureOf(jsonOf(body));
     const at = new Date(Number(timestamp) * 1_000);
     const isInTime = /^\d{1,12}$/.test(timestamp) && isFresh(at, now, freshMs);
-    const signed = timestamp + token;
-    const wanted = createHmac("sha256", account.mailgun.signing_key).update(signed).digest("hex");
+    const wanted = createHmac("sha256", account.mailgun.signing_key)
+      .update(timestamp + token)
+      .digest("hex");
     if (!isInTime || !isSame(signature, wanted)) return refused;
-    return { ...accepted, once: { signed, until: new Date(at.getTime() + freshMs) } };
+    return { ...accepted, once: { signature: wanted, until: new Date(at.getTime() + freshMs) } };
   },
   read: ({ body }) => {
     const event = memberOf(jsonOf(body), "event-data");

@@ -27,7 +27,9 @@ export const hms: CallbackDefinition<Account> = {
     if (user === null || key === null || !isFresh(at, now, maxAgeMs)) return refused;
     const signed = `${timestamp}${nonce}${user}`;
     const wanted = createHmac("sha256", key).update(signed).digest("base64");
-    return isSame(value, wanted) ? { ...taken, once: { signed, until: new Date(at.getTime() + maxAgeMs) } } : refused;
+    return isSame(value, wanted)
+      ? { ...taken, once: { signature: wanted, until: new Date(at.getTime() + maxAgeMs) } }
+      : refused;
   },
   read: (callback) => {
     const statuses = statusesOf(callback.body);

@@ -88,7 +88,8 @@ describe("where providers call", function () {
     expect(await statusOf(replayed)).to.equal(403);
     expect(await statusOf(first)).to.equal(200);
     expect(await statusOf(second)).to.equal(200);
-    expect(await statusOf(replayed, other.app)).to.equal(200);
+    expect(await statusOf(replayed, other.app), "at another app that has the same key").to.equal(403);
+    expect(await statusOf(first, other.app), "one that both are told").to.equal(200);
     expect(await waiting()).to.be.within(1, 5);
   });
 

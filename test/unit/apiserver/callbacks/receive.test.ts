@@ -197,9 +197,22 @@ describe("what is signed with a certificate", () => {
   });
 });
 
+describe("what is signed with a certificate that nobody here vouches for", () => {
+  it("is answered so that the provider comes again, and is bounded as what cannot be checked", async () => {
+    const problem = { of: "certificate", reason: "no authority vouches for its issuer" } as const;
+    const certified = { addressOf: () => own, problemOf: () => problem };
+    const callbacks = { certified: callbacksOf("email", { ...provider, certified }) };
+    const { codeOf, kept } = given({ callbacks, certificate: async () => "PEM" });
+    const codes: string[] = [];
+    for (let n = 0; n < 101; n++) codes.push(await codeOf(asked(`certified/${app._id}`)));
+    expect([codes[0], codes.at(-1)]).to.deep.equal(["HS_UNAVAILABLE", "HS_RATE_LIMITED"]);
+    expect(kept).to.deep.equal([]);
+  });
+});
+
 describe("what is signed without its body", () => {
   it("is refused when its signature came with another, and counts as forged", async () => {
-    const once = { signed: "token", until: clock.now() };
+    const once = { signature: "token", until: clock.now() };
     const verify = () => ({ ...accepted, once });
     const asks: CallbackToken[] = [];
     const isFirst = async (token: CallbackToken) => asks.push(token) === 1;

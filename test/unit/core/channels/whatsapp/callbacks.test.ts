@@ -130,7 +130,7 @@ describe("what Meta reports of a message", () => {
       expect(receipt).to.include({ deliveryId, providerCode: String(code), ...becomes });
     });
 
-  it("never is a passing failure, as it is too late to try again", () => {
+  it("never has the code of a passing failure, which no delivery has", () => {
     for (const code of Object.keys(metaErrors)) {
       const [receipt] = receipts(status({ status: "failed", errors: [{ code: Number(code) }] }));
       expect(receipt, code)

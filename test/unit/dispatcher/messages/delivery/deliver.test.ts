@@ -247,4 +247,19 @@ describe("deliver", () => {
     resolve(false);
     expect(await running).to.deep.include({ stored: [], halted: true });
   });
+
+  it("waits no more for the pace of an account once the program stops", async () => {
+    const [program, cut] = [new AbortController(), new AbortController()];
+    const turn = (signal: AbortSignal) =>
+      new Promise<boolean>((resolve) => signal.addEventListener("abort", () => resolve(false)));
+    const sender: Senders["of"] = async () => ({
+      ...aSender,
+      room: { turn },
+      prepare: () => async () => ({ kind: "sent", providerId: null }),
+    });
+    const running = given({ sender, stopping: program.signal, cut: cut.signal }).run(work(["sub_1"]), aLease());
+    setImmediate(() => program.abort());
+    expect(await running).to.deep.include({ stored: [], halted: true });
+    expect(cut.signal.aborted, "the end of the grace").to.equal(false);
+  });
 });

@@ -7,7 +7,9 @@ import { aChunk, aMessage, anApp, aSubscription, handClock } from "../../../../s
 export type Reads = DeliverDeps["recipients"];
 /** What is other than usual. */
 export type Change = Partial<
-  Reads & DeliverDeps["deliveries"] & Pick<DeliverDeps, "gates" | "gatesEveryMs" | "window" | "clock">
+  Reads &
+    DeliverDeps["deliveries"] &
+    Pick<DeliverDeps, "gates" | "gatesEveryMs" | "window" | "clock" | "stopping" | "cut">
 > & {
   sender?: Senders["of"];
 };
@@ -43,7 +45,8 @@ export const given = (
     senders: { of: change.sender ?? sender },
     guard: { ofAnswers: async ({ gone }) => new Set(gone.filter(({ code }) => code !== "TOKEN_UNREGISTERED")) },
     window: change.window ?? { slot: (_account, run) => run() },
-    cut: new AbortController().signal,
+    stopping: change.stopping ?? new AbortController().signal,
+    cut: change.cut ?? new AbortController().signal,
     clock: change.clock ?? handClock(),
     random: () => 0.5,
   };
