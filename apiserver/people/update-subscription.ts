@@ -38,9 +38,13 @@ export const updateSubscription =
         return updated;
       },
     });
-    await deps.followStatus(written, body.status);
+    await deps.followStatus(written, body.status ?? statusOfAddress(written, body));
     return written;
   };
+
+/** The opt-out of a subscription is one of its new address, too. */
+const statusOfAddress = ({ status }: SubscriptionRow, { token }: UpdateSubscription): UpdateSubscription["status"] =>
+  token !== undefined && status === "unsubscribed" ? status : undefined;
 
 /** One that is valid again counts again; whose token it is comes first: docs/reference/requests.md#order-of-checks. */
 const requireRoom = async (

@@ -55,6 +55,15 @@ describe("an opt-out that is said by the status of a subscription", () => {
     expect(await entryOf(address)).to.include({ reason: "unsubscribe", source: "api" });
   });
 
+  it("is one of the address that an unsubscribed subscription gets, too, and of none that a subscribed one gets", async () => {
+    const [former, address, other] = [aMail(), aMail(), aMail()];
+    const [{ id }, subscribed] = [await register(former, { status: "unsubscribed" }), await register(aMail())];
+    expect((await call("PATCH", `/subscriptions/${id}`, { token: address })).body["status"]).to.equal("unsubscribed");
+    expect(await entryOf(address)).to.include({ reason: "unsubscribe", source: "api" });
+    expect((await call("PATCH", `/subscriptions/${subscribed.id}`, { token: other })).status).to.equal(200);
+    expect(await entryOf(other)).to.equal(null);
+  });
+
   it("is taken back by the status, and with it nothing else", async () => {
     const [address, both] = [aMail(), aMail()];
     const [plain, suppressed] = [await register(address), await register(both)];
