@@ -2,6 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { BatchOutbox } from "#core/queue/batch-outbox.ts";
+import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { isSampled } from "#core/runtime/tracing/traceparent.ts";
@@ -34,7 +35,7 @@ export type Prepared = {
 
 export type EventStoreDeps = {
   batches: Pick<EventBatches, "insert" | "remove">;
-  outbox: Pick<BatchOutbox, "publish">;
+  outbox: Pick<BatchOutbox, "offer" | "publish">;
   clock: Clock;
   log: Log;
 };
@@ -43,28 +44,72 @@ const changeMs = 90_000; // a change is made, or never, by then: two attempts of
 const batch = { most: 200, inFlight: 1, isOfTurn: true }; // requests in one write; while one is stored the next is gathered
 const mostEvents = 1_000; // of one document
 const mostCharacters = 1_000_000; // of one document; MongoDB takes 16 MiB
+const offersInFlight = 16; // apps whose events are being published
 const ofChange = 0; // the weight of a change's events: they are few, and never left to the timer
 const mostUnderWay = 32_000_000; // characters being published; beyond that, JetStream does not keep up and the timer does it
 
 /**
- * Stores events, those of requests that come at the same time in one write. What a crash leaves of a batch is due, and a
- * dispatcher finishes it.
+ * Keeps events, those of requests that come at the same time together: with JetStream, or else in the store, as those are
+ * whose sender gave an id, and all of them while JetStream is away. What a crash leaves of a stored batch is due, and a
+ * dispatcher finishes it. Source: docs/decisions/0043.
  */
 export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
   const publishing = background({ most: mostUnderWay });
-  /** What fails is finished by the timer. */
-  const logged = async (task: Promise<void>): Promise<void> => {
-    await task.catch((err: unknown) => {
-      const level = unavailable(err) instanceof Unavailable ? "warn" : "error";
-      log[level]({ err }, "events.not_finished");
-    });
+  /** JetStream did not answer: until it does again, no request waits for it. */
+  let isAway = false;
+  const logFailure = (err: unknown): void => {
+    const level = unavailable(err) instanceof Unavailable ? "warn" : "error";
+    log[level]({ err }, "events.not_finished");
   };
-  const write = async (all: readonly GivenEvents[]): Promise<number[]> => {
+  /** What fails is finished by the timer. */
+  const logged = (task: Promise<unknown>): Promise<void> => task.then(() => undefined, logFailure);
+  const publishStored = async (row: EventBatchRow, others: ReadonlySet<string>): Promise<void> => {
+    if (await outbox.publish(row, others)) isAway = false;
+  };
+  /** The batch of what JetStream does not acknowledge now; none when it has all. */
+  const offered = async (row: EventBatchRow): Promise<EventBatchRow[]> => {
+    try {
+      const { left, away } = await outbox.offer(row);
+      if (away !== null) isAway = true;
+      return left.length === 0 ? [] : [{ ...row, events: left }];
+    } catch (error) {
+      logFailure(error);
+      return [row];
+    }
+  };
+  /** They are due again soon, and no sooner: they were just refused. */
+  const storeLeft = async (left: readonly EventBatchRow[]): Promise<{ error: unknown } | null> => {
+    try {
+      if (left.length > 0) await batches.insert(left);
+      return null;
+    } catch (error) {
+      return { error };
+    }
+  };
+  /** Gives for each request what went wrong, or null; what JetStream has of the others' events stays theirs. */
+  const publishFirst = async (all: readonly GivenEvents[]): Promise<unknown[]> => {
+    const left = (await mapBounded(rowsOf(all, clock.now()), offersInFlight, offered)).flat();
+    const failed = await storeLeft(left);
+    const apps = new Set(left.map(({ app_id }) => app_id));
+    return all.map(({ appId }) => (failed !== null && apps.has(appId) ? failed.error : null));
+  };
+  const storeFirst = async (all: readonly GivenEvents[]): Promise<number[]> => {
     const fresh = withoutRepeats(all);
     const rows = rowsOf(fresh, clock.now());
     const others = await batches.insert(rows);
-    for (const row of rows) publishing.begin(() => logged(outbox.publish(row, others)), sizeOf(row.events));
+    for (const row of rows) publishing.begin(() => logged(publishStored(row, others)), sizeOf(row.events));
     return all.map(({ events }, i) => events.length - countOwn(fresh[i]?.events ?? [], others));
+  };
+  const [first, stored] = [gather({ write: publishFirst, ...batch }), gather({ write: storeFirst, ...batch })];
+  const keep = async ({ events, ...given }: GivenEvents): Promise<number> => {
+    const isStored = ({ once }: StoredEvent): boolean => isAway || once !== false;
+    const { yes = [], no = [] } = Object.groupBy(events, (event) => (isStored(event) ? "yes" : "no"));
+    const [duplicates, failure] = await Promise.all([
+      yes.length === 0 ? 0 : stored({ ...given, events: yes }),
+      no.length === 0 ? null : first({ ...given, events: no }),
+    ]);
+    if (failure !== null) throw failure;
+    return duplicates;
   };
   /** Resolves when events are stored that will be true once a change is made. */
   const prepare = async (given: GivenEvents, change: IntendedChange): Promise<Prepared> => {
@@ -74,14 +119,14 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
     await batches.insert([row]);
     return {
       changeId: row._id,
-      publish: () => publishing.begin(() => logged(outbox.publish(row, new Set())), ofChange),
+      publish: () => publishing.begin(() => logged(publishStored(row, new Set())), ofChange),
       withdraw: () => publishing.begin(() => logged(batches.remove([row._id])), ofChange),
     };
   };
   return {
     name: "event store",
-    /** Resolves when events are stored, to how many of them had come before; they are published right after. */
-    keep: gather({ write, ...batch }),
+    /** Resolves when JetStream or the store has the events, to how many of them had come before. */
+    keep,
     prepare,
     start: async () => undefined,
     stop: publishing.ended,

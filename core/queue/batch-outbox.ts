@@ -3,18 +3,20 @@ import { later } from "../runtime/batching/later.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
-import type { EventBatchRow } from "../storage/events/batch-row.ts";
+import type { EventBatchRow, StoredEvent } from "../storage/events/batch-row.ts";
 import type { EventBatches } from "../storage/events/batches.ts";
-import type { EventTextPublisher } from "./events.ts";
+import type { EventTextPublisher, Offered } from "./events.ts";
 import { clearing } from "./outbox.ts";
 import { type AnyTimerSource, timerSource } from "./timers.ts";
 
 export type BatchOutbox = Part & {
+  /** Publishes a batch that is not stored; gives the events that JetStream has not acknowledged. */
+  offer: (row: EventBatchRow) => Promise<Offered<StoredEvent>>;
   /**
-   * Publishes a stored batch, without the events that belong to another one, and has it removed. What JetStream does not
-   * take now stays stored, and is due again.
+   * Publishes a stored batch, without the events that belong to another one, and has it removed. False when JetStream does
+   * not take all of it now: it stays stored, and is due again.
    */
-  publish: (row: EventBatchRow, others: ReadonlySet<string>) => Promise<void>;
+  publish: (row: EventBatchRow, others: ReadonlySet<string>) => Promise<boolean>;
   /**
    * Finishes a batch that a crash, or JetStream's absence, left behind; drops it if its change was never made.
    * @throws Unavailable when JetStream is away: the batch stays due, before those that came later
@@ -36,21 +38,36 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     write: batches.remove,
     onError: (err, documents) => log.warn({ err, documents }, "event_batches.not_removed"), // the timer will
   });
-  const publishDue: BatchOutbox["publish"] = async (row, others) => {
+  const offer = async (row: EventBatchRow, mayBeRepeated = false): Promise<Offered<StoredEvent>> => {
+    const { tenant_id: tenantId, app_id: appId, traceparent } = row;
+    const count = (outcome: "published" | "kept", n: number): void => metrics.outboxEvents.inc({ outcome }, n);
+    let left = row.events;
+    try {
+      const offered = await events.offerTexts({ tenantId, appId }, row.events, { traceparent, mayBeRepeated });
+      left = offered.left;
+      return offered;
+    } finally {
+      count("published", row.events.length - left.length);
+      count("kept", left.length);
+    }
+  };
+  const publishDue = async (row: EventBatchRow, others: ReadonlySet<string>, isLate = false): Promise<boolean> => {
     const own = others.size === 0 ? row.events : row.events.filter(({ id }) => !others.has(id));
     let isPublished = false;
     try {
-      isPublished = await events.publishTexts({ tenantId: row.tenant_id, appId: row.app_id }, own, row.traceparent);
+      const { left, away } = await offer({ ...row, events: own }, isLate);
+      if (away !== null) throw away;
+      isPublished = left.length === 0;
     } finally {
-      metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, own.length);
       if (!isPublished && row.change !== undefined) await batches.confirm(row._id); // it was made, or nobody would publish it
     }
     if (isPublished) await done.add(row._id);
+    return isPublished;
   };
   const resume: BatchOutbox["resume"] = async (id) => {
     const row = await batches.find(id);
     if (row === null) return;
-    if (await batches.isTrue(row)) return publishDue(row, await batches.claim(row));
+    if (await batches.isTrue(row)) return void (await publishDue(row, await batches.claim(row), true));
     log.info({ batch: id, events: row.events.length }, "event_batch.dropped");
     await done.add(id);
   };
@@ -58,7 +75,8 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     name: "event batches",
     start: async () => undefined,
     stop: done.stop,
-    publish: async (...given) => void (await publishDue(...given).catch(falseWhenAway)),
+    offer: (row) => offer(row),
+    publish: (row, others) => publishDue(row, others).catch(falseWhenAway),
     resume,
   };
 };

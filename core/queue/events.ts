@@ -1,11 +1,12 @@
 import { hash } from "node:crypto";
 import { maxEventBytes, textWithin } from "../domain/events/text.ts";
 import { groupOf, type Spread } from "../domain/webhooks/partitions.ts";
+import { Unavailable } from "../errors.ts";
 import { mapBounded } from "../runtime/batching/bounded.ts";
 import { gather } from "../runtime/batching/gather.ts";
 import type { EventEnvelope, EventKind } from "../schema/events/envelope.ts";
 import { isOfOne } from "./jetstream/passing.ts";
-import type { Publisher } from "./jetstream/publish.ts";
+import type { Publisher, PublishOptions } from "./jetstream/publish.ts";
 import type { Subjects } from "./subjects.ts";
 
 export type EventPublisher = {
@@ -34,9 +35,16 @@ const fitted = (event: EventText): EventText =>
   Buffer.byteLength(event.text) <= maxEventBytes ? event : eventText(JSON.parse(event.text) as EventEnvelope); // sound: our own text
 
 export type EventTextPublisher = {
-  /** The same for events of one app that are JSON already. */
-  publishTexts: (owner: EventOwner, events: readonly EventText[], traceparent?: string | null) => Promise<boolean>;
+  /**
+   * Offers the stream events of one app that are JSON already; gives those that it has not acknowledged, and whether that
+   * is so because JetStream is away: it may have them all the same. Resolves when the stream has the others.
+   */
+  offerTexts: <T extends EventText>(owner: EventOwner, events: readonly T[], how?: Offering) => Promise<Offered<T>>;
 };
+
+export type Offering = Pick<PublishOptions, "traceparent" | "mayBeRepeated">;
+
+export type Offered<T> = { left: T[]; away: Unavailable | null };
 
 const maxEvents = 100; // what one consumer turn handles well
 const inFlight = 16;
@@ -47,33 +55,41 @@ export const eventPublisher = ({
   spreadOf = async () => 1,
   published,
 }: EventPublisherDeps): EventPublisher & EventTextPublisher => {
-  const publishTexts: EventTextPublisher["publishTexts"] = async ({ tenantId, appId }, events, traceparent) => {
+  const offerTexts: EventTextPublisher["offerTexts"] = async ({ tenantId, appId }, events, how = {}) => {
     const group = groupOf(appId, await spreadOf(appId));
     const { custom = [], others = [] } = Object.groupBy(events, ({ type }) =>
       type === "event.received" ? "custom" : "others",
     );
     const batches = [
-      ...split(custom.map(fitted)).map((batch) => ({ batch, subject: subjects.customEvents(group, tenantId) })),
-      ...split(others.map(fitted)).map((batch) => ({ batch, subject: subjects.events(group, tenantId) })),
+      ...split(custom).map((batch) => ({ batch, subject: subjects.customEvents(group, tenantId) })),
+      ...split(others).map((batch) => ({ batch, subject: subjects.events(group, tenantId) })),
     ];
-    const results = await mapBounded(batches, inFlight, async ({ batch, subject }) => {
-      const text = `[${batch.texts.join(",")}]`;
-      const isPublished =
-        (await publisher.publishText(subject, text, { id: idOf(batch), traceparent })) === "published";
-      if (isPublished) published?.(tenantId, batch.ids.length);
-      return isPublished;
+    let away: Unavailable | null = null;
+    const left = await mapBounded(batches, inFlight, async ({ batch, subject }) => {
+      if (away !== null) return batch.events; // the others would wait for as long
+      try {
+        const answer = await publisher.publishText(subject, `[${batch.texts.join(",")}]`, { id: idOf(batch), ...how });
+        if (answer === "refused") return batch.events;
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        away = error;
+        return batch.events;
+      }
+      published?.(tenantId, batch.events.length);
+      return [];
     });
-    return results.every(Boolean);
+    return { left: left.flat(), away };
   };
   return {
     publish: async (tenantId, events, traceparent) => {
       const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
-      const published = await mapBounded(byApp, inFlight, ([appId, of]) =>
-        publishTexts({ tenantId, appId }, of.map(eventText), traceparent),
+      const offered = await mapBounded(byApp, inFlight, ([appId, of]) =>
+        offerTexts({ tenantId, appId }, of.map(eventText), { traceparent }),
       );
-      return published.every(Boolean);
+      for (const { away } of offered) if (away !== null) throw away;
+      return offered.every(({ left }) => left.length === 0);
     },
-    publishTexts,
+    offerTexts,
   };
 };
 
@@ -106,23 +122,25 @@ export type EventPublisherDeps = {
   published?: (tenantId: string, events: number) => void;
 };
 
-type Batch = { ids: string[]; texts: string[]; bytes: number };
+type Batch<T extends EventText> = { events: T[]; texts: string[]; bytes: number };
 
 /** The events' size decides where a batch ends: at most what the largest event has (docs/decisions/0045). */
-const split = (events: readonly EventText[]): Batch[] => {
-  const batches: Batch[] = [];
-  for (const { id, text } of events) {
+const split = <T extends EventText>(events: readonly T[]): Batch<T>[] => {
+  const batches: Batch<T>[] = [];
+  for (const event of events) {
     const open = batches.at(-1);
+    const { text } = fitted(event);
     const bytes = Buffer.byteLength(text);
-    if (open === undefined || open.ids.length === maxEvents || open.bytes + bytes > maxEventBytes) {
-      batches.push({ ids: [id], texts: [text], bytes });
+    if (open === undefined || open.events.length === maxEvents || open.bytes + bytes > maxEventBytes) {
+      batches.push({ events: [event], texts: [text], bytes });
       continue;
     }
-    open.ids.push(id);
+    open.events.push(event);
     open.texts.push(text);
     open.bytes += bytes;
   }
   return batches;
 };
 
-const idOf = ({ ids }: Batch): string => hash("sha256", ids.join("\n"), "base64url");
+const idOf = ({ events }: Batch<EventText>): string =>
+  hash("sha256", events.map(({ id }) => id).join("\n"), "base64url");

@@ -1,4 +1,5 @@
 import type { Msg } from "@nats-io/nats-core";
+import { repeatedHeader } from "./publish.ts";
 
 /** A message that JetStream delivered, and the five things that can be answered to it. */
 export type Hint = {
@@ -10,6 +11,8 @@ export type Hint = {
   /** Size of the body. */
   bytes: number;
   traceparent: string | null;
+  /** Whether its publisher said that its content may have come before. */
+  mayBeRepeated: boolean;
   /** The body. @throws SyntaxError */
   json: () => unknown;
   ack: () => void;
@@ -32,6 +35,7 @@ export const hintOf = (message: Msg): Hint | null => {
     attempt: Number(delivered),
     bytes: message.data.length,
     traceparent: message.headers?.get("traceparent") || null,
+    mayBeRepeated: message.headers?.has(repeatedHeader) ?? false,
     json: () => message.json(),
     ack: () => void message.respond("+ACK"),
     nak: (delayMs) =>

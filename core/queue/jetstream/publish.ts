@@ -21,17 +21,23 @@ export type PublishOptions = {
   id?: string | undefined;
   /** W3C trace context, handed on to the worker. */
   traceparent?: string | null | undefined;
+  /** The stream may have the same already, under another id or for longer than its window: the worker is told. */
+  mayBeRepeated?: boolean | undefined;
 };
+
+/** Says of a message that its content may have come before. */
+export const repeatedHeader = "herald-may-be-repeated";
 
 /** What is sampled has a span of its own, whose context the message carries. */
 export const publisher = (
   { js, isConnected }: Pick<Nats, "js" | "isConnected">,
   tracer: Pick<Tracer, "child"> = noTracer,
 ): Publisher => {
-  const put = async (subject: string, json: string, { id, traceparent }: PublishOptions): Promise<Published> => {
+  const put = async (subject: string, json: string, options: PublishOptions): Promise<Published> => {
     if (!isConnected()) throw new Unavailable("JetStream");
     try {
-      await js.publish(subject, json, { ...traced(traceparent), ...(id !== undefined && { msgID: id }) });
+      const { id } = options;
+      await js.publish(subject, json, { ...headed(options), ...(id !== undefined && { msgID: id }) });
       return "published";
     } catch (error) {
       if (isRefusal(error)) return "refused";
@@ -67,10 +73,11 @@ const about =
     if (result === "refused") span.fail(result);
   };
 
-const traced = (traceparent: string | null | undefined): { headers?: MsgHdrs } => {
-  if (!traceparent) return {};
+const headed = ({ traceparent, mayBeRepeated = false }: PublishOptions): { headers?: MsgHdrs } => {
+  if (!traceparent && !mayBeRepeated) return {};
   const made = headers();
-  made.set("traceparent", traceparent);
+  if (traceparent) made.set("traceparent", traceparent);
+  if (mayBeRepeated) made.set(repeatedHeader, "1");
   return { headers: made };
 };
 

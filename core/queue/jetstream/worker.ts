@@ -24,7 +24,7 @@ export type HandlerContext = {
   /** 1 for the first delivery. */
   attempt: number;
   /**
-   * Whether it may have been handled before. A first delivery may have been, too, shortly after the connection was lost:
+   * Whether it may have been handled before: it comes again, or its publisher says so. A first delivery may have been, too, shortly after the connection was lost:
    * a JetStream that is killed forgets what it handed out last, and the acknowledgements.
    */
   isRepeated: boolean;
@@ -90,7 +90,8 @@ export const worker = <T>(given: WorkerOptions<T>): Part => {
     if (isStopping) return hint.nak(); // at once, to another process
     if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
     const startedMs = Date.now();
-    const isRepeated = hint.attempt > 1 || nats.sinceReconnectMs() < timing.ackWaitMs; // what it has forgotten comes first
+    const isKnown = hint.attempt > 1 || hint.mayBeRepeated;
+    const isRepeated = isKnown || nats.sinceReconnectMs() < timing.ackWaitMs; // what it has forgotten comes first
     const job = begun(hint, { startedMs, isRepeated });
     jobs.add(job);
     taken += placesOf(hint);

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
-import { publisher } from "#core/queue/jetstream/publish.ts";
+import { type PublishOptions, publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { type HandlerContext, type Settlement, type WorkerOptions, worker } from "#core/queue/jetstream/worker.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
@@ -67,7 +67,7 @@ describe("worker", function () {
     await part.start(never());
     return part;
   };
-  const publish = async (count: number, more: { id?: string; traceparent?: string } = {}): Promise<void> => {
+  const publish = async (count: number, more: PublishOptions = {}): Promise<void> => {
     const { publish } = publisher(nats);
     for (let n = 0; n < count; n++) await publish("worker.a", { n }, more);
   };
@@ -113,6 +113,17 @@ describe("worker", function () {
       { subject: "worker.a", attempt: 2, isRepeated: true, traceparent },
     ]);
     expect((await metrics.queue.redeliveries.get()).values[0]?.value).to.equal(1);
+  });
+
+  it("calls a first delivery a repeated one when its publisher says that it may be", async () => {
+    const seen: boolean[] = [];
+    await publish(1, { mayBeRepeated: true });
+    await startWorker(async (_, { isRepeated }) => {
+      seen.push(isRepeated);
+      return done;
+    });
+    await until(async () => (await waiting()) === 0);
+    expect(seen).to.deep.equal([true]);
   });
 
   it("calls a handler that throws again after a second, with one line in the log", async () => {

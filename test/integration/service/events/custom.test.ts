@@ -70,6 +70,26 @@ describe("custom events on their way to the stream", function () {
     expect(new Set(arrived("repeated").map(({ id }) => id)).size).to.equal(2);
   });
 
+  it("without an id are in the stream at the reply, and never in the store", async () => {
+    const before = arrived("first").length;
+    expect(await publish({ name: "first" }, { name: "first" })).to.include({ status: 202, accepted: 2 });
+    expect(await rows().countDocuments({ ...batches, "events.text": /"first"/ })).to.equal(0);
+    await until(() => arrived("first").length === before + 2);
+  });
+
+  it("are stored when JetStream does not answer, and are in the stream once when it does", async () => {
+    servers.nats.pause();
+    try {
+      expect(await publish({ name: "deaf" }, { name: "deaf" })).to.include({ status: 202, accepted: 2 });
+      expect(await rows().countDocuments(batches)).to.equal(1);
+    } finally {
+      servers.nats.resume();
+    }
+    await until(isEmpty, sweptMs);
+    await until(() => arrived("deaf").length >= 2);
+    expect(arrived("deaf")).to.have.length(2);
+  });
+
   it("are accepted while JetStream is away, and arrive once when it is back", async () => {
     await servers.nats.kill();
     expect(await publish({ id: "away-1", name: "away" }, { name: "away" })).to.include({ status: 202, accepted: 2 });

@@ -64,10 +64,11 @@ describe("what becomes of a stored batch", () => {
           remove: async (ids) => void (did.removed += ids.length),
         },
         events: {
-          publishTexts: async () => {
+          offerTexts: async (_owner, events, how) => {
             did.published++;
-            if (isAway) throw new Unavailable("JetStream");
-            return hasRoom;
+            expect(how?.mayBeRepeated, "who stored it may have published it").to.equal(true);
+            const away = isAway ? new Unavailable("JetStream") : null;
+            return { left: hasRoom && !isAway ? [] : [...events], away };
           },
         },
         log,
