@@ -16,7 +16,13 @@ import type { Round } from "../servers.ts";
 import { arrived, startWebhookSink, type WebhookSink } from "../webhooks/sink.ts";
 import { measureDefinitions } from "./definitions.ts";
 
-const whole = { events: 40_000, warmUp: 10_000, perRequest: 100, names: 20, people: 2_000, dispatchers: [1, 2] };
+const whole = { events: 40_000, warmUp: 10_000, perRequest: 100, names: 20, people: 2_000, hasIds: true };
+/** Events without a sender's id are published before they are stored anywhere (docs/decisions/0043). */
+const rounds = [
+  { dispatchers: 1, hasIds: true },
+  { dispatchers: 1, hasIds: false },
+  { dispatchers: 2, hasIds: true },
+];
 const short: typeof whole = { ...whole, events: 400, warmUp: 100 };
 const publishers = 16;
 const withinMs = 180_000;
@@ -36,15 +42,16 @@ type Result = {
  * are sent meanwhile; and until the last has arrived there.
  */
 const measureThroughput: Measurement = async (round, tell) => {
-  const size = round.isShort ? short : whole;
-  for (const dispatchers of size.dispatchers) {
+  for (const { dispatchers, hasIds } of rounds) {
+    const size = { ...(round.isShort ? short : whole), hasIds };
     const pushUs = await round.pushUs();
     const { perSecond, cpuUs, ...result } = await throughput(round, size, dispatchers);
     const how =
       `${size.events} events of ${size.names} names and ${size.people} people, ${size.perRequest} a request; accepted at ` +
       `${result.acceptedPerSecond.toFixed(0)}/s, sent at ${result.arrivedPerSecond.toFixed(0)}/s; dispatcher at most ` +
       `${result.rssMiB.toFixed(0)} MiB; CPU of each, webhook included, µs: ${cpuUs.all.toFixed(0)}: ${splitOf(cpuUs)}`;
-    const name = `custom events, ${dispatchers} dispatcher${dispatchers === 1 ? "" : "s"}, counted and matched`;
+    const title = `custom events${hasIds ? "" : " without ids"}`;
+    const name = `${title}, ${dispatchers} dispatcher${dispatchers === 1 ? "" : "s"}, counted and matched`;
     tell({ name, reach: atLeast(5_000), value: perSecond, unit: "/s", how, pushUs });
   }
 };
@@ -92,11 +99,11 @@ const namesOf = ({ names }: typeof whole): string[] => Array.from({ length: name
 /** Gives the events accepted a second. */
 const publish = async (
   { system, apiserver }: Bench,
-  { perRequest, names, people }: typeof whole,
+  { perRequest, names, people, hasIds }: typeof whole,
   { from, to }: { from: number; to: number },
 ): Promise<number> => {
   const event = (n: number) => ({
-    id: `e-${n}`,
+    ...(hasIds && { id: `e-${n}` }),
     name: `event_${n % names}`,
     external_id: `user-${n % people}`,
     value: n % 100,
