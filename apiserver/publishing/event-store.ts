@@ -2,7 +2,6 @@ import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { BatchOutbox } from "#core/queue/batch-outbox.ts";
-import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { isSampled } from "#core/runtime/tracing/traceparent.ts";
@@ -12,6 +11,7 @@ import { unavailable } from "#core/storage/mongo/connect.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import { background } from "./background.ts";
+import { offerFirst } from "./offer-first.ts";
 
 /** Events that one request gives. */
 export type GivenEvents = {
@@ -44,7 +44,6 @@ const changeMs = 90_000; // a change is made, or never, by then: two attempts of
 const batch = { most: 200, inFlight: 1, isOfTurn: true }; // requests in one write; while one is stored the next is gathered
 const mostEvents = 1_000; // of one document
 const mostCharacters = 1_000_000; // of one document; MongoDB takes 16 MiB
-const offersInFlight = 16; // apps whose events are being published
 const ofChange = 0; // the weight of a change's events: they are few, and never left to the timer
 const mostUnderWay = 32_000_000; // characters being published; beyond that, JetStream does not keep up and the timer does it
 
@@ -57,41 +56,16 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
   const publishing = background({ most: mostUnderWay });
   /** JetStream did not answer: until it does again, no request waits for it. */
   let isAway = false;
-  const logFailure = (err: unknown): void => {
-    const level = unavailable(err) instanceof Unavailable ? "warn" : "error";
-    log[level]({ err }, "events.not_finished");
-  };
+  const logFailure = failureLog(log);
   /** What fails is finished by the timer. */
   const logged = (task: Promise<unknown>): Promise<void> => task.then(() => undefined, logFailure);
   const publishStored = async (row: EventBatchRow, others: ReadonlySet<string>): Promise<void> => {
     if (await outbox.publish(row, others)) isAway = false;
   };
-  /** The batch of what JetStream does not acknowledge now; none when it has all. */
-  const offered = async (row: EventBatchRow): Promise<EventBatchRow[]> => {
-    try {
-      const { left, away } = await outbox.offer(row);
-      if (away !== null) isAway = true;
-      return left.length === 0 ? [] : [{ ...row, events: left }];
-    } catch (error) {
-      logFailure(error);
-      return [row];
-    }
-  };
-  /** They are due again soon, and no sooner: they were just refused. */
-  const storeLeft = async (left: readonly EventBatchRow[]): Promise<{ error: unknown } | null> => {
-    try {
-      if (left.length > 0) await batches.insert(left);
-      return null;
-    } catch (error) {
-      return { error };
-    }
-  };
-  /** Gives for each request what went wrong, or null; what JetStream has of the others' events stays theirs. */
+  const offer = offerFirst({ batches, outbox, onFailure: logFailure, onAway: () => void (isAway = true) });
   const publishFirst = async (all: readonly GivenEvents[]): Promise<unknown[]> => {
-    const left = (await mapBounded(rowsOf(all, clock.now()), offersInFlight, offered)).flat();
-    const failed = await storeLeft(left);
-    const apps = new Set(left.map(({ app_id }) => app_id));
-    return all.map(({ appId }) => (failed !== null && apps.has(appId) ? failed.error : null));
+    const lost = await offer(rowsOf(all, clock.now()));
+    return all.map(({ appId }) => (lost?.appIds.has(appId) === true ? lost.error : null));
   };
   const storeFirst = async (all: readonly GivenEvents[]): Promise<number[]> => {
     const fresh = withoutRepeats(all);
@@ -102,8 +76,7 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
   };
   const [first, stored] = [gather({ write: publishFirst, ...batch }), gather({ write: storeFirst, ...batch })];
   const keep = async ({ events, ...given }: GivenEvents): Promise<number> => {
-    const isStored = ({ once }: StoredEvent): boolean => isAway || once !== false;
-    const { yes = [], no = [] } = Object.groupBy(events, (event) => (isStored(event) ? "yes" : "no"));
+    const { yes = [], no = [] } = Object.groupBy(events, ({ once }) => (isAway || once !== false ? "yes" : "no"));
     const [duplicates, failure] = await Promise.all([
       yes.length === 0 ? 0 : stored({ ...given, events: yes }),
       no.length === 0 ? null : first({ ...given, events: no }),
@@ -132,6 +105,13 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
     stop: publishing.ended,
   };
 };
+
+const failureLog =
+  (log: Log) =>
+  (err: unknown): void => {
+    const level = unavailable(err) instanceof Unavailable ? "warn" : "error";
+    log[level]({ err }, "events.not_finished");
+  };
 
 /** What is twice in one write counts once. */
 const withoutRepeats = (all: readonly GivenEvents[]): GivenEvents[] => {

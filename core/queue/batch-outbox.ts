@@ -40,15 +40,14 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
   });
   const offer = async (row: EventBatchRow, mayBeRepeated = false): Promise<Offered<StoredEvent>> => {
     const { tenant_id: tenantId, app_id: appId, traceparent } = row;
-    const count = (outcome: "published" | "kept", n: number): void => metrics.outboxEvents.inc({ outcome }, n);
     let left = row.events;
     try {
       const offered = await events.offerTexts({ tenantId, appId }, row.events, { traceparent, mayBeRepeated });
       left = offered.left;
       return offered;
     } finally {
-      count("published", row.events.length - left.length);
-      count("kept", left.length);
+      metrics.outboxEvents.inc({ outcome: "published" }, row.events.length - left.length);
+      metrics.outboxEvents.inc({ outcome: "kept" }, left.length);
     }
   };
   const publishDue = async (row: EventBatchRow, others: ReadonlySet<string>, isLate = false): Promise<boolean> => {

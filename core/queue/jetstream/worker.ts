@@ -90,9 +90,7 @@ export const worker = <T>(given: WorkerOptions<T>): Part => {
     if (isStopping) return hint.nak(); // at once, to another process
     if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
     const startedMs = Date.now();
-    const isKnown = hint.attempt > 1 || hint.mayBeRepeated;
-    const isRepeated = isKnown || nats.sinceReconnectMs() < timing.ackWaitMs; // what it has forgotten comes first
-    const job = begun(hint, { startedMs, isRepeated });
+    const job = begun(hint, { startedMs, isRepeated: mayBeRepeated(hint, options) });
     jobs.add(job);
     taken += placesOf(hint);
     job.end = run(job, options).finally(() => {
@@ -146,6 +144,9 @@ const declareSeries = <T>({ stream, consumer, series, metrics }: Named<T>): void
   metrics.redeliveries.inc({ consumer: series }, 0);
   metrics.handleSeconds.zero({ consumer: series });
 };
+
+const mayBeRepeated = (hint: Hint, { nats, timing }: Pick<WorkerOptions<unknown>, "nats" | "timing">): boolean =>
+  hint.attempt > 1 || hint.mayBeRepeated || nats.sinceReconnectMs() < timing.ackWaitMs; // what it has forgotten comes first
 
 const begun = (hint: Hint, since: Pick<Job, "startedMs" | "isRepeated">): Job => ({
   hint,

@@ -8,7 +8,12 @@ import { aWebhook } from "../rows/webhooks.ts";
 import type { System } from "../system/system.ts";
 
 /** A custom event as a caller posts it; `n` is its number in its test, here and where it arrives. */
-export type PostedEvent = { id?: string; name: string; external_id: string; properties: { bench_n: number } };
+export type PostedEvent = {
+  id?: string | undefined;
+  name: string;
+  external_id: string;
+  properties: { bench_n: number };
+};
 
 /** What every program needs so that endpoints on loopback may be sent to. */
 export const loopbackAllowed = { HERALD_ALLOWED_RANGES: "127.0.0.0/8" };

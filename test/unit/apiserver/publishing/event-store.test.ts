@@ -8,7 +8,8 @@ import { eventStore } from "../../../../apiserver/publishing/event-store.ts";
 const now = new Date("2026-11-21T12:00:00Z");
 const log = createLog({ program: "test", level: "error", destination: { write: () => undefined } });
 
-const takesAll = (_: StoredEvent[]): Offered<StoredEvent> => ({ left: [], away: null });
+type Offer = (events: StoredEvent[]) => Offered<StoredEvent>;
+const takesAll: Offer = () => ({ left: [], away: null });
 
 /** A store whose first write waits, so that what comes meanwhile is in one write. */
 const aStore = ({ others = new Set<string>(), away = false, offer = takesAll } = {}) => {
