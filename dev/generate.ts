@@ -10,6 +10,7 @@ import { eventsPage } from "./generators/events-page.ts";
 import { fluxFiles } from "./generators/flux.ts";
 import type { GeneratedFile } from "./generators/generated-file.ts";
 import { openapiFile } from "./generators/openapi.ts";
+import { filtersPage } from "./generators/reference/filters-page.ts";
 import { operationsPage } from "./generators/reference/operations-page.ts";
 import { referenceTables } from "./generators/reference/tables.ts";
 import { resourcePages } from "./generators/resource-pages.ts";
@@ -21,6 +22,7 @@ const generators: readonly (() => GeneratedFile[])[] = [
   resourcePages,
   openapiFile,
   operationsPage,
+  filtersPage,
   referenceTables,
   settingsPage,
   eventsPage,

@@ -1,0 +1,141 @@
+import { filterUnits } from "../../schema/segments/filter.ts";
+import { type Kind, kinds, unixTimeOf } from "./kinds.ts";
+import { type Positive, positiveOf } from "./negation.ts";
+import type { Subject } from "./subject.ts";
+import type { Condition, FilterTree } from "./tree.ts";
+
+/** Whether somebody passes a filter. */
+export type Passes = (subject: Subject) => boolean;
+
+/**
+ * Makes a filter a function: the truth about who passes. `now` is the instant that conditions on time are judged at. A
+ * filter that asks about subscriptions is asked with each of a person's. Source: docs/reference/filters.md.
+ */
+export const compileFilter = (tree: FilterTree, now: Date): Passes => {
+  if (tree.kind === "condition") return compileCondition(tree, now);
+  const of = tree.of.toSorted((a, b) => costOf(a) - costOf(b)).map((one) => compileFilter(one, now));
+  switch (tree.match) {
+    case "all":
+      return (subject) => of.every((passes) => passes(subject));
+    case "any":
+      return (subject) => of.some((passes) => passes(subject));
+    case "none":
+      return (subject) => !of.some((passes) => passes(subject));
+  }
+};
+
+/** The cheapest are asked first. */
+const costOf = (tree: FilterTree): number => {
+  if (tree.kind === "group") return tree.of.reduce((sum, one) => sum + costOf(one), 1);
+  if (tree.name === "random") return 10; // a hash
+  return tree.field.kind === "version" || tree.field.kind === "tag" ? 3 : 1;
+};
+
+/** A condition of the negative kind is true exactly when the positive one is not: also for what is absent. */
+const compileCondition = ({ field, op, value }: Condition, now: Date): Passes => {
+  const { read } = field;
+  const { op: positive, isNegated } = positiveOf(op);
+  const test = tests[positive]({ value, kind: kinds[field.kind], now: now.getTime() });
+  return (subject) => {
+    const found = read(subject);
+    return (found !== undefined && found !== null && test(found)) !== isNegated;
+  };
+};
+
+type Asked = { value: unknown; kind: Kind; now: number };
+
+/** Judges a value that is there. */
+type Test = (found: unknown) => boolean;
+
+const ranked =
+  (isSo: (found: string | number, wanted: string | number) => boolean) =>
+  ({ value, kind }: Asked): Test => {
+    const rank = kind.rank ?? (() => null);
+    const wanted = rank(value) ?? Number.NaN;
+    return (found) => {
+      const place = rank(found);
+      return place !== null && isSo(place, wanted);
+    };
+  };
+
+const above = ranked((found, wanted) => found > wanted);
+const atLeast = ranked((found, wanted) => found >= wanted);
+const below = ranked((found, wanted) => found < wanted);
+const atMost = ranked((found, wanted) => found <= wanted);
+
+const oneOf = (values: readonly unknown[], { key }: Kind): Test => {
+  const keys = new Set(values.map(key));
+  return (found) => {
+    const one = key(found);
+    return one !== null && keys.has(one);
+  };
+};
+
+const equal = (value: unknown, { key }: Kind): Test => {
+  const wanted = key(value);
+  return (found) => key(found) === wanted;
+};
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Part of a text, as its kind treats the case of letters. */
+const partOf =
+  (isPart: (found: string, wanted: string) => boolean) =>
+  ({ value, kind }: Asked): Test => {
+    const spelt = kind === kinds["text without case"] ? (text: string) => text.toLowerCase() : (text: string) => text;
+    const wanted = typeof value === "string" ? spelt(value) : null;
+    return (found) => typeof found === "string" && wanted !== null && isPart(spelt(found), wanted);
+  };
+
+const partOfText = partOf((found, wanted) => found.includes(wanted));
+
+const contains = (asked: Asked): Test => {
+  const inText = partOfText(asked);
+  const isItem = equal(asked.value, asked.kind);
+  return (found) => (Array.isArray(found) ? found.some(isItem) : inText(found));
+};
+
+/** Between then and now: what lies ahead is not within the last time. */
+const withinLast = ({ value, kind, now }: Asked): Test => {
+  const { amount, unit } = value as { amount: number; unit: keyof typeof filterUnits }; // sound: the parser has seen to it
+  const from = now - amount * filterUnits[unit];
+  return (found) => {
+    const at = kind.rank?.(found);
+    return typeof at === "number" && at >= from && at <= now;
+  };
+};
+
+const atNow = (asked: Asked): Asked => (asked.value === "now" ? { ...asked, value: new Date(asked.now) } : asked);
+
+const elapsed =
+  (isSo: (seconds: number, wanted: number) => boolean) =>
+  ({ value, now }: Asked): Test => {
+    const wanted = Number(value);
+    return (found) => {
+      const since = unixTimeOf(found);
+      return since !== null && isSo(now / 1_000 - since, wanted);
+    };
+  };
+
+const tests: Record<Positive, (asked: Asked) => Test> = {
+  eq: ({ value, kind }) => equal(value, kind),
+  in: ({ value, kind }) => oneOf(listOf(value), kind),
+  gt: above,
+  gte: atLeast,
+  lt: below,
+  lte: atMost,
+  between: (asked) => {
+    const [low, high] = listOf(asked.value);
+    const [isAtLeast, isAtMost] = [atLeast({ ...asked, value: low }), atMost({ ...asked, value: high })];
+    return (found) => isAtLeast(found) && isAtMost(found);
+  },
+  contains,
+  starts_with: partOf((found, wanted) => found.startsWith(wanted)),
+  ends_with: partOf((found, wanted) => found.endsWith(wanted)),
+  exists: () => () => true,
+  within_last: withinLast,
+  before: (asked) => below(atNow(asked)),
+  after: (asked) => above(atNow(asked)),
+  time_elapsed_gt: elapsed((seconds, wanted) => seconds > wanted),
+  time_elapsed_lt: elapsed((seconds, wanted) => seconds < wanted),
+};

@@ -1,0 +1,141 @@
+import { createHash } from "node:crypto";
+import { channels } from "../../schema/vocabulary/channels.ts";
+import type { KindName } from "./kinds.ts";
+import type { Subject } from "./subject.ts";
+
+/** Where a field is stored, for a query; a field that is made of several members has none. */
+export type Stored = { of: "users" | "subscriptions"; path: string; isNeverNull?: true; aliasLabel?: string };
+
+/** Something of a person or a subscription that a condition can ask about. */
+export type Field = {
+  kind: KindName;
+  /** A filter that asks about subscriptions is judged for each of them. */
+  level: "user" | "subscription";
+  /** Undefined and null: it is absent. */
+  read: (subject: Subject) => unknown;
+  stored: Stored | null;
+  /** The only values of a `choice`. */
+  values?: readonly string[];
+};
+
+/** The field that a condition names; null when there is none. */
+export const fieldNamed = (name: string): Field | null => {
+  const fixed = fixedFields.get(name);
+  if (fixed !== undefined) return fixed;
+  const dot = name.indexOf(".");
+  return families.get(name.slice(0, dot))?.(name.slice(dot + 1)) ?? null;
+};
+
+/** A member of a person as it is stored under its name. */
+const ofPerson = (kind: KindName, path: string, read: Field["read"]): Field => ({
+  kind,
+  level: "user",
+  read,
+  stored: { of: "users", path },
+});
+
+const ofSubscription = (kind: KindName, path: string, read: Field["read"]): Field => ({
+  kind,
+  level: "subscription",
+  read,
+  stored: { of: "subscriptions", path, ...(path.includes(".") ? {} : { isNeverNull: true }) },
+});
+
+const ofDevice = (kind: KindName, member: string): Field =>
+  ofSubscription(kind, `device.${member}`, ({ subscription }) => subscription && own(subscription.device, member));
+
+const own = (of: unknown, name: string): unknown =>
+  typeof of === "object" && of !== null && !Array.isArray(of) && Object.hasOwn(of, name)
+    ? (of as Record<string, unknown>)[name] // sound: it was just found
+    : undefined;
+
+const alias = (label: string, read: Field["read"]): Field => ({
+  ...ofPerson("text", label === "external_id" ? label : `aliases.${label}`, read),
+  stored: { of: "users", path: label === "external_id" ? label : `aliases.${label}`, aliasLabel: label },
+});
+
+/** 0 to 99 by the person's id: the same always, and for every filter. */
+const bucketOf = (id: string): number => createHash("sha256").update(id).digest().readUInt32BE(0) % 100;
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf("@") + 1);
+
+/** The fields with names of their own. */
+export const fixedFields: ReadonlyMap<string, Field> = new Map<string, Field>([
+  ["user_id", ofPerson("text", "_id", ({ person }) => person._id)],
+  ["external_id", alias("external_id", ({ person }) => person.external_id)],
+  ["language", ofPerson("text without case", "language", ({ person }) => person.language)],
+  ["country", ofPerson("text without case", "country", ({ person }) => person.country)],
+  ["first_seen_at", ofPerson("date", "first_seen_at", ({ person }) => person.first_seen_at)],
+  ["last_active_at", ofPerson("date", "last_active_at", ({ person }) => person.last_active_at)],
+  ["created_at", ofPerson("date", "created_at", ({ person }) => person.created_at)],
+  ["session_count", { kind: "number", level: "user", read: ({ person }) => person.session_count ?? 0, stored: null }],
+  ["random", { kind: "number", level: "user", read: ({ person }) => bucketOf(person._id), stored: null }],
+  [
+    "timezone",
+    {
+      kind: "text",
+      level: "subscription",
+      read: ({ person, subscription }) => subscription && (own(subscription.device, "timezone") ?? person.time_zone),
+      stored: null,
+    },
+  ],
+  [
+    "channel",
+    { ...ofSubscription("choice", "channel", ({ subscription }) => subscription?.channel), values: channels },
+  ],
+  [
+    "subscription.status",
+    {
+      ...ofSubscription("choice", "status", ({ subscription }) => subscription?.status),
+      values: ["subscribed", "unsubscribed", "invalid"],
+    },
+  ],
+  ["subscription.test_device", ofSubscription("flag", "test_device", ({ subscription }) => subscription?.test_device)],
+  ["subscription.created_at", ofSubscription("date", "created_at", ({ subscription }) => subscription?.created_at)],
+  ["device.model", ofDevice("text", "model")],
+  ["device.os_version", ofDevice("version", "os_version")],
+  ["device.app_version", ofDevice("version", "app_version")],
+  ["device.locale", ofDevice("text", "locale")],
+  ["sdk_version", ofDevice("version", "sdk")],
+  [
+    "email.domain",
+    {
+      kind: "text without case",
+      level: "subscription",
+      read: ({ subscription }) => (subscription?.channel === "email" ? domainOf(subscription.token) : undefined),
+      stored: null,
+    },
+  ],
+]);
+
+/** A name that the store takes: see the names of tags in core/schema/people/user.ts. */
+const memberName = /^[^.$\0][^.\0]{0,127}$/;
+
+const families: ReadonlyMap<string, (rest: string) => Field | null> = new Map([
+  ["tags", (name: string) => (memberName.test(name) ? tag(name) : null)],
+  ["properties", (path: string) => (isPath(path) ? property(path) : null)],
+  ["aliases", (label: string) => (/^[a-z0-9_]{1,64}$/.test(label) ? aliasCalled(label) : null)],
+]);
+
+/** Fields of which a person has as many as they like, as the reference writes them. */
+export const fieldFamilies = ["tags.<name>", "properties.<path>", "aliases.<label>"] as const;
+
+const tag = (name: string): Field => ofPerson("tag", `tags.${name}`, ({ person }) => own(person.tags, name));
+
+const aliasCalled = (label: string): Field => alias(label, ({ person }) => own(person.aliases, label));
+
+const deepest = 10; // names in the path of a property
+
+const isPath = (path: string): boolean => {
+  const names = path.split(".", deepest + 1);
+  return names.length <= deepest && names.every((name) => memberName.test(name));
+};
+
+const property = (path: string): Field => {
+  const names = path.split(".");
+  return ofPerson("json", `properties.${path}`, ({ person }) => {
+    let value: unknown = person.properties;
+    for (const name of names) value = own(value, name);
+    return value;
+  });
+};

@@ -1,0 +1,28 @@
+/** What filters read of a person. */
+export type FilteredPerson = {
+  _id: string;
+  external_id: string | null;
+  aliases: Record<string, string>;
+  tags: Record<string, string>;
+  properties: Record<string, unknown>;
+  language: string | null;
+  time_zone: string | null;
+  country: string | null;
+  first_seen_at: Date;
+  last_active_at: Date;
+  created_at: Date;
+  session_count?: number;
+};
+
+/** What filters read of a subscription. */
+export type FilteredSubscription = {
+  channel: string;
+  token: string;
+  status: string;
+  test_device: boolean;
+  device: Record<string, string>;
+  created_at: Date;
+};
+
+/** Who a filter is asked about: a person, with the subscription in hand. Null: the person alone. */
+export type Subject = { person: FilteredPerson; subscription: FilteredSubscription | null };
