@@ -24,8 +24,9 @@ export type HandlerContext = {
   /** 1 for the first delivery. */
   attempt: number;
   /**
-   * Whether it may have been handled before: it comes again, or its publisher says so. A first delivery may have been, too, shortly after the connection was lost:
-   * a JetStream that is killed forgets what it handed out last, and the acknowledgements.
+   * Whether it may have been handled before: it comes again, or its publisher says so. A first delivery may have been,
+   * too, shortly after the connection was lost: a JetStream that is killed forgets what it handed out last, and the
+   * acknowledgements.
    */
   isRepeated: boolean;
   /** The message's, or that of the span that handling it is. */
