@@ -3,7 +3,7 @@ import { defined } from "../../domain/defined.ts";
 import { beforeIdsOf } from "../../domain/ids.ts";
 import { gather } from "../../runtime/batching/gather.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
-import { insertNew, retryConflicts } from "../mongo/duplicate.ts";
+import { insertNew } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
@@ -164,7 +164,7 @@ const insertAll = async (rows: Collection<MessageRow>, made: readonly MessageRow
 
 /** What a common write did not store is tried alone: a conflict passes, a taken key stays taken. */
 const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promise<boolean> =>
-  (await retryConflicts(() => insertNew(rows, row))) || isStored(rows, row);
+  (await insertNew(rows, row)) || isStored(rows, row);
 
 /** The driver repeats a write whose answer was lost: then the duplicate is this very message. */
 const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Promise<boolean> =>

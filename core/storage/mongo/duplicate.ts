@@ -27,11 +27,14 @@ export const unlessTaken = async <T, Taken>(write: () => Promise<T>, taken: Take
   }
 };
 
-/** Stores a document; false when its key is in a unique index already. */
+/**
+ * Stores a document; false when its key is in a unique index already. Inserters of one key may conflict in the store,
+ * which gives up one of them: that one tries again.
+ */
 export const insertNew = async <Row extends Document>(
   rows: Collection<Row>,
   row: OptionalUnlessRequiredId<Row>,
-): Promise<boolean> => (await unlessTaken(() => rows.insertOne(row), null)) !== null;
+): Promise<boolean> => (await unlessTaken(() => retryConflicts(() => rows.insertOne(row)), null)) !== null;
 
 /**
  * Ids of the documents that an unordered insert did not store because they were there: it reports each duplicate and

@@ -1,6 +1,6 @@
 import type { Db, Filter } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { insertNew } from "../mongo/duplicate.ts";
+import { insertNew, oneWriter } from "../mongo/duplicate.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 import type { Managed } from "./managed.ts";
 
@@ -38,6 +38,7 @@ export type AppSettings<Row extends SettingRow> = {
 /** `hint` is the index that finds an app's: the planner would not always take it. */
 export const appSettings = <Row extends SettingRow>(db: Db, spec: CollectionSpec, hint: string): AppSettings<Row> => {
   const rows = collectionOf<SettingRow>(db, spec);
+  const alone = oneWriter();
   const asRead = ({ _id, tenant_id, updated_at }: SettingRow): Filter<SettingRow> => ({ _id, tenant_id, updated_at });
   const store: AppSettings<SettingRow> = {
     name: spec.name,
@@ -52,7 +53,7 @@ export const appSettings = <Row extends SettingRow>(db: Db, spec: CollectionSpec
 
     find: (tenantId, appId, id) => rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),
 
-    insert: (row) => insertNew(rows, row),
+    insert: (row) => alone(row.app_id, () => insertNew(rows, row)),
 
     change: (read, { set }) => rows.findOneAndUpdate(asRead(read), { $set: set }, { returnDocument: "after" }),
 
