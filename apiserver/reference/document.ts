@@ -5,8 +5,8 @@ import type { Form } from "./form-samples.ts";
 import { type SampleRequest, samplesOf } from "./samples.ts";
 
 /**
- * The OpenAPI document as the reference at `/docs/` shows it: with the same request in four languages for every operation,
- * and the events that endpoints get. `baseUrl` is where clients reach the interface.
+ * The OpenAPI document as the reference at `/docs/` shows it: with a request for a shell and in TypeScript for every
+ * operation, and the events that endpoints get. `baseUrl` is where clients reach the interface.
  */
 export const referenceOf = (document: Json, baseUrl: string): Json => {
   const { paths, info, tags, ...rest } = document as Document; // sound: openapi() made it
@@ -75,7 +75,7 @@ const queryOf = (parameters: readonly Parameter[]): string => {
 /** The first example of the schema of a body. */
 const contentOf = (document: Json, { requestBody }: Operation): Pick<SampleRequest, "body" | "form"> => {
   const [[type, content] = []] = Object.entries(requestBody?.content ?? {});
-  const { schemas } = document["components"] as { schemas: Record<string, BodySchema> }; // sound: as above
+  const { schemas } = document["components"] as { schemas: Record<string, BodySchema> }; // sound: openapi() made it
   const schema = schemas[content?.schema.$ref?.split("/").at(-1) ?? ""];
   if (schema === undefined) return {};
   const [example] = schema.examples ?? [];

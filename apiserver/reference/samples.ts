@@ -16,12 +16,13 @@ export type SampleRequest = {
 /** As programs that show OpenAPI documents read `x-codeSamples`. */
 export type Sample = { lang: string; label: string; source: string };
 
-/** The same request in four languages, each without a library of its own. The key is in the environment: `HERALD_TOKEN`. */
+/**
+ * The same request for a shell and in TypeScript, without a library. The key is in the environment: `HERALD_TOKEN`. More
+ * languages are left to generators of clients (docs/decisions/0003).
+ */
 export const samplesOf = (request: SampleRequest): Sample[] => [
   { lang: "Shell", label: "curl", source: curl(request) },
   { lang: "TypeScript", label: "TypeScript", source: typescript(request) },
-  { lang: "Python", label: "Python", source: python(request) },
-  { lang: "Go", label: "Go", source: go(request) },
 ];
 
 const tokenVariable = "HERALD_TOKEN";
@@ -68,69 +69,3 @@ const typescript = (request: SampleRequest): string => {
     "console.log(reply.status, await reply.json());",
   ].join("\n");
 };
-
-const python = (request: SampleRequest): string => {
-  const { method, url, isPublic, body, form } = request;
-  const headers = [
-    ...(isPublic ? [] : [`"Authorization": "Bearer " + os.environ["${tokenVariable}"]`]),
-    ...headersOf(request).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`),
-    ...(form === undefined ? [] : ['"Content-Type": "multipart/form-data; boundary=" + boundary']),
-  ];
-  const members = [
-    JSON.stringify(url),
-    `method=${JSON.stringify(method)}`,
-    ...(headers.length === 0 ? [] : [`headers={\n        ${headers.join(",\n        ")},\n    }`]),
-    ...(body === undefined ? [] : [`data=json.dumps(${indented(pythonValue(body, ""), "    ")}).encode()`]),
-    ...(form === undefined ? [] : ["data=data"]),
-  ];
-  return [
-    `import json, os, urllib.request${form === undefined ? "" : ", uuid"}`,
-    "",
-    ...(form === undefined ? [] : formPreparations.python(form)),
-    "request = urllib.request.Request(",
-    ...members.map((member) => `    ${member},`),
-    ")",
-    "with urllib.request.urlopen(request) as reply:",
-    "    print(reply.status, json.load(reply))",
-  ].join("\n");
-};
-
-/** A value of JSON as Python writes it. */
-const pythonValue = (value: unknown, margin: string): string => {
-  if (value === null) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (typeof value !== "object") return JSON.stringify(value);
-  const inner = `${margin}    `;
-  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  const items = Array.isArray(value)
-    ? value.map((item) => pythonValue(item, inner))
-    : Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${pythonValue(item, inner)}`);
-  return items.length === 0 ? open + close : `${open}\n${inner}${items.join(`,\n${inner}`)},\n${margin}${close}`;
-};
-
-const go = (request: SampleRequest): string => {
-  const { method, url, isPublic, body, form } = request;
-  const json = body === undefined ? "nil" : `strings.NewReader(${goText(jsonOf(body))})`;
-  const headers = [
-    ...(isPublic ? [] : [`request.Header.Set("Authorization", "Bearer "+os.Getenv("${tokenVariable}"))`]),
-    ...headersOf(request).map(
-      ([name, value]) => `request.Header.Set(${JSON.stringify(name)}, ${JSON.stringify(value)})`,
-    ),
-    ...(form === undefined ? [] : ['request.Header.Set("Content-Type", form.FormDataContentType())']),
-  ];
-  return [
-    ...(form === undefined ? [] : formPreparations.go(form)),
-    `request, err := http.NewRequest(${JSON.stringify(method)}, ${JSON.stringify(url)}, ${form === undefined ? json : "body"})`,
-    ...stopOnError,
-    ...headers,
-    "reply, err := http.DefaultClient.Do(request)",
-    ...stopOnError,
-    "defer reply.Body.Close()",
-    "answer, err := io.ReadAll(reply.Body)",
-    "fmt.Println(reply.Status, string(answer), err)",
-  ].join("\n");
-};
-
-const goText = (text: string): string => (text.includes("`") ? JSON.stringify(text) : `\`${text}\``);
-
-const stopOnError = ["if err != nil {", "\tlog.Fatal(err)", "}"];

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -83,23 +83,6 @@ describe("the examples of the API reference", function () {
       const file = join(dir, "all.mts");
       await writeFile(file, sources.map((source) => `{\n${source}\n}`).join("\n"));
       return [join(rootDir, "node_modules/.bin/node"), [file]];
-    },
-    Python: async (sources) => {
-      const file = join(dir, "all.py");
-      await writeFile(file, sources.join("\n\n"));
-      return ["python3", [file]];
-    },
-    Go: async (sources) => {
-      const folder = join(dir, "go");
-      await mkdir(folder);
-      const imports = ["bytes", "fmt", "io", "log", "mime/multipart", "net/http", "os", "strings"]
-        .map((name) => `import "${name}"`)
-        .join("\n");
-      const functions = sources.map((source, n) => `func f${n}() {\n${source}\n}`).join("\n");
-      const calls = sources.map((_, n) => `f${n}()`).join("\n");
-      await writeFile(join(folder, "go.mod"), "module samples\n\ngo 1.21\n");
-      await writeFile(join(folder, "main.go"), `package main\n${imports}\n${functions}\nfunc main() {\n${calls}\n}\n`);
-      return ["bash", ["-c", `(cd '${folder}' && go build -o ../go.out .) && ./go.out`]];
     },
   };
 
