@@ -11,7 +11,7 @@ export const activityTypeView = (row: LiveActivityTypeRow): LiveActivityType =>
     ...row,
     id: row._id,
     content_state_schema: row.content_state_schema as ActivitySchema, // sound: only what passed its schema is stored
-    attributes_schema: row.attributes_schema as ActivitySchema, // sound: as above
+    attributes_schema: row.attributes_schema as ActivitySchema, // sound: only what passed its schema is stored
     platforms: row.platforms ?? defaultPlatforms,
     frequent_updates: row.frequent_updates ?? false,
     push_to_start_tokens: row.push_to_start_tokens ?? 0,
@@ -23,8 +23,8 @@ export const swiftView = (row: LiveActivityTypeRow): LiveActivitySwift => ({
   file_name: `${row.name.replaceAll(/[^\p{L}\p{N}_]/gu, "_")}.swift`,
   source: swiftOf({
     name: row.name,
-    content_state_schema: row.content_state_schema as ActivitySchema, // sound: as above
-    attributes_schema: row.attributes_schema as ActivitySchema, // sound: as above
+    content_state_schema: row.content_state_schema as ActivitySchema, // sound: only what passed its schema is stored
+    attributes_schema: row.attributes_schema as ActivitySchema, // sound: only what passed its schema is stored
   }),
 });
 

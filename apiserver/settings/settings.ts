@@ -136,7 +136,7 @@ const change =
       const wanted = { ...set, updated_at: laterThan(before.updated_at, now) };
       return kind.audited({ by, verb, of: before }, { before, after: { ...before, ...wanted } }, async (id) => {
         const after = await kind.store.change(before, { set: { ...wanted, ...rememberChange(before, id) } });
-        if (after !== null) kind.announce(after); // as above
+        if (after !== null) kind.announce(after);
         return after;
       });
     });

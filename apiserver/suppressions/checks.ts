@@ -15,7 +15,7 @@ export const checkForm = ({ entries, ...single }: CreateSuppression): void => {
   if (about !== null && "field" in about) throw invalid(about.field, about.message);
 };
 
-/** Whom an entry is about, in one spelling. `key` is as of core/domain/people/keys.ts. */
+/** Whom an entry is about, in one spelling. `key` is theirs in events, such as `email:anna@example.com`. */
 export type About =
   | { kind: "address"; key: string; channel: ContactChannel; address: string }
   | { kind: "user"; key: string; channel: Channel | null; externalId: string };

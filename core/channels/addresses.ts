@@ -7,7 +7,7 @@ import type { Checked } from "./kit/channel.ts";
 export const checkAddress = (channel: Channel, given: string): Checked =>
   definitions[channel].address.check(given.trim());
 
-/** The key by which such an address is known as a person's, whichever channel it is used on. See core/domain/people/keys.ts. */
+/** The key by which events and erasure know such an address as a person's, whichever channel it is used on. */
 export const contactKey = (channel: ContactChannel, address: string): string =>
   personKey(channel === "email" ? "email" : "phone", address);
 

@@ -44,7 +44,7 @@ export const clearing = { everyMs: 200, most: 500, waitingAtMost: 5_000 } as con
  */
 export const outbox = <Row extends WithOutbox>({ events, log, metrics, ...of }: OutboxDeps<Row>): Outbox => {
   const rows = of.rows as unknown as Collection<WithOutbox>; // the driver's types cannot see that Row has its members
-  const done = of.done as Filter<WithOutbox>; // as above
+  const done = of.done as Filter<WithOutbox>; // nor that a filter of Row's is one of theirs
   const published = later<Published>({
     ...clearing,
     write: (documents) => clear(rows, documents, done),

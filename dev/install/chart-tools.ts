@@ -57,7 +57,7 @@ const browser = "chromium";
 /** Debian's own, with the libraries that it needs: they cannot be put into a folder of ours. */
 const installBrowser = async (): Promise<void> => {
   const options = { log: "install-chromium" };
-  await command(["apt-get", "-q", "update"], options).catch(() => undefined); // as above
+  await command(["apt-get", "-q", "update"], options).catch(() => undefined); // an old list may do; the next command says so if it does not
   await command(["apt-get", "-q", "-y", "--no-install-recommends", "install", browser], options);
 };
 

@@ -37,7 +37,7 @@ export async function* readAhead(
   try {
     for (let ready = await coming; ready !== null; ready = await coming) {
       coming = next();
-      coming.catch(() => undefined); // as above
+      coming.catch(() => undefined); // the next turn of the loop hears of it
       yield ready;
     }
   } finally {

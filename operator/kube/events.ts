@@ -123,7 +123,7 @@ const bodyOf = ({ kind, metadata, note, at, name: eventName }: Reported, holder:
     lastTimestamp: at.toISOString(),
     source: { component },
     reportingComponent: component,
-    reportingInstance: holder.slice(0, 128), // as above
+    reportingInstance: holder.slice(0, 128), // the most that the API takes
   };
 };
 

@@ -84,7 +84,7 @@ const handlerOf = <R extends Claimant, Row extends NamedRow>(
 ): Handler<R> => {
   const { definition, collection, inputs } = declared;
   const { db, fence, stores, clock } = platform;
-  const store = stores.ofKind(definition.kind) as unknown as Store<R>; // as above
+  const store = stores.ofKind(definition.kind) as unknown as Store<R>; // sound: the store of this definition's kind holds nothing else
   const rows = declared.rows?.(platform) ?? managedRows(collectionOf<Row>(db, collection), fence);
   const called = async (set: Partial<Row>) => (await declared.called?.(platform, set)) ?? null;
   const record = records<R, Row>({ ...platform, ...declared, store, rows, called });

@@ -63,7 +63,7 @@ describe("the examples for Argo CD and Flux", function () {
 
   it("have Argo CD leave the number of pods to autoscalers exactly where there are some, at a sync too", async () => {
     expect(ignoredBy(application)).to.deep.equal(await autoscaledBy(application.source.helm.valuesObject));
-    const patch = specOf(read("argocd/application-autoscaling.yaml"), "Application") as Application; // as above
+    const patch = specOf(read("argocd/application-autoscaling.yaml"), "Application") as Application; // Argo CD's shape
     const scaled = ignoredBy(patch);
     expect(scaled).to.have.length(2);
     const values = { ...application.source.helm.valuesObject, ...patch.source.helm.valuesObject };

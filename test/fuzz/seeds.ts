@@ -14,7 +14,7 @@ import {
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 
-/** The first byte is how the rest is cut: see targets.ts. Of RFC 7541 Appendix C, three blocks of equal length are none. */
+/** The first byte says into how large pieces the target cuts the rest. Of RFC 7541 Appendix C, three blocks of equal length are none. */
 export const headerSeeds: readonly Buffer[] = [
   hex("00 88"),
   hex("00 400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572 be"),

@@ -14,7 +14,7 @@ const kept = {
     try {
       localStorage.setItem(name, value);
     } catch {
-      // as above
+      // the reader lets nothing be kept
     }
   },
 };

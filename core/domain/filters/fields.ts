@@ -108,7 +108,7 @@ export const fixedFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ],
 ]);
 
-/** A name that the store takes: see the names of tags in core/schema/people/user.ts. */
+/** A name of a tag or property that the store takes: no dot, and no `$` first. */
 const memberName = /^[^.$\0][^.\0]{0,127}$/;
 
 const families: ReadonlyMap<string, (rest: string) => Field | null> = new Map([

@@ -66,7 +66,7 @@ const below = ordered((value, at) => ({ $lt: at(value) }));
 const listOf = (value: unknown): unknown[] => value as unknown[]; // sound: the parser has seen to it
 
 const spanQuery = ordered((value, at) => {
-  const { amount, unit } = value as { amount: number; unit: keyof typeof filterUnits }; // sound: as above
+  const { amount, unit } = value as { amount: number; unit: keyof typeof filterUnits }; // sound: the parser has seen to it
   const now = at("now");
   return { $gte: new Date(now.getTime() - amount * filterUnits[unit]), $lte: now };
 });

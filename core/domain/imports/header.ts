@@ -44,7 +44,7 @@ const usersColumns = new Set([
   "first_seen_at",
   "last_active_at",
   "id", // of our own exports; it means nothing here
-  "created_at", // as above
+  "created_at", // of our own exports, too
 ]);
 
 const usersProblem = (columns: Columns): string | null => {

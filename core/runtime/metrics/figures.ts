@@ -50,7 +50,7 @@ export const queries = (selector: string): Record<FigureName, string> => {
     return [name, less === undefined ? increase(of) : `${increase(of)} - ${increase(less)}`];
   });
   const dispatchers = `count(herald_unsaved_recipients_limit{${selector}}) or vector(0)`;
-  return { ...(Object.fromEntries(asked) as Record<Counted, string>), dispatchers }; // sound: as above
+  return { ...(Object.fromEntries(asked) as Record<Counted, string>), dispatchers }; // sound: it has every counted name
 };
 
 const counted = figureNames.filter((name): name is Counted => name !== "dispatchers");

@@ -69,7 +69,7 @@ export type MessageRow = DueWork &
     counts: Counts;
     /** When all counters were last made from the deliveries; absent before the end. */
     counted_at?: Date;
-    /** They may be wrong, and are to be made from the deliveries again: see receipts.ts. */
+    /** They may be wrong, and are to be made from the deliveries again, because a receipt changed one of these. */
     recount?: true;
     requested_by: Message["requested_by"];
     error: string | null;

@@ -51,7 +51,7 @@ export type OfApp = { tenantId: string; appId: string };
 /** Somebody who is deleted. */
 export type Person = OfApp & {
   userId: string;
-  /** By which they are found in events: see core/domain/people/keys.ts. */
+  /** By which they are found in events: their id, and `<label>:<id>` for ids of the app. */
   keys: ReadonlySet<string>;
   /** When they were deleted. */
   at: Date;

@@ -12,7 +12,7 @@ export type SuppressionKeyRow = {
   tenant_id: string;
   app_id: string;
   key: Sealed;
-  /** How many entries the app has, and when they were last counted; absent until somebody asked. See counts.ts. */
+  /** How many entries the app has, and when they were last counted; absent until somebody asked. */
   entries?: number;
   counted_at?: Date;
 };

@@ -8,12 +8,12 @@ export type SuppressionRow = Kept & {
   app_id: string;
   /** Null: every channel. */
   channel: Channel | null;
-  /** What it is about, in a form that outlives the erasure of the person: see keys.ts. */
+  /** What it is about, in a form that outlives the erasure of the person: a keyed hash. */
   subject: string;
   address: string | null;
   external_id: string | null;
   user_id: string | null;
-  /** Keys of the person whose it is, by which they are erased: see core/domain/people/keys.ts. */
+  /** Keys of the person whose it is, by which they are erased: ids of ours, and `<label>:<id>` for those of the app. */
   people: string[];
   /** Grows with every change. */
   revision: number;

@@ -157,7 +157,7 @@ export type Listed = Pick<SuppressionRow, "_id" | "reason" | "categories" | "add
 const listed = { reason: 1, categories: 1, address: 1, user_id: 1 } as const;
 const pageListed = 1_000;
 
-/** Whom an entry is about: `key` is as of core/domain/people/keys.ts. */
+/** Whom an entry is about. `key` is theirs in events, such as `email:anna@example.com`. */
 export type Subject = {
   channel: Channel | null;
   subject: string;

@@ -9,7 +9,7 @@ import { refusedOf } from "../mongo/duplicate.ts";
 export type TenantUsageRow = Partial<UsageCounts> & {
   _id: string;
   tenant_id: string;
-  /** Pieces of work under way, and how many of their deliveries are in `deliveries`: see delivery-counts.ts. */
+  /** Pieces of work under way, and how many of their deliveries are in `deliveries`: a repeat adds the rest only. */
   counting?: { id: string; count: number }[];
   expires_at: Date;
 };

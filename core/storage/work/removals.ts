@@ -12,7 +12,7 @@ import type { JobRow } from "./jobs.ts";
 export type RemovalRow = JobRow & {
   /** What is removed: `_id` is its id. */
   kind: "user" | "subscription" | "app" | "webhook";
-  /** By what the events about a user are found, in the history of webhooks too: see core/domain/people/keys.ts. */
+  /** By what the events about a user are found, in the history of webhooks too: their id, and `<label>:<id>` for ids of the app. */
   keys: string[];
   /** How often the history has been gone through. */
   passes: number;

@@ -19,6 +19,6 @@ export type Check = (recipient: Reached) => SuppressionReason | null;
 
 /**
  * Decides at the moment of sending whether a recipient is left out. It is opened for the recipients of a run, to read what
- * it needs to know of all of them, and then asked for each; while a run lasts it is opened anew again and again (all.ts).
+ * it needs to know of all of them, and then asked for each; while a run lasts it is opened anew again and again.
  */
 export type Gate = (message: MessageRow, recipients: readonly Reached[], chunk: ChunkRow) => Check | Promise<Check>;

@@ -95,7 +95,7 @@ const upload = async ({ app, token }: System, url: string, file: Buffer): Promis
 const show = async ({ app, token }: System, url: string, id: string): Promise<Import> => {
   const headers = { Authorization: `Bearer ${token}` };
   const reply = await fetch(`${url}/v1/apps/${app._id}/imports/${id}`, { headers });
-  return (await reply.json()) as Import; // as above
+  return (await reply.json()) as Import; // what the interface documents
 };
 
 /** Imports of files. */

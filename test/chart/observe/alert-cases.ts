@@ -148,7 +148,7 @@ const delivery: Record<string, AlertCase> = {
       [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "5x30",
       [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "7x30",
       [all("herald_queue_messages_total", 'stream="work-growth",consumer="plan",settlement="done"')]: "0+1x30", // another's
-      [all("herald_job_items_total", 'type="removals"')]: "0+1x30", // as above
+      [all("herald_job_items_total", 'type="removals"')]: "0+1x30", // another's
     },
     rests: {
       [all("herald_consumer_pending", 'stream="jobs",consumer="jobs"')]: "1x30", // one takes long, and goes on

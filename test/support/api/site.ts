@@ -9,7 +9,7 @@ export type Tenant = Awaited<ReturnType<typeof seedTenant>>;
  */
 export const useSite = (env: Record<string, string> = {}, over: Parameters<typeof seedTenant>[1] = {}) => {
   const site = {} as Installation; // sound: filled before the first test
-  const tenant = {} as Tenant; // sound: as above
+  const tenant = {} as Tenant; // sound: filled before the first test
   before(async function () {
     this.timeout(60_000);
     Object.assign(site, await installation(env));

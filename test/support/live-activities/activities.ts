@@ -130,7 +130,7 @@ export const updatesOf = (fcm: Simulator, phones: readonly Pick<SubscriptionRow,
     .filter(({ accepted, address }) => accepted && tokens.has(address))
     .map(({ address, body }) => {
       const { message } = JSON.parse(body) as SentMessage; // checked by the simulator
-      const update = JSON.parse(message.data.live_update) as LiveUpdate; // as above
+      const update = JSON.parse(message.data.live_update) as LiveUpdate; // checked by the simulator
       return { token: address, android: message.android, update };
     });
 };

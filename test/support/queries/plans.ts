@@ -43,7 +43,7 @@ const copyOf = <T>(value: T, i: number, key = ""): T => {
   if (isWaiting && key === "due_at") return new Date(Date.now() + i * 1_000) as T; // few are due at once
   if (typeof value === "string" && own.has(key)) return `${value}${i}` as T; // a string stays one
   if (typeof value === "string" && shared.has(key)) return `${value}${Math.floor(i / sharedBy)}` as T;
-  if (Array.isArray(value)) return value.map((one: unknown) => copyOf(one, i, key)) as T; // as above
+  if (Array.isArray(value)) return value.map((one: unknown) => copyOf(one, i, key)) as T; // a list stays one
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, copyOf(member, i, name)])) as T;
 };

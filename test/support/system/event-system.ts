@@ -10,9 +10,9 @@ import { type System, type SystemProgram, startSystem } from "./system.ts";
  */
 export const useEventSystem = () => {
   const servers = {} as Awaited<ReturnType<typeof privateServers<"nats">>>; // sound: filled before the first test
-  const system = {} as System; // sound: as above
-  const api = {} as SystemProgram; // sound: as above
-  const stream = {} as ReadEvents; // sound: as above
+  const system = {} as System; // sound: filled before the first test
+  const api = {} as SystemProgram; // sound: filled before the first test
+  const stream = {} as ReadEvents; // sound: filled before the first test
   before(async function () {
     this.timeout(120_000);
     Object.assign(servers, await privateServers({ nats: true }));

@@ -9,7 +9,7 @@ import { aChunk, aLease, aMessage, anApp, handClock, noon } from "../../../suppo
 import { recorder, tracedBy } from "../../../support/tracing/recorder.ts";
 
 const sent = { sent_at: noon } as Delivered["stored"][number]; // sound: nothing else of it is looked at
-const failed = {} as typeof sent; // sound: as above
+const failed = {} as typeof sent; // sound: nothing of it is looked at
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
 
 /** Runs a chunk of a message that was accepted at noon; the run ends 3 s later. */
