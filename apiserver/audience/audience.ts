@@ -1,5 +1,5 @@
 import { reachOf } from "#core/channels/content.ts";
-import type { Said } from "#core/domain/suppressions/effects.ts";
+import type { MessageTraits } from "#core/domain/suppressions/effects.ts";
 import { AppError } from "#core/errors.ts";
 import type { Options, Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
@@ -39,7 +39,7 @@ export const requireChannels = (
 };
 
 /** What entries of the suppression list are judged by on one channel of an audience. */
-export const saidOn = ({ category, reach }: Pick<Audience, "category" | "reach">, on: Channel): Said => ({
+export const traitsOn = ({ category, reach }: Pick<Audience, "category" | "reach">, on: Channel): MessageTraits => ({
   category,
   reachesUnsubscribed: reach.some(({ channel, status }) => channel === on && status === "unsubscribed"),
 });

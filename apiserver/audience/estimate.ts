@@ -5,7 +5,7 @@ import type { Probed, Targets } from "#core/storage/messages/targets.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { aliasKey } from "#core/storage/people/users.ts";
 import type { HeldBack } from "#core/storage/suppressions/held-back.ts";
-import { saidOn } from "./audience.ts";
+import { traitsOn } from "./audience.ts";
 
 export type EstimateDeps = {
   targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
@@ -77,7 +77,7 @@ const countReached = async (
   const once = [...new Map(reached.map((row) => [row._id, row])).values()];
   return Promise.all(
     [...Map.groupBy(once, ({ channel }) => channel)].map(async ([channel, of]): Promise<ChannelCount> => {
-      const held = await heldBack(audience, saidOn(audience, channel), of);
+      const held = await heldBack(audience, traitsOn(audience, channel), of);
       return [channel, of.length - held.size];
     }),
   );

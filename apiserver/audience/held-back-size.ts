@@ -3,7 +3,7 @@ import { isMet } from "#core/domain/suppressions/effects.ts";
 import type { Audience, Stretch } from "#core/storage/people/subscription-counts.ts";
 import { cached } from "#core/storage/settings/cached.ts";
 import type { Listed } from "#core/storage/suppressions/suppressions.ts";
-import { saidOn } from "./audience.ts";
+import { traitsOn } from "./audience.ts";
 
 export type HeldBackSizeDeps = {
   /** One page of an app's entries that a message on a channel may meet, behind an id. */
@@ -43,7 +43,7 @@ type OfChannel = { channel: Stretch["channel"]; stretches: readonly Stretch[] };
 
 const heldOn = async (deps: HeldBackSizeDeps, audience: Audience, { channel, stretches }: OfChannel) => {
   const held = new Set<string>();
-  const said = saidOn(audience, channel);
+  const said = traitsOn(audience, channel);
   const endsMs = performance.now() + (deps.mostMs ?? standardMostMs);
   let looked = 0;
   let page = await deps.entries(audience, channel, "");

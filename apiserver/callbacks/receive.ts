@@ -88,11 +88,11 @@ const calledOf = async ({ publicUrl }: ReceiveDeps, request: OutsideRequest) => 
 /** `unvouched`: the provider's certificate is none that this process trusts. */
 type Outcome = Verdict["kind"] | "unchecked" | "unvouched";
 
-type Asked = { found: ProviderCallbacks; provider: string; app: AppRow };
+type CallbackSource = { found: ProviderCallbacks; provider: string; app: AppRow };
 
 const verify = async (
   deps: ReceiveDeps,
-  asked: Asked,
+  asked: CallbackSource,
   called: CallbackRequest,
 ): Promise<{ verdict: Verdict; outcome: Outcome }> => {
   const open = (sealed: Sealed, context: string): string => openShared(deps.unseal, sealed, context, "the account");
@@ -107,7 +107,7 @@ const verify = async (
 /** What the request alone does not tell: whether its signature came before with another body, or is a certificate's. */
 const verifyRest = async (
   deps: ReceiveDeps,
-  { found: { certified }, provider, app }: Asked,
+  { found: { certified }, provider, app }: CallbackSource,
   { body }: CallbackRequest,
   once: Once | undefined,
 ): Promise<"queued" | "unchecked" | "unvouched" | "refused"> => {

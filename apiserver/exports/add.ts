@@ -16,7 +16,7 @@ export type AddDeps = {
 };
 
 /** What an export is to hold, and where it was asked for. */
-export type Asked = Pick<ExportRow, "type" | "filters" | "compression"> & {
+export type ExportRequest = Pick<ExportRow, "type" | "filters" | "compression"> & {
   of: OfApp;
   caller: Caller;
   id: string;
@@ -30,7 +30,7 @@ export type Asked = Pick<ExportRow, "type" | "filters" | "compression"> & {
  */
 export const addExport = ({ exports, files, limit, clock }: AddDeps) => {
   const alone = oneWriter();
-  return async (asked: Asked): Promise<ExportRow> => {
+  return async (asked: ExportRequest): Promise<ExportRow> => {
     const { of, operation } = asked;
     if (files.kind === "none") throw noStore();
     await limit(operation, of.appId);
@@ -67,7 +67,7 @@ const store = async (exports: AddDeps["exports"], of: OfApp, row: ExportRow): Pr
 
 const places = Array.from({ length: mostPending }, (_, place) => place);
 
-const rowOf = ({ of, caller, id, type, filters, compression, subject }: Asked, now: Date): ExportRow => ({
+const rowOf = ({ of, caller, id, type, filters, compression, subject }: ExportRequest, now: Date): ExportRow => ({
   _id: id,
   tenant_id: of.tenantId,
   app_id: of.appId,

@@ -54,13 +54,13 @@ const isUsable = ({ status, expires_at }: ExportRow, now: Date, isFresh: boolean
 };
 
 type Place = { caller: Caller; message: MessageRow; latest: ExportRow | null };
-type Wanted = Pick<Parameters<OfMessageDeps["add"]>[0], "type" | "filters" | "operation"> & { subject: string };
+type NewExport = Pick<Parameters<OfMessageDeps["add"]>[0], "type" | "filters" | "operation"> & { subject: string };
 
 /** Its id follows from the one before, so that requests that come at once make one. */
 const make = (
   { add, clock }: OfMessageDeps,
   { caller, message, latest }: Place,
-  wanted: Wanted,
+  wanted: NewExport,
 ): Promise<ExportRow> => {
   const minute = new Date(Math.floor(clock.now().getTime() / repeatMs) * repeatMs);
   const id = derivedIdAt("export", minute, wanted.subject, latest?._id ?? "");

@@ -2,22 +2,22 @@ import { invalid, NotFound } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Located } from "./route.ts";
 
-type Asked = Omit<Located<unknown>, "use">;
+type LocatedRequest = Omit<Located<unknown>, "use">;
 
 /** The app that the path names. */
-export const appOfPath = ({ params, findApp }: Pick<Asked, "params" | "findApp">): Promise<AppRow> =>
+export const appOfPath = ({ params, findApp }: Pick<LocatedRequest, "params" | "findApp">): Promise<AppRow> =>
   findApp(params["appId"] ?? "");
 
 /** The app that the body names; a key for one app implies it. Null when neither says: validation's to refuse. */
-export const appOfBody = (asked: Asked): Promise<AppRow | null> => {
+export const appOfBody = (asked: LocatedRequest): Promise<AppRow | null> => {
   const { body } = asked;
   return appNamed(typeof body === "object" && body !== null && "app_id" in body ? body.app_id : undefined, asked);
 };
 
 /** The same for the query. */
-export const appOfQuery = (asked: Asked): Promise<AppRow | null> => appNamed(asked.query["app_id"], asked);
+export const appOfQuery = (asked: LocatedRequest): Promise<AppRow | null> => appNamed(asked.query["app_id"], asked);
 
-const appNamed = async (id: unknown, { caller, findApp }: Asked): Promise<AppRow | null> => {
+const appNamed = async (id: unknown, { caller, findApp }: LocatedRequest): Promise<AppRow | null> => {
   const [only, ...others] = caller.key.app_ids ?? [];
   if (id === undefined) return only === undefined || others.length > 0 ? null : findApp(only);
   return typeof id === "string" && id !== "" ? findApp(id) : null;

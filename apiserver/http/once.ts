@@ -20,7 +20,7 @@ export type OnceDeps = {
 export type Owner = Pick<AppRow, "_id" | "tenant_id" | "idempotency_mismatch">;
 
 /** A request with an idempotency key. `operation` names what is asked for, with the things that its path names. */
-export type Asked = { app: Owner; operation: string; key: string; fingerprint: string };
+export type KeyedRequest = { app: Owner; operation: string; key: string; fingerprint: string };
 
 export type Once = ReturnType<typeof once>;
 
@@ -48,10 +48,10 @@ export const once = (deps: OnceDeps) => {
   const { replies, clock, leaseMs } = deps;
   return {
     /** Whether the reply is there: then nothing but the key needs to be asked. */
-    isAnswered: async (asked: Pick<Asked, "app" | "operation" | "key">): Promise<boolean> =>
+    isAnswered: async (asked: Pick<KeyedRequest, "app" | "operation" | "key">): Promise<boolean> =>
       (await replies.find(asked.app.tenant_id, idOf(asked), clock.now())) !== null,
 
-    answer: async (asked: Asked, run: Run): Promise<Answer<unknown>> => {
+    answer: async (asked: KeyedRequest, run: Run): Promise<Answer<unknown>> => {
       const now = clock.now();
       const begun = await replies.begin(rowOf(asked, now, Math.max(leaseMs, run.timeoutMs ?? 0)), now);
       switch (begun.kind) {
@@ -66,10 +66,10 @@ export const once = (deps: OnceDeps) => {
   };
 };
 
-const idOf = ({ app, operation, key }: Pick<Asked, "app" | "operation" | "key">): string =>
+const idOf = ({ app, operation, key }: Pick<KeyedRequest, "app" | "operation" | "key">): string =>
   derivedId("reply", app._id, operation, key);
 
-const rowOf = (asked: Asked, now: Date, leaseMs: number): ReplyRow => ({
+const rowOf = (asked: KeyedRequest, now: Date, leaseMs: number): ReplyRow => ({
   _id: idOf(asked),
   tenant_id: asked.app.tenant_id,
   app_id: asked.app._id,
@@ -114,7 +114,7 @@ const thingIn = (body: unknown): string | null =>
 
 const placeOf = (id: string): string => `replies/${id}`;
 
-const repeat = async (deps: OnceDeps, asked: Asked, { _id, fingerprint, reply }: KeptRow, run: Run) => {
+const repeat = async (deps: OnceDeps, asked: KeyedRequest, { _id, fingerprint, reply }: KeptRow, run: Run) => {
   const mismatch = fingerprint !== asked.fingerprint;
   if (mismatch && run.refusesMismatch === true) throw otherRequest(asked.key);
   if (mismatch && asked.app.idempotency_mismatch === "reject") throw keyReused("request", { key: asked.key });

@@ -63,9 +63,9 @@ export type Repeatable<R, T> = {
 };
 
 /** What an operation says of itself: routing, checks and the OpenAPI document follow from it. */
-export type Operation = Said<TSchema, TObject, TSchema> & Common;
+export type Operation = Described<TSchema, TObject, TSchema> & Common;
 
-type Said<B extends TSchema, Q extends TObject, T extends TSchema> = {
+type Described<B extends TSchema, Q extends TObject, T extends TSchema> = {
   /** `operationId` of the OpenAPI document: the name that generated clients give it. */
   id: string;
   method: Method;
@@ -129,7 +129,7 @@ export const mayHaveBody = ({ method, body }: Pick<Operation, "method" | "body">
 export const routeOf =
   <Use>(common: Omit<Common, "status">) =>
   <B extends TSchema, Q extends TObject, T extends TSchema, R>(
-    definition: Said<B, Q, T> & Partial<Common> & Work<Use, Static<B>, Static<Q>, Static<T>, R>,
+    definition: Described<B, Q, T> & Partial<Common> & Work<Use, Static<B>, Static<Q>, Static<T>, R>,
   ): Declared<Use> => {
     const { locate, inPlan, repeatable, handle, ...said } = definition;
     const isRepeatable = repeatable !== undefined;

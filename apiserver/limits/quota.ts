@@ -15,7 +15,7 @@ export type QuotaDeps = {
 };
 
 /** A message that is about to be stored, and the deliveries it needs. */
-export type Wanted = { id: string; count: number };
+export type QuotaRequest = { id: string; count: number };
 
 /** What a message has reserved. */
 type Reserving = Pick<MessageRow, "tenant_id" | "_id" | "reserved">;
@@ -34,7 +34,7 @@ export const quota = (deps: QuotaDeps) => {
 
   const take = async (
     tenantId: string,
-    wanted: Wanted,
+    wanted: QuotaRequest,
     { period, limit, metric, resetsAt }: Limit,
     now: Date,
   ): Promise<void> => {
@@ -54,13 +54,13 @@ export const quota = (deps: QuotaDeps) => {
     });
   };
 
-  const withdraw = async (tenantId: string, wanted: Wanted, periods: readonly string[]): Promise<void> => {
+  const withdraw = async (tenantId: string, wanted: QuotaRequest, periods: readonly string[]): Promise<void> => {
     for (const period of periods) await usage.withdraw(tenantId, period, wanted);
   };
 
   return {
     /** What the message counts in; null when there is no limit. @throws AppError HS_QUOTA_EXCEEDED; then nothing is reserved */
-    reserve: async (caller: Caller, wanted: Wanted, now: Date): Promise<Reserved | null> => {
+    reserve: async (caller: Caller, wanted: QuotaRequest, now: Date): Promise<Reserved | null> => {
       const periods: string[] = [];
       for (const limit of limitsOf(caller, firstDayMessages, now)) {
         if (wanted.count > 0)

@@ -5,11 +5,11 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { type Bucket, emptyBuckets, localBuckets, type RateState, rateState } from "./rate.ts";
 
 /** So many tokens of a bucket are wanted by as many requests. */
-export type Wanted = Bucket & { name: string; count: number };
+export type BucketRequest = Bucket & { name: string; count: number };
 
 export type TakeTokenDeps = {
   /** Takes tokens of buckets in Redis: of each how many there were of those wanted, and thousandths left. Rejects when Redis is away. */
-  takeShared: (wanted: readonly Wanted[]) => Promise<{ taken: number; thousandths: number }[]>;
+  takeShared: (wanted: readonly BucketRequest[]) => Promise<{ taken: number; thousandths: number }[]>;
   /** Replicas of this program: each lets its share through while Redis is away. */
   replicas: number;
   clock: Clock;
@@ -98,11 +98,11 @@ export const takeFrom = ({ takeShared, replicas, clock, log, count }: TakeTokenD
   return Object.assign(takeOne, { giveBack });
 };
 
-type Asked = { name: string; bucket: Bucket };
+type TokenRequest = { name: string; bucket: Bucket };
 
 /** Gives each whether they got a token, and what was left behind them. */
-const takeAll = (takeShared: TakeTokenDeps["takeShared"]) => async (asked: readonly Asked[]) => {
-  const wanted = new Map<string, Wanted>();
+const takeAll = (takeShared: TakeTokenDeps["takeShared"]) => async (asked: readonly TokenRequest[]) => {
+  const wanted = new Map<string, BucketRequest>();
   const places = asked.map(({ name, bucket }) => {
     const key = `${name} ${bucket.capacity} ${bucket.perSecond}`; // a plan that was just changed may come in both forms
     const one = wanted.get(key) ?? { name, ...bucket, count: 0 };

@@ -43,14 +43,14 @@ export type SendDeps = AcceptMessageDeps & {
 
 export type Place = { app: AppRow; type: LiveActivityTypeRow };
 
-export type Asked<Body> = Omit<MessageRequest, "operation"> & { type: LiveActivityTypeRow; body: Body };
+export type ActivityRequest<Body> = Omit<MessageRequest, "operation"> & { type: LiveActivityTypeRow; body: Body };
 
 export type Answered = Omit<AcceptedMessage, "row"> & { result: LiveActivitySendResult };
 
 /** Sends a new state to every device that the activity is on. @throws NotFound, AppError HS_CONFLICT when it has ended */
 export const update =
   (deps: SendDeps) =>
-  (given: Asked<UpdateLiveActivity>, signal: AbortSignal): Promise<Answered> =>
+  (given: ActivityRequest<UpdateLiveActivity>, signal: AbortSignal): Promise<Answered> =>
     change(deps, { ...given, operation: "updateLiveActivity" }, signal, ({ body, type }, { spent = null }) => {
       const isUrgent = mayBeUrgent(spent, type.frequent_updates === true, deps.clock.now());
       return { event: "update", content_state: body.content_state, priority: body.priority ?? (isUrgent ? 10 : 5) };
@@ -59,7 +59,7 @@ export const update =
 /** Ends the activity on every device, with its last state unless another is given. */
 export const end =
   (deps: SendDeps) =>
-  (given: Asked<EndLiveActivity>, signal: AbortSignal): Promise<Answered> =>
+  (given: ActivityRequest<EndLiveActivity>, signal: AbortSignal): Promise<Answered> =>
     change(deps, { ...given, operation: "endLiveActivity" }, signal, ({ body }, _, newest) => ({
       event: "end",
       content_state: body.content_state ?? newest?.live_activity?.content_state ?? {},
@@ -70,7 +70,7 @@ type Change = Pick<MessageActivity, "event" | "content_state" | "priority">;
 
 const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   deps: SendDeps,
-  asked: Asked<Body> & { operation: string },
+  asked: ActivityRequest<Body> & { operation: string },
   signal: AbortSignal,
   changeOf: ChangeOf<Body>,
 ): Promise<Answered> => {
@@ -85,10 +85,10 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   return answerOf(await acceptMessage(deps, asked, plan, signal));
 };
 
-type ChangeOf<Body> = (asked: Asked<Body>, activity: LiveActivityRow, newest: MessageRow | null) => Change;
+type ChangeOf<Body> = (asked: ActivityRequest<Body>, activity: LiveActivityRow, newest: MessageRow | null) => Change;
 
 /** The activity that a change names. @throws NotFound, AppError HS_CONFLICT, HS_CHANNEL_NOT_CONFIGURED */
-const runningOf = async (deps: SendDeps, { app, type, body }: Asked<LiveActivitySend & { activity_id: string }>) => {
+const runningOf = async (deps: SendDeps, { app, type, body }: ActivityRequest<LiveActivitySend & { activity_id: string }>) => {
   const found = await known(deps, { app }, body.activity_id);
   if (found === null) throw new NotFound("live activity");
   requireRunning(type, found);
@@ -99,7 +99,7 @@ const runningOf = async (deps: SendDeps, { app, type, body }: Asked<LiveActivity
 /** The message that makes a change, for every device that the activity is on. @throws ValidationError for one too large */
 const decidedOf = async (
   deps: SendDeps,
-  asked: Asked<LiveActivitySend & { activity_id: string }>,
+  asked: ActivityRequest<LiveActivitySend & { activity_id: string }>,
   { activity, newest }: Known,
   change: Change,
 ): Promise<DecidedMessage> => {

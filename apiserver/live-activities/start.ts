@@ -11,7 +11,7 @@ import { type Estimate, missingOf } from "../audience/estimate.ts";
 import { checkSize, checkStart, startContent } from "./draft.ts";
 import {
   type Answered,
-  type Asked,
+  type ActivityRequest,
   answerOf,
   type Known,
   known,
@@ -25,7 +25,7 @@ import {
 /** Apple ends an activity after 8 hours; a start may reach its device up to 4 hours late (activityTtlSeconds). */
 const lastsMs = 12 * 3_600_000;
 
-type Start = Asked<StartLiveActivity>;
+type Start = ActivityRequest<StartLiveActivity>;
 
 /**
  * Starts an activity on the devices of a target: on iOS on those that have a push-to-start token for its type. One that is

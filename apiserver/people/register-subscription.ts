@@ -80,9 +80,9 @@ const displacedOf = <Row extends Owned>(owned: readonly Row[]): Row | null => {
   return oldest;
 };
 
-type Wanted = { user: UserRow; addressed: Addressed; body: CreateSubscription; now: Date };
+type Registration = { user: UserRow; addressed: Addressed; body: CreateSubscription; now: Date };
 
-const changeOf = (read: SubscriptionRow, { user, addressed, body, now }: Wanted): Partial<SubscriptionRow> => ({
+const changeOf = (read: SubscriptionRow, { user, addressed, body, now }: Registration): Partial<SubscriptionRow> => ({
   user_id: user._id,
   external_id: user.external_id,
   web: addressed.web,

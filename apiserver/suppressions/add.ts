@@ -27,7 +27,7 @@ export type AddDeps = {
 };
 
 /** `limit`: entries of the app at most; null: no limit. */
-export type Asked = { app: AppRow; limit: number | null; once: Attempt["once"] | null };
+export type AddRequest = { app: AppRow; limit: number | null; once: Attempt["once"] | null };
 
 /** `isNew`: nobody had suppressed the same before. */
 export type Added = { shown: Suppression; isNew: boolean } | { shown: SuppressionsAdded };
@@ -39,7 +39,7 @@ export type Added = { shown: Suppression; isNew: boolean } | { shown: Suppressio
  */
 export const addSuppressions =
   (deps: AddDeps) =>
-  async ({ app, limit, once }: Asked, { entries, ...single }: CreateSuppression): Promise<Added> => {
+  async ({ app, limit, once }: AddRequest, { entries, ...single }: CreateSuppression): Promise<Added> => {
     const now = deps.clock.now();
     const request = { app, limit, now, madeAt: once?.begunAt ?? now, once };
     if (entries !== undefined) return { shown: await addAll(deps, request, entries) };
@@ -52,7 +52,7 @@ export const addSuppressions =
   };
 
 /** A request that is made again makes entries of the same ids and instant; an id has the instant of its entry. */
-type Request = Asked & { now: Date; madeAt: Date };
+type Request = AddRequest & { now: Date; madeAt: Date };
 
 const idOf = ({ madeAt, once }: Request, index: number): string =>
   once === null ? newId("suppression", madeAt) : derivedIdAt("suppression", madeAt, once.id, String(index));

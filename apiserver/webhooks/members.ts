@@ -2,10 +2,10 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { CreateWebhook, UpdateWebhook } from "#core/schema/webhooks/webhook.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 
-type Given = Partial<Omit<CreateWebhook, "headers">> & Pick<UpdateWebhook, "headers" | "status">;
+type WrittenMembers = Partial<Omit<CreateWebhook, "headers">> & Pick<UpdateWebhook, "headers" | "status">;
 
 /** The members of the document that a body sets, headers sealed. What it leaves out is left out; its status is not set. */
-export const membersOf = ({ seal }: Pick<KeyRing, "seal">, id: string, body: Given): Partial<WebhookRow> => {
+export const membersOf = ({ seal }: Pick<KeyRing, "seal">, id: string, body: WrittenMembers): Partial<WebhookRow> => {
   const { headers, event_filters: filters, status: _, ...plain } = body;
   return {
     ...plain,

@@ -7,7 +7,7 @@ import { allDefinitions, definitionOf, definitions } from "./all.ts";
 import type { ChannelDefinition } from "./kit/channel.ts";
 import { anId } from "./kit/rendering.ts";
 
-type Said = { content: Content; options: Options };
+type ContentAndOptions = { content: Content; options: Options };
 
 /** Whether a message says anything on a channel. */
 export const hasContent = (channel: Channel, content: Content): boolean => definitions[channel].content.isIn(content);
@@ -53,7 +53,7 @@ export const isReplaceable = (channel: Channel, { collapse_id: id }: Options): b
  * a channel says. Asked before a message is accepted.
  * Source: docs/reference/channels.md#payload-limits.
  */
-export const impossible = (message: Said, over: readonly Channel[]): FieldError[] => [
+export const impossible = (message: ContentAndOptions, over: readonly Channel[]): FieldError[] => [
   ...chosen(over).flatMap((channel) => oversize(message, channel)),
   ...chosen(over).flatMap(({ problems }) => problems?.(message) ?? []),
 ];
@@ -61,7 +61,7 @@ export const impossible = (message: Said, over: readonly Channel[]): FieldError[
 const chosen = (over: readonly Channel[]): ChannelDefinition[] =>
   allDefinitions.filter(({ name }) => over.includes(name));
 
-const oversize = ({ content, options }: Said, { name, limit }: ChannelDefinition): FieldError[] => {
+const oversize = ({ content, options }: ContentAndOptions, { name, limit }: ChannelDefinition): FieldError[] => {
   if (limit === null) return [];
   const field = content.contents === undefined ? "data" : "contents";
   for (const language of languagesOf(content)) {

@@ -24,7 +24,7 @@ const Queued = Type.Object({
 });
 type Queued = Static<typeof Queued>;
 
-const Batch = Type.Object({ tenant_id: Text, callbacks: Type.Array(Queued) });
+const CallbackBatch = Type.Object({ tenant_id: Text, callbacks: Type.Array(Queued) });
 
 /** Whose a callback is, and which provider's. */
 export type CallbackOf = { tenantId: string; appId: string; provider: string };
@@ -45,7 +45,7 @@ const batched = { most: 200, inFlight: 4, everyMs: 25 }; // under load many shar
 
 /** Puts callbacks into the queue; those of a tenant that come at the same time share a message. */
 export const callbackQueue = ({ publisher, subjects }: CallbackQueueDeps): CallbackQueue => {
-  const publish = async (tenantId: string, group: readonly Kept[]): Promise<boolean[]> => {
+  const publish = async (tenantId: string, group: readonly QueuedCallback[]): Promise<boolean[]> => {
     const made = splitBySize(group).map(async (callbacks) => {
       const text = `{"tenant_id":${JSON.stringify(tenantId)},"callbacks":[${callbacks.map(({ text: one }) => one).join(",")}]}`;
       const id = hash("sha256", text, "base64url");
@@ -55,7 +55,7 @@ export const callbackQueue = ({ publisher, subjects }: CallbackQueueDeps): Callb
     return (await Promise.all(made)).flat();
   };
   const keep = gather({
-    write: async (all: readonly Kept[]) => {
+    write: async (all: readonly QueuedCallback[]) => {
       const groups = [...Map.groupBy(all, ({ tenantId }) => tenantId)];
       const published = await Promise.all(groups.map(([tenantId, group]) => publish(tenantId, group)));
       const results = new Map(
@@ -79,10 +79,10 @@ export const callbackQueue = ({ publisher, subjects }: CallbackQueueDeps): Callb
 
 export type CallbackQueueDeps = { publisher: Pick<Publisher, "publishText">; subjects: Pick<Subjects, "callbacks"> };
 
-type Kept = { tenantId: string; text: string; bodyBytes: number };
+type QueuedCallback = { tenantId: string; text: string; bodyBytes: number };
 
-const splitBySize = (group: readonly Kept[]): Kept[][] => {
-  const parts: { of: Kept[]; bytes: number; bodyBytes: number }[] = [];
+const splitBySize = (group: readonly QueuedCallback[]): QueuedCallback[][] => {
+  const parts: { of: QueuedCallback[]; bytes: number; bodyBytes: number }[] = [];
   for (const one of group) {
     const open = parts.at(-1);
     const bytes = one.text.length; // of ASCII but for the path, which is bounded
@@ -112,7 +112,7 @@ const queued = ({ appId, provider }: Omit<CallbackOf, "tenantId">, callback: Cal
 /** Callbacks of one tenant that waited in one message of the stream. */
 export type CallbackBatch = { callbacks: (CallbackOf & { callback: Callback })[] };
 
-const parse = parser(Batch);
+const parse = parser(CallbackBatch);
 
 /** Reads a message of the stream. @throws ValidationError */
 export const callbackBatch = (input: unknown): CallbackBatch => {

@@ -101,13 +101,13 @@ const watch = async <Row extends Leasable>(
   await lease.release().catch(() => undefined); // it expires by itself
 };
 
-type Kept = { isOurs: () => Promise<boolean>; release: () => Promise<void> };
+type OwnedLease = { isOurs: () => Promise<boolean>; release: () => Promise<void> };
 
 /**
  * Takes the lease when it can be had, and extends it when half of its time is gone: by both clocks, as the wall clock may be
  * put back, and the monotonic one stands still while a machine is suspended.
  */
-export const keptLease = (lease: NamedLease, clock: Clock, monotonicMs?: MonotonicMs): Kept => {
+export const keptLease = (lease: NamedLease, clock: Clock, monotonicMs?: MonotonicMs): OwnedLease => {
   let ours: (() => number) | null = null;
   let others: (() => number) | null = null;
   return {
@@ -127,7 +127,7 @@ export const keptLease = (lease: NamedLease, clock: Clock, monotonicMs?: Monoton
 const handleAllDue = async <Row extends Leasable>(
   source: TimerSource<Row>,
   deps: HandleDeps,
-  { lease, stop }: { lease: Kept; stop: AbortSignal },
+  { lease, stop }: { lease: OwnedLease; stop: AbortSignal },
 ): Promise<void> => {
   let isMore = true;
   while (isMore && !stop.aborted && (await lease.isOurs())) {

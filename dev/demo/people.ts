@@ -20,16 +20,16 @@ export const register = async (
   return Promise.all(channels.map((channel) => registerOne(rest, appId, { channel, ...wanted[channel] })));
 };
 
-const registerOne = async (rest: Rest, appId: string, { channel, externalId, token, web }: Wanted): Promise<Person> => {
+const registerOne = async (rest: Rest, appId: string, { channel, externalId, token, web }: NewPerson): Promise<Person> => {
   await rest.post(`/v1/apps/${appId}/users`, { external_id: externalId, language: "en" });
   const body: CreateSubscription = { channel, token, ...(web && { web }), status: "subscribed" };
   const path = `/v1/apps/${appId}/users/by/external_id/${externalId}/subscriptions`;
   return { channel, externalId, address: token, subscription: await rest.post<Subscription>(path, body) };
 };
 
-type Wanted = { channel: Channel; externalId: string; token: string; web?: BrowserSubscription["keys"] };
+type NewPerson = { channel: Channel; externalId: string; token: string; web?: BrowserSubscription["keys"] };
 
-const subscriptions = ({ endpoint, keys }: BrowserSubscription): Record<Channel, Omit<Wanted, "channel">> => ({
+const subscriptions = ({ endpoint, keys }: BrowserSubscription): Record<Channel, Omit<NewPerson, "channel">> => ({
   ios_push: { externalId: "ada", token: digest("iPhone").toString("hex") },
   android_push: { externalId: "ben", token: `demo:${digest("Android").toString("base64url")}` },
   hms_push: { externalId: "eva", token: digest("Huawei").toString("base64url").repeat(3) },

@@ -12,10 +12,10 @@ export type KnownTemplate = {
 export type Refused = { code: number; subcode?: number; details: string };
 
 /** Any object of the request; members are checked one by one. */
-export type Said = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
 
 /** What Meta refuses of a message, by what its documents ask for; null for one that it takes. */
-export const messageRefusal = (message: Said, templates: readonly KnownTemplate[]): Refused | null => {
+export const messageRefusal = (message: JsonObject, templates: readonly KnownTemplate[]): Refused | null => {
   const { messaging_product: product, recipient_type: recipient, to, type, biz_opaque_callback_data: data } = message;
   if (product !== "whatsapp") return missing("messaging_product");
   if (recipient !== "individual") return bad("recipient_type");
@@ -43,21 +43,21 @@ export const messageRefusal = (message: Said, templates: readonly KnownTemplate[
 const missing = (name: string): Refused => ({ code: 131008, details: `${name} is required` });
 const bad = (name: string): Refused => ({ code: 131009, details: `${name} is not valid` });
 
-const objectOf = (value: unknown): Said | null =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Said) : null; // any object
-const listOf = (value: unknown): Said[] => (Array.isArray(value) ? value.map((one) => objectOf(one) ?? {}) : []);
+const objectOf = (value: unknown): JsonObject | null =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null; // any object
+const listOf = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.map((one) => objectOf(one) ?? {}) : []);
 const isText = (value: unknown, most: number): boolean =>
   typeof value === "string" && value !== "" && Array.from(value).length <= most;
 const isTextOrNone = (value: unknown, most: number): boolean => value === undefined || isText(value, most);
 const isLink = (value: unknown): boolean => typeof value === "string" && /^https?:\/\/[^/]+/.test(value);
 
-const mediaRefusal = (type: string, { link, caption, filename }: Said): Refused | null => {
+const mediaRefusal = (type: string, { link, caption, filename }: JsonObject): Refused | null => {
   if (!isLink(link)) return bad(`${type}.link`);
   if (!isTextOrNone(caption, 1_024) || (type === "audio" && caption !== undefined)) return bad(`${type}.caption`);
   return type === "document" || filename === undefined ? null : bad(`${type}.filename`);
 };
 
-const interactiveRefusal = ({ type, header, body, footer, action }: Said): Refused | null => {
+const interactiveRefusal = ({ type, header, body, footer, action }: JsonObject): Refused | null => {
   if (!isText(objectOf(body)?.["text"], 1_024)) return bad("interactive.body");
   if (!isTextOrNone(objectOf(footer)?.["text"], 60)) return bad("interactive.footer");
   if (header !== undefined && objectOf(header)?.["type"] !== "text") return bad("interactive.header");
@@ -67,13 +67,13 @@ const interactiveRefusal = ({ type, header, body, footer, action }: Said): Refus
   return type === "list" && isList(given) ? null : bad("interactive.action.sections");
 };
 
-const areButtons = ({ buttons }: Said): boolean => {
+const areButtons = ({ buttons }: JsonObject): boolean => {
   const replies = listOf(buttons).map(({ type, reply }) => (type === "reply" ? (objectOf(reply) ?? {}) : {}));
   const isFine = replies.every(({ id, title }) => isText(id, 256) && isText(title, 20));
   return isFine && isBetween(replies.length, 1, 3) && areDistinct(replies.map(({ title }) => title));
 };
 
-const isList = ({ button, sections }: Said): boolean => {
+const isList = ({ button, sections }: JsonObject): boolean => {
   const parts = listOf(sections);
   const rows = parts.flatMap((part) => listOf(part["rows"]));
   const areTitled = parts.every(({ title }) => (parts.length > 1 ? isText(title, 24) : isTextOrNone(title, 24)));
@@ -87,7 +87,7 @@ const isList = ({ button, sections }: Said): boolean => {
 const isBetween = (count: number, least: number, most: number): boolean => count >= least && count <= most;
 const areDistinct = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
-const templateRefusal = ({ name, language, components }: Said, templates: readonly KnownTemplate[]): Refused | null => {
+const templateRefusal = ({ name, language, components }: JsonObject, templates: readonly KnownTemplate[]): Refused | null => {
   const { code, policy } = objectOf(language) ?? {};
   if (policy !== undefined && policy !== "deterministic") return bad("template.language.policy");
   const known = templates.find((one) => one.name === name && one.language === code);
@@ -105,11 +105,11 @@ const templateRefusal = ({ name, language, components }: Said, templates: readon
   return { code: 132012, details: "Parameter format does not match format in the created template" };
 };
 
-const parametersOf = (components: readonly Said[]): Said[] => components.flatMap((one) => listOf(one["parameters"]));
+const parametersOf = (components: readonly JsonObject[]): JsonObject[] => components.flatMap((one) => listOf(one["parameters"]));
 
 const isPlain = (text: unknown): boolean => !/[\n\t]| {5}/.test(String(text));
 
-const isParameter = (parameter: Said, type: string): boolean => {
+const isParameter = (parameter: JsonObject, type: string): boolean => {
   const { [type]: value } = parameter;
   if (parameter["type"] !== type) return false;
   if (type === "text") return isText(value, 60);
@@ -123,7 +123,7 @@ const values = {
   copy_code: ["coupon_code", "coupon_code"],
 };
 
-const isButton = ({ sub_type, index, parameters }: Said, known: NonNullable<KnownTemplate["buttons"]>): boolean => {
+const isButton = ({ sub_type, index, parameters }: JsonObject, known: NonNullable<KnownTemplate["buttons"]>): boolean => {
   const wanted = known[Number(index)];
   const [parameter = {}, ...others] = listOf(parameters);
   if (wanted === undefined || sub_type !== wanted || others.length > 0) return false;

@@ -6,7 +6,7 @@ import type { SimulatedAnswer } from "./kit/http2-server.ts";
 import { type HttpsRequest, startHttpsServer } from "./kit/https-server.ts";
 import { receivedLog } from "./kit/received.ts";
 import { scripted } from "./kit/script.ts";
-import { type KnownTemplate, messageRefusal, type Refused, type Said } from "./whatsapp-checks.ts";
+import { type KnownTemplate, messageRefusal, type Refused, type JsonObject } from "./whatsapp-checks.ts";
 
 export type WhatsappSimulatorOptions = {
   port: number;
@@ -48,7 +48,7 @@ export const startWhatsapp = async (options: WhatsappSimulatorOptions): Promise<
   const rate = rateOf(messagesPerSecond);
   const { callbacks, connect, report } = reporter(account);
 
-  const refusalOf = (request: HttpsRequest, message: Said): (Refused & { status?: number }) | null => {
+  const refusalOf = (request: HttpsRequest, message: JsonObject): (Refused & { status?: number }) | null => {
     const refused = requestRefusal(request, account) ?? messageRefusal(message, templates);
     if (refused !== null) return refused;
     const to = String(message["to"]);
@@ -97,9 +97,9 @@ export const startWhatsapp = async (options: WhatsappSimulatorOptions): Promise<
   };
 };
 
-const parse = (body: Buffer): Said => {
+const parse = (body: Buffer): JsonObject => {
   try {
-    return JSON.parse(body.toString("utf8")) as Said; // members are checked one by one
+    return JSON.parse(body.toString("utf8")) as JsonObject; // members are checked one by one
   } catch {
     return {};
   }

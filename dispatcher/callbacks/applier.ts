@@ -15,7 +15,7 @@ export type ReceiptApplierDeps = Pick<ApplyDeps, "events"> & {
   repeat?: Repeat;
 };
 
-type Repeat = <Given extends unknown[], T>(write: (...given: Given) => Promise<T>) => (...given: Given) => Promise<T>;
+type Repeat = <Args extends unknown[], T>(write: (...given: Args) => Promise<T>) => (...given: Args) => Promise<T>;
 
 /** {@link applyReceipts}, joined to MongoDB. */
 export const receiptApplier = ({ db, suppressions, events, clock, repeat = (write) => write }: ReceiptApplierDeps) => {

@@ -14,7 +14,7 @@ import {
   emptyDay,
 } from "#core/storage/events/event-days.ts";
 import { type EventValues, type EventValuesRow, emptyValues } from "#core/storage/events/event-values.ts";
-import type { Wanted } from "#core/storage/events/folding.ts";
+import type { FoldChange } from "#core/storage/events/folding.ts";
 import type { Stored, StoredBatch } from "./store.ts";
 
 export type CountDeps = {
@@ -108,7 +108,7 @@ const ofPart = ({ definition, day }: DayPart) => ({
   day,
 });
 
-const dayOfPart = (part: DayPart): Wanted<EventDayRow, DayChange> => ({
+const dayOfPart = (part: DayPart): FoldChange<EventDayRow, DayChange> => ({
   first: emptyDay(ofPart(part)),
   shares: [...part.batches].map(([batch, { events, users }]) => ({ batch, change: { hours: hoursOf(events), users } })),
 });
@@ -124,7 +124,7 @@ const hoursOf = (events: readonly Stored[]): DayChange["hours"] => {
 };
 
 /** Nothing, when no property has a value that is counted. */
-const valuesOfPart = (part: DayPart): Wanted<EventValuesRow, ValueTally>[] => {
+const valuesOfPart = (part: DayPart): FoldChange<EventValuesRow, ValueTally>[] => {
   const shares = [...part.batches].flatMap(([batch, { events }]) => {
     const change = tallyOf(events.map(({ properties }) => properties));
     return change.counts.size + change.hidden.size === 0 ? [] : [{ batch, change }];

@@ -69,13 +69,13 @@ const noRows = (clock: Clock): ReadyBatch => ({ rows: [], now: clock.now(), know
 /** `findings`: those that no part of the report has yet. */
 type Taking = { taken: TakenFile; room: number | null; findings: readonly Finding[] };
 
-type Given = ReadyBatch & { columns: Columns; bytes: number };
+type BatchInput = ReadyBatch & { columns: Columns; bytes: number };
 
 const takeBatch = async (
   deps: TakeDeps,
   row: ImportRow,
   { taken, room, findings: before }: Taking,
-  { rows, now, known, columns, bytes }: Given,
+  { rows, now, known, columns, bytes }: BatchInput,
 ): Promise<Taking> => {
   const { imports, count } = deps;
   const number = taken.position.rows;

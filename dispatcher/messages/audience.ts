@@ -1,7 +1,7 @@
 import { reachOf } from "#core/channels/content.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
-import type { Reached, Wanted } from "#core/storage/messages/audience.ts";
+import type { Reached, AudienceScope } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import { type Stretch } from "#core/storage/people/subscription-counts.ts";
@@ -20,7 +20,7 @@ export type AudienceDeps = {
     of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number },
     activity: MessageActivity | undefined,
   ) => Promise<string[]>;
-  resolve: (target: Target, wanted: Wanted) => Promise<Map<Channel, Reached[]>>;
+  resolve: (target: Target, wanted: AudienceScope) => Promise<Map<Channel, Reached[]>>;
 };
 
 /** Whether the audience is scanned page by page (`all`, the devices of an activity), or resolved from explicit ids. */

@@ -153,8 +153,8 @@ type Joined = PipelineDeps & ReturnType<typeof stores>;
 /** Repeats a write while MongoDB is away, until the lease would have ended by itself. */
 const repeating =
   (leaseMs: number) =>
-  <Given extends unknown[], T>(write: (...given: Given) => Promise<T>) =>
-  (...given: Given): Promise<T> =>
+  <Args extends unknown[], T>(write: (...given: Args) => Promise<T>) =>
+  (...given: Args): Promise<T> =>
     repeatWrite(leaseMs, () => write(...given));
 
 /** A hint that JetStream could not take is no failure: its document is due again soon. */

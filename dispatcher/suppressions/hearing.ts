@@ -16,7 +16,7 @@ export type Known = { verdicts: readonly Verdict[]; isTold: boolean };
 /** `asked`: groups to read. `everyMs`: how often what was heard of a group that is not asked for is stored. */
 export type Hearing = { heard: readonly Heard[]; asked: readonly Group[]; everyMs: number };
 
-type Kept = { of: Group; fresh: Verdict[]; isThrough: boolean; savedAtMs: number };
+type GroupState = { of: Group; fresh: Verdict[]; isThrough: boolean; savedAtMs: number };
 
 const mostGroups = 10_000; // one that is forgotten loses what was not stored yet
 
@@ -26,8 +26,8 @@ const mostGroups = 10_000; // one that is forgotten loses what was not stored ye
  * a smaller one by the last of the group.
  */
 export const hearing = ({ verdicts }: HearingDeps) => {
-  const groups = new LRUCache<string, Kept>(atMostEntries(mostGroups));
-  const put = (id: string, { savedAtMs }: Pick<Kept, "savedAtMs">, ...all: [Heard, ...Heard[]]): void => {
+  const groups = new LRUCache<string, GroupState>(atMostEntries(mostGroups));
+  const put = (id: string, { savedAtMs }: Pick<GroupState, "savedAtMs">, ...all: [Heard, ...Heard[]]): void => {
     const { of, fresh, isThrough } = joined(all);
     groups.set(id, { of, fresh: fresh.slice(-mostVerdicts), isThrough, savedAtMs });
   };
@@ -37,12 +37,12 @@ export const hearing = ({ verdicts }: HearingDeps) => {
     else put(id, kept, kept, one);
   };
   /** Keeps what could not be stored before what was heard since. */
-  const putBack = (taken: ReadonlyMap<string, Kept>): void => {
+  const putBack = (taken: ReadonlyMap<string, GroupState>): void => {
     for (const [id, one] of taken) put(id, one, one, groups.get(id) ?? one);
   };
   /** Takes what is to be stored now: what is heard meanwhile is kept for the next time. */
-  const take = (ids: Iterable<string>, isDue: (id: string, kept: Kept) => boolean, now: Date): Map<string, Kept> => {
-    const due = [...ids].flatMap((id): [string, Kept][] => {
+  const take = (ids: Iterable<string>, isDue: (id: string, kept: GroupState) => boolean, now: Date): Map<string, GroupState> => {
+    const due = [...ids].flatMap((id): [string, GroupState][] => {
       const kept = groups.get(id);
       return kept !== undefined && isDue(id, kept) ? [[id, kept]] : [];
     });
@@ -54,7 +54,7 @@ export const hearing = ({ verdicts }: HearingDeps) => {
     for (const [id, one] of batch) remember(id, one);
     const askedIds = new Set(asked.map(groupIdOf));
     const stored = new Map((await verdicts.find([...askedIds])).map((row) => [row._id, row]));
-    const isDue = (id: string, { savedAtMs }: Kept) => askedIds.has(id) || now.getTime() - savedAtMs >= everyMs;
+    const isDue = (id: string, { savedAtMs }: GroupState) => askedIds.has(id) || now.getTime() - savedAtMs >= everyMs;
     const taken = take(new Set([...batch.keys(), ...askedIds]), isDue, now);
     const fresh = new Map([...taken].map(([id, one]) => [id, { ...one, fresh: unknownTo(stored.get(id), one.fresh) }]));
     const added = [...fresh.values()].filter((one) => one.fresh.length > 0 || one.isThrough);

@@ -20,7 +20,7 @@ import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
 import { appLink, appOf, appOfTenant, inTenant, noTenant, ofTenant, tenantOf } from "../records/owner-refs.ts";
 import type { MayWrite } from "../records/record-deps.ts";
-import type { Wanted } from "../records/writes.ts";
+import type { DesiredRow } from "../records/writes.ts";
 
 /** `tenantId` is written last: it says that the Secret's token is this tenant's. */
 type ApiKey = Resource<ApiKeySpec, { id?: string; tenantId?: string }>;
@@ -105,14 +105,14 @@ const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Ver
   return { ...verdict, ...expiry(last.set.hashes, nextRotationAt(key.spec, last.set.rotated_at), now), isChanged };
 };
 
-type WantedKey = Wanted<ApiKeyRow> & { set: Pick<ApiKeyRow, "hashes"> & { rotated_at: Date } };
+type DesiredKey = DesiredRow<ApiKeyRow> & { set: Pick<ApiKeyRow, "hashes"> & { rotated_at: Date } };
 
 /** The token that is to be in the Secret, and the record before (`first`) and after (`last`) the Secret is written. */
 const wantedOf = (
   { randomBytes }: Deps,
   { key, tenant, stand: { row }, members }: Input,
   { before, now }: { before: OwnSecret; now: Date },
-): { token: string; isNew: boolean; first: WantedKey; last: WantedKey } => {
+): { token: string; isNew: boolean; first: DesiredKey; last: DesiredKey } => {
   const { metadata, spec, status } = key;
   const asked = metadata.annotations?.[rotateAnnotation];
   const isMade = status?.tenantId === tenant._id;
@@ -142,7 +142,7 @@ const writeSecret = (
 };
 
 /** Ends the tokens that the one in the Secret replaced, now that it is there. */
-const endFormer = async ({ record }: Deps, key: ApiKey, tenant: TenantRow, wanted: WantedKey): Promise<void> => {
+const endFormer = async ({ record }: Deps, key: ApiKey, tenant: TenantRow, wanted: DesiredKey): Promise<void> => {
   const stand = await record.look(key, inTenant(tenant));
   const result = stand.kind === "write" && stand.row !== null ? await record.keep(key, stand, wanted) : null;
   if (result === null || "verdict" in result) throw new Error(`the key ${record.idOf(key)} changed hands`);

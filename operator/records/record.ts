@@ -1,4 +1,4 @@
-import type { Kept } from "#core/storage/settings/managed.ts";
+import type { WriteResult } from "#core/storage/settings/managed.ts";
 import type { Verdict } from "../engine/handler.ts";
 import { asWanted, type Claimant, idOf } from "../policies/management.ts";
 import { dropping } from "./drops.ts";
@@ -13,7 +13,7 @@ export const records = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
   ...looking(deps),
   ...writing(deps),
   /** The verdict on a record that is as wanted. */
-  kept: (resource: R, { kept }: { kept: Kept }, status: Record<string, unknown>): Verdict => ({
+  kept: (resource: R, { kept }: { kept: WriteResult }, status: Record<string, unknown>): Verdict => ({
     ready: asWanted(resource, deps.what),
     status: { id: idOf(deps.definition, resource), ...status },
     isChanged: kept !== "unchanged",

@@ -1,12 +1,12 @@
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import { differingMembers, type Kept, type ManagedRow } from "#core/storage/settings/managed.ts";
+import { differingMembers, type WriteResult, type ManagedRow } from "#core/storage/settings/managed.ts";
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { type Claimant, claimOf, idOf, isClaiming, nameOf, notConfirmed, olderThan } from "../policies/management.ts";
 import { memberName } from "../policies/member-names.ts";
 import type { MayWrite, NamedRow, RecordDeps } from "./record-deps.ts";
 
-export type Wanted<Row> = {
+export type DesiredRow<Row> = {
   set: Partial<Row>;
   /** Members that a new document begins with; later they are others' to change. */
   begin: Partial<Row>;
@@ -14,7 +14,7 @@ export type Wanted<Row> = {
   names?: readonly string[];
 };
 
-type Outcome = { kept: Kept } | { verdict: Verdict };
+type Outcome = { kept: WriteResult } | { verdict: Verdict };
 
 export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDeps<R, Row>) => {
   const { definition, what, store } = deps;
@@ -26,7 +26,7 @@ export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
   const problem = (
     resource: R,
     { row, isConfirmed }: MayWrite<Row>,
-    { set, names = [] }: Omit<Wanted<Row>, "begin">,
+    { set, names = [] }: Omit<DesiredRow<Row>, "begin">,
   ): Verdict | null => {
     if (row !== null && !isConfirmed)
       return refusal(notConfirmed({ id: row._id, what }, differences(definition, row, set)));
@@ -50,7 +50,7 @@ export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
   };
 
   /** Writes the record as wanted, or says why not. */
-  const keep = async (resource: R, stand: MayWrite<Row>, wanted: Wanted<Row>): Promise<Outcome> => {
+  const keep = async (resource: R, stand: MayWrite<Row>, wanted: DesiredRow<Row>): Promise<Outcome> => {
     const verdict = problem(resource, stand, wanted);
     if (verdict !== null) return { verdict };
     const id = idOf(definition, resource);
@@ -65,7 +65,7 @@ export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
   return { problem, keep };
 };
 
-export const isWritten = (kept: Kept): boolean => kept === "created" || kept === "updated";
+export const isWritten = (kept: WriteResult): boolean => kept === "created" || kept === "updated";
 
 export const othersIn = <R extends Claimant>(resources: readonly R[], { metadata }: R): R[] =>
   resources.filter((other) => other.metadata.uid !== metadata.uid);

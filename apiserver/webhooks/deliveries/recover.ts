@@ -31,12 +31,12 @@ export const replayMany =
       ...windowOf(body, deps.clock.now()),
     });
 
-type Wanted = Pick<RecoveryRow, "id" | "kind" | "status" | "event_type" | "since" | "until">;
+type RecoveryRequest = Pick<RecoveryRow, "id" | "kind" | "status" | "event_type" | "since" | "until">;
 
 const begin = async (
   { endpoints, announce, clock }: RecoverDeps,
   endpoint: WebhookRow,
-  wanted: Wanted,
+  wanted: RecoveryRequest,
 ): Promise<RecoveryRow> => {
   const now = clock.now();
   const progress = { after: null, replayed: 0, requested_at: now, completed_at: null };

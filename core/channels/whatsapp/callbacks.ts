@@ -43,17 +43,17 @@ const handshake = (query: URLSearchParams | undefined, token: string): Verdict =
 };
 
 /** An object of Meta's, whose members may be anything. */
-type Said = Record<string, unknown>;
+type MetaObject = Record<string, unknown>;
 
 /** What is said about one phone number; Meta puts those of a whole business account into one request. */
-const valuesOf = (body: Buffer, phoneNumberId: string): Said[] => {
+const valuesOf = (body: Buffer, phoneNumberId: string): MetaObject[] => {
   const entries = listOf(parse(body)["entry"]);
   const changes = entries.flatMap(({ changes: all }) => listOf(all)).filter(({ field }) => field === "messages");
   const values = changes.map(({ value }) => objectOf(value));
   return values.filter(({ metadata }) => objectOf(metadata)["phone_number_id"] === phoneNumberId);
 };
 
-const parse = (body: Buffer): Said => {
+const parse = (body: Buffer): MetaObject => {
   try {
     return objectOf(JSON.parse(body.toString("utf8")));
   } catch {
@@ -61,12 +61,12 @@ const parse = (body: Buffer): Said => {
   }
 };
 
-const contentOf = (values: readonly Said[]): CallbackContent => ({
+const contentOf = (values: readonly MetaObject[]): CallbackContent => ({
   receipts: values.flatMap(({ statuses }) => listOf(statuses).flatMap(receiptsOf)).slice(0, maxCallbackItems),
   inbound: values.flatMap(({ messages }) => listOf(messages).flatMap(inboundOf)).slice(0, maxCallbackItems),
 });
 
-const receiptsOf = (status: Said): Receipt[] => {
+const receiptsOf = (status: MetaObject): Receipt[] => {
   const { id, biz_opaque_callback_data: data } = status;
   const at = instantOf(status["timestamp"]);
   if (at === null || typeof id !== "string") return [];
@@ -78,7 +78,7 @@ const receiptsOf = (status: Said): Receipt[] => {
 const deliveryIdPattern = /^dlv_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /** A message that is read has been delivered, which Meta then may leave unsaid. */
-const factsOf = ({ status, errors }: Said): ReceiptFact[] => {
+const factsOf = ({ status, errors }: MetaObject): ReceiptFact[] => {
   switch (status) {
     case "sent":
     case "delivered":
@@ -92,11 +92,11 @@ const factsOf = ({ status, errors }: Said): ReceiptFact[] => {
   }
 };
 
-const codeOf = ([first]: readonly Said[]): string | null =>
+const codeOf = ([first]: readonly MetaObject[]): string | null =>
   typeof first?.["code"] === "number" ? String(first["code"]) : null;
 
 /** A message of a person; one whose number Meta keeps to itself, and notices of Meta, are left out. */
-const inboundOf = (message: Said): Inbound[] => {
+const inboundOf = (message: MetaObject): Inbound[] => {
   const { id, from, type } = message;
   const at = instantOf(message["timestamp"]);
   const address = numberOf(from);
@@ -111,7 +111,7 @@ const numberOf = (given: unknown): string | null => {
 };
 
 /** What the person wrote, or the title of the button or row that they chose. */
-const textOf = ({ text, button, interactive }: Said): string => {
+const textOf = ({ text, button, interactive }: MetaObject): string => {
   const { button_reply: reply, list_reply: row } = objectOf(interactive);
   const said = [objectOf(text)["body"], objectOf(button)["text"], objectOf(reply)["title"], objectOf(row)["title"]];
   return said.find((one) => typeof one === "string") ?? "";
@@ -123,6 +123,7 @@ const instantOf = (timestamp: unknown): Date | null => {
   return Number.isNaN(at.getTime()) ? null : at;
 };
 
-const objectOf = (value: unknown): Said => (typeof value === "object" && value !== null ? (value as Said) : {}); // any object
+const objectOf = (value: unknown): MetaObject =>
+  typeof value === "object" && value !== null ? (value as MetaObject) : {}; // any object
 
-const listOf = (value: unknown): Said[] => (Array.isArray(value) ? value.map(objectOf) : []);
+const listOf = (value: unknown): MetaObject[] => (Array.isArray(value) ? value.map(objectOf) : []);

@@ -42,14 +42,14 @@ const compileCondition = ({ field, op, value }: Condition, now: Date): Passes =>
   };
 };
 
-type Asked = { value: unknown; kind: Kind; now: number };
+type Comparison = { value: unknown; kind: Kind; now: number };
 
 /** Judges a value that is there. */
 type Test = (found: unknown) => boolean;
 
 const ranked =
   (isSo: (found: string | number, wanted: string | number) => boolean) =>
-  ({ value, kind }: Asked): Test => {
+  ({ value, kind }: Comparison): Test => {
     const rank = kind.rank ?? (() => null);
     const wanted = rank(value) ?? Number.NaN;
     return (found) => {
@@ -81,7 +81,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 /** Part of a text, as its kind treats the case of letters. */
 const partOf =
   (isPart: (found: string, wanted: string) => boolean) =>
-  ({ value, kind }: Asked): Test => {
+  ({ value, kind }: Comparison): Test => {
     const spelt = kind === kinds["text without case"] ? (text: string) => text.toLowerCase() : (text: string) => text;
     const wanted = typeof value === "string" ? spelt(value) : null;
     return (found) => typeof found === "string" && wanted !== null && isPart(spelt(found), wanted);
@@ -89,14 +89,14 @@ const partOf =
 
 const partOfText = partOf((found, wanted) => found.includes(wanted));
 
-const contains = (asked: Asked): Test => {
+const contains = (asked: Comparison): Test => {
   const inText = partOfText(asked);
   const isItem = equal(asked.value, asked.kind);
   return (found) => (Array.isArray(found) ? found.some(isItem) : inText(found));
 };
 
 /** Between then and now: what lies ahead is not within the last time. */
-const withinLast = ({ value, kind, now }: Asked): Test => {
+const withinLast = ({ value, kind, now }: Comparison): Test => {
   const { amount, unit } = value as { amount: number; unit: keyof typeof filterUnits }; // sound: the parser has seen to it
   const from = now - amount * filterUnits[unit];
   return (found) => {
@@ -105,11 +105,11 @@ const withinLast = ({ value, kind, now }: Asked): Test => {
   };
 };
 
-const atNow = (asked: Asked): Asked => (asked.value === "now" ? { ...asked, value: new Date(asked.now) } : asked);
+const atNow = (asked: Comparison): Comparison => (asked.value === "now" ? { ...asked, value: new Date(asked.now) } : asked);
 
 const elapsed =
   (isSo: (seconds: number, wanted: number) => boolean) =>
-  ({ value, now }: Asked): Test => {
+  ({ value, now }: Comparison): Test => {
     const wanted = Number(value);
     return (found) => {
       const since = unixTimeOf(found);
@@ -117,7 +117,7 @@ const elapsed =
     };
   };
 
-const tests: Record<Positive, (asked: Asked) => Test> = {
+const tests: Record<Positive, (asked: Comparison) => Test> = {
   eq: ({ value, kind }) => equal(value, kind),
   in: ({ value, kind }) => oneOf(listOf(value), kind),
   gt: above,

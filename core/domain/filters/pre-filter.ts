@@ -20,23 +20,23 @@ export const preFilter = (tree: FilterTree, of: Stored["of"], now: Date): Query 
   return {}; // the opposite of a part that finds too many would find too few
 };
 
-type Asked = { condition: Condition; stored: Stored; now: Date };
+type ConditionRead = { condition: Condition; stored: Stored; now: Date };
 
 const conditionQuery = (condition: Condition, stored: Stored, now: Date): Query =>
   queries[condition.op]({ condition, stored, now });
 
 /** A list with a null in it is not null to us, and is to the store: so it is only asked whether something is there. */
-const thereQuery = ({ stored: { path, isNeverNull } }: Asked): Query =>
+const thereQuery = ({ stored: { path, isNeverNull } }: ConditionRead): Query =>
   isNeverNull ? {} : { [path]: { $exists: true } };
 
 /** In the lists of a property the store looks otherwise. */
-const absentQuery = ({ condition: { field }, stored: { path } }: Asked): Query =>
+const absentQuery = ({ condition: { field }, stored: { path } }: ConditionRead): Query =>
   field.kind === "json" ? {} : { [path]: null };
 
 const everything = (): Query => ({});
 
 /** Where two spellings can be equal, the store cannot find all of them. */
-const valuesQuery = (asked: Asked, values: readonly unknown[]): Query => {
+const valuesQuery = (asked: ConditionRead, values: readonly unknown[]): Query => {
   const { condition, stored } = asked;
   const { kind } = condition.field;
   const { path, aliasLabel: label } = stored;
@@ -52,7 +52,7 @@ const exactKinds: ReadonlySet<string> = new Set(["text", "choice", "flag"]);
 /** A query for dates; other kinds have an order that the store does not know. */
 const ordered =
   (rangeOf: (value: unknown, at: (one: unknown) => Date) => object) =>
-  (asked: Asked): Query => {
+  (asked: ConditionRead): Query => {
     const { condition, stored, now } = asked;
     const { field, value } = condition;
     if (field.kind !== "date") return thereQuery(asked);
@@ -71,7 +71,7 @@ const spanQuery = ordered((value, at) => {
   return { $gte: new Date(now.getTime() - amount * filterUnits[unit]), $lte: now };
 });
 
-const queries: Record<FilterOp, (asked: Asked) => Query> = {
+const queries: Record<FilterOp, (asked: ConditionRead) => Query> = {
   eq: (asked) => valuesQuery(asked, [asked.condition.value]),
   in: (asked) => valuesQuery(asked, listOf(asked.condition.value)),
   neq: everything,

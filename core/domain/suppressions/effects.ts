@@ -36,14 +36,14 @@ export const isGivenUp = (failures: readonly Date[]): boolean =>
 export type Entry = { reason: SuppressionReason; categories: readonly string[] | null };
 
 /** What of a message decides whether an entry holds it back. */
-export type Said = {
+export type MessageTraits = {
   category: string | null;
   /** Whether it is to reach those who unsubscribed from its channel: mail that has to arrive. */
   reachesUnsubscribed: boolean;
 };
 
 /** Whether an entry holds a message back. Source: docs/reference/suppressions.md#effects. */
-export const isMet = ({ reason, categories }: Entry, { category, reachesUnsubscribed }: Said): boolean => {
+export const isMet = ({ reason, categories }: Entry, { category, reachesUnsubscribed }: MessageTraits): boolean => {
   if (reason === "unsubscribe" && reachesUnsubscribed) return false;
   return categories === null || (category !== null && categories.includes(category));
 };

@@ -57,13 +57,13 @@ const laterOf = (a: Date | null, b: Date | null): Date | null => {
 };
 
 /** An entry that may have come, in part or as a whole, from the status of a subscription. */
-export type Kept = Suppressed & {
+export type SuppressionEntry = Suppressed & {
   /** What there is beside an opt-out that was said by the status of a subscription; null: nothing. Absent: there is none. */
   beside_status?: Suppressed | null;
 };
 
 /** What of an entry changes because of another one, with what is left of it once the status is taken back. */
-export const joinedBy = (kept: Kept, again: Kept): Partial<Kept> => {
+export const joinedBy = (kept: SuppressionEntry, again: SuppressionEntry): Partial<SuppressionEntry> => {
   const raised = raisedBy(kept, again);
   if (kept.beside_status === undefined && again.beside_status === undefined) return raised;
   const left = besideStatus(kept);
@@ -73,7 +73,7 @@ export const joinedBy = (kept: Kept, again: Kept): Partial<Kept> => {
   return isSame ? raised : { ...raised, beside_status: both };
 };
 
-const besideStatus = (entry: Kept): Suppressed | null => {
+const besideStatus = (entry: SuppressionEntry): Suppressed | null => {
   if (entry.beside_status !== undefined) return entry.beside_status;
   const { reason, source, note, categories, expires_at, message_id, delivery_id, provider_code } = entry;
   return { reason, source, note, categories, expires_at, ...defined({ message_id, delivery_id, provider_code }) };

@@ -27,9 +27,9 @@ export const healthServer = ({ host, port, ...asked }: HealthOptions): Part & { 
   };
 };
 
-export type HealthOptions = Asked & { host: string; port: number };
+export type HealthOptions = HealthSources & { host: string; port: number };
 
-type Asked = {
+type HealthSources = {
   /** What the program cannot work without. */
   checks: Record<string, Check>;
   /** What it can do without for a while: reported, but not decisive. */
@@ -41,7 +41,7 @@ type Reply = { status: number; type: string; body: string };
 
 const checkMs = 1_000; // below the second that kubelet waits by default, with the reply's own time
 
-const answer = async (request: IncomingMessage, { checks, optional = {}, registry }: Asked): Promise<Reply> => {
+const answer = async (request: IncomingMessage, { checks, optional = {}, registry }: HealthSources): Promise<Reply> => {
   if (request.method !== "GET" && request.method !== "HEAD") return json(405, { status: "method not allowed" });
   switch (request.url?.split("?", 1)[0]) {
     case "/healthz":

@@ -3,7 +3,7 @@ import { Check } from "typebox/value";
 
 /** What a document has for a member of a reply: an instant may stand for a text, and nothing for null. */
 type Source<V> = V | (string extends V ? Date : never);
-type Given<T> = { [K in keyof T as null extends T[K] ? never : K]: Source<T[K]> } & {
+type Document<T> = { [K in keyof T as null extends T[K] ? never : K]: Source<T[K]> } & {
   [K in keyof T as null extends T[K] ? K : never]?: Source<T[K]> | undefined;
 };
 
@@ -12,7 +12,7 @@ type Given<T> = { [K in keyof T as null extends T[K] ? never : K]: Source<T[K]> 
  * member that the document does not have is null where the schema has it so.
  * @throws TypeError when a document that was damaged lacks another one
  */
-export const showAs = <T extends TObject>(schema: T, document: Given<Static<T>>): Static<T> => {
+export const showAs = <T extends TObject>(schema: T, document: Document<Static<T>>): Static<T> => {
   const shown: Record<string, unknown> = {};
   for (const { name, mayBeNull, isRequired } of membersOf(schema)) {
     const value: unknown = Reflect.get(document, name);

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { type FoldedRow, type Folding, foldInto, type Wanted } from "./folding.ts";
+import { type FoldedRow, type Folding, foldInto, type FoldChange } from "./folding.ts";
 
 /** The roll-up of a name's events of one UTC day, by hour. Counts only grow: events that are erased stay counted. */
 export type EventDayRow = FoldedRow & {
@@ -40,7 +40,7 @@ export const eventDays = (db: Db, counted: Folding<EventDayRow, DayChange>["coun
   const rows = collectionOf<EventDayRow>(db, eventDayCollection);
   return {
     /** Adds batches to days, each once; gives the days as they are then. */
-    add: (wanted: readonly Wanted<EventDayRow, DayChange>[]): Promise<EventDayRow[]> =>
+    add: (wanted: readonly FoldChange<EventDayRow, DayChange>[]): Promise<EventDayRow[]> =>
       foldInto({ rows, fold, counted }, wanted),
   };
 };

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { type KeyValues, tallySum, type ValueTally, valuesAfter } from "../../domain/events/day-values.ts";
 import { type CollectionSpec, collectionOf, farAhead, type OfApp } from "../mongo/collection.ts";
-import { type FoldedRow, type Folding, foldInto, type Wanted } from "./folding.ts";
+import { type FoldedRow, type Folding, foldInto, type FoldChange } from "./folding.ts";
 
 /** The most frequent values of the properties of a name's events of one UTC day. */
 export type EventValuesRow = FoldedRow & {
@@ -33,7 +33,7 @@ export const eventValues = (db: Db, counted: Folding<EventValuesRow, ValueTally>
   const rows = collectionOf<EventValuesRow>(db, eventValuesCollection);
   return {
     /** Adds batches to days, each once. */
-    add: (wanted: readonly Wanted<EventValuesRow, ValueTally>[]): Promise<EventValuesRow[]> =>
+    add: (wanted: readonly FoldChange<EventValuesRow, ValueTally>[]): Promise<EventValuesRow[]> =>
       foldInto({ rows, fold, counted }, wanted),
   };
 };

@@ -16,7 +16,7 @@ export type FoldedRow = {
 /** What one batch adds to one document. */
 export type Share<Change> = { batch: string; change: Change };
 
-export type Wanted<Row, Change> = {
+export type FoldChange<Row, Change> = {
   /** What it is before anything was added. */
   first: Row;
   shares: readonly Share<Change>[];
@@ -41,16 +41,16 @@ const page = 100; // documents in one read and one write
  */
 export const foldInto = async <Row extends FoldedRow, Change>(
   folding: Folding<Row, Change>,
-  wanted: readonly Wanted<Row, Change>[],
+  wanted: readonly FoldChange<Row, Change>[],
 ): Promise<Row[]> => inPages(inOrder(wanted), page, (some) => foldPage(folding, some));
 
 /** In one order, so that writers who meet wait for each other and not in a circle. */
-const inOrder = <Row extends FoldedRow, Change>(wanted: readonly Wanted<Row, Change>[]): Wanted<Row, Change>[] =>
+const inOrder = <Row extends FoldedRow, Change>(wanted: readonly FoldChange<Row, Change>[]): FoldChange<Row, Change>[] =>
   wanted.toSorted((a, b) => (a.first._id < b.first._id ? -1 : 1));
 
 const foldPage = async <Row extends FoldedRow, Change>(
   folding: Folding<Row, Change>,
-  wanted: readonly Wanted<Row, Change>[],
+  wanted: readonly FoldChange<Row, Change>[],
 ): Promise<Row[]> => {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const steps = await stepsOf(folding, wanted);
@@ -65,7 +65,7 @@ type Step<Row> = { before: Row | null; after: Row };
 
 const stepsOf = async <Row extends FoldedRow, Change>(
   { rows, fold, counted }: Folding<Row, Change>,
-  wanted: readonly Wanted<Row, Change>[],
+  wanted: readonly FoldChange<Row, Change>[],
 ): Promise<Step<Row>[]> => {
   const ids = wanted.map(({ first }) => first._id);
   const filter = { _id: { $in: ids } } as Filter<Row>; // sound: every `_id` is a string

@@ -5,8 +5,8 @@ import type { FileStore } from "./store.ts";
 export const timedFiles = (store: FileStore, onCall: OnCall | undefined): FileStore => {
   if (onCall === undefined) return store;
   const timed =
-    <Given extends unknown[], T>(call: (...given: Given) => Promise<T>) =>
-    async (...given: Given): Promise<T> => {
+    <Args extends unknown[], T>(call: (...given: Args) => Promise<T>) =>
+    async (...given: Args): Promise<T> => {
       const beganMs = performance.now();
       const answer = await call(...given);
       onCall((performance.now() - beganMs) / 1_000);

@@ -17,7 +17,7 @@ export const audience = (db: Db) => {
   const userIdsOf = async (appId: string, keys: readonly string[]): Promise<string[]> =>
     inPages(keys, lookupPage, (page) => findIds(users, { app_id: appId, alias_keys: { $in: page } }));
 
-  const eligible = async (filter: object, wanted: Wanted): Promise<Reached[]> =>
+  const eligible = async (filter: object, wanted: AudienceScope): Promise<Reached[]> =>
     subscriptions
       .find({ app_id: wanted.appId, ...filter }, { projection: reachedMembers })
       .toArray()
@@ -36,7 +36,7 @@ export const audience = (db: Db) => {
       findIds(subscriptions, stretchFilter(of, after), { sort: { _id: 1 }, limit }),
 
     /** Everyone that explicit ids reach, each once, by channel, ids ascending. Bounded by the bounds of the target. */
-    resolve: async (target: Target, wanted: Wanted): Promise<Map<Channel, Reached[]>> => {
+    resolve: async (target: Target, wanted: AudienceScope): Promise<Map<Channel, Reached[]>> => {
       const users = await userIdsOf(wanted.appId, aliasKeysOf(target));
       const byUser = await inPages([...users, ...(target.include_aliases?.["user_id"] ?? [])], lookupPage, (page) =>
         eligible({ user_id: { $in: page } }, wanted),
@@ -77,9 +77,9 @@ const reachedMembers = {
 } as const satisfies Record<Exclude<keyof Reached, "_id">, 1>;
 
 /** What makes a subscription part of an audience: its channel in a status that may be reached. */
-export type Wanted = { appId: string; stretches: readonly Stretch[]; testOnly: boolean };
+export type AudienceScope = { appId: string; stretches: readonly Stretch[]; testOnly: boolean };
 
-const isWanted = (row: Reached, { stretches, testOnly }: Wanted): boolean =>
+const isWanted = (row: Reached, { stretches, testOnly }: AudienceScope): boolean =>
   (!testOnly || row.test_device) &&
   stretches.some((stretch) => stretch.channel === row.channel && stretch.status === row.status);
 

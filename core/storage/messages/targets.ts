@@ -77,7 +77,7 @@ const smallKeys = 50; // larger lookups share nothing, so that nobody waits for 
 /** Reads rows by keys; small lookups of one app that come at the same time share a query. */
 const lookup = <Row>({ read, keysOf }: Lookup<Row>): ((of: OfApp, keys: readonly string[]) => Promise<Row[]>) => {
   const share = gather({
-    write: (wanted: readonly Wanted[]) => readShared({ read, keysOf }, wanted),
+    write: (wanted: readonly KeyLookup[]) => readShared({ read, keysOf }, wanted),
     most: 50,
     inFlight: 1,
     isOfTurn: true,
@@ -88,15 +88,15 @@ const lookup = <Row>({ read, keysOf }: Lookup<Row>): ((of: OfApp, keys: readonly
   };
 };
 
-type Wanted = { of: OfApp; keys: ReadonlySet<string> };
+type KeyLookup = { of: OfApp; keys: ReadonlySet<string> };
 
 /** One query for each app; each caller gets the rows of its own keys. */
-const readShared = async <Row>({ read, keysOf }: Lookup<Row>, wanted: readonly Wanted[]): Promise<Row[][]> => {
+const readShared = async <Row>({ read, keysOf }: Lookup<Row>, wanted: readonly KeyLookup[]): Promise<Row[][]> => {
   const groups = Map.groupBy(wanted, ({ of }) => `${of.tenantId}/${of.appId}`);
-  const found = new Map<Wanted, Row[]>();
+  const found = new Map<KeyLookup, Row[]>();
   await Promise.all(
     [...groups.values()].map(async (group) => {
-      const [{ of }] = group as [Wanted]; // sound: a group has a first
+      const [{ of }] = group as [KeyLookup]; // sound: a group has a first
       const rows = await byPages(of, [...new Set(group.flatMap(({ keys }) => [...keys]))], read);
       for (const one of group)
         found.set(

@@ -34,7 +34,7 @@ export const subscriptions = (db: Db) => {
       rows.find({ app_id: appId, user_id: userId, tenant_id: tenantId }).sort({ _id: 1 }).limit(mostOfUser).toArray(),
 
     /** Writes the subscription of (app, channel, token): stores `made`, or changes the one that is there as it is now. */
-    put: (tenantId: string, wanted: Wanted): Promise<Put> =>
+    put: (tenantId: string, wanted: SubscriptionPut): Promise<Put> =>
       alone(`${wanted.made.app_id} ${wanted.made.channel} ${wanted.made.token}`, () => put(rows, tenantId, wanted)),
 
     /** Null when it is gone, or no longer as it was read; "taken" when another has that token. */
@@ -86,7 +86,7 @@ const ownersOf = async (
   return new Map(found.map(({ token, user_id: userId }) => [token, userId]));
 };
 
-export type Wanted = {
+export type SubscriptionPut = {
   made: SubscriptionRow;
   /** The one that has the token, as it was read a moment ago; undefined when that is not known. */
   known: SubscriptionRow | undefined;
@@ -102,7 +102,7 @@ const attempts = 3; // each lost to another writer of the same token
 const put = async (
   rows: Collection<SubscriptionRow>,
   tenantId: string,
-  { made, known, change }: Wanted,
+  { made, known, change }: SubscriptionPut,
 ): Promise<Put> => {
   const { app_id, channel, token } = made;
   const filter = { app_id, channel, token, tenant_id: tenantId };

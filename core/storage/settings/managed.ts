@@ -61,7 +61,7 @@ export type WantedRow<Row extends ManagedRow> = {
 };
 
 /** `taken`: a unique member, e.g. the name, is another document's. */
-export type Kept = "created" | "updated" | "unchanged" | "taken";
+export type WriteResult = "created" | "updated" | "unchanged" | "taken";
 
 export type ManagedRows<Row extends ManagedRow> = ReturnType<typeof managedRows<Row>>;
 
@@ -72,7 +72,7 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>,
   return {
     find: byId(collection),
     /** Makes the document as wanted, and writes only when something differs from what was found. */
-    keep: async (wanted: WantedRow<Row>, now: Date): Promise<Kept> => {
+    keep: async (wanted: WantedRow<Row>, now: Date): Promise<WriteResult> => {
       fence.check();
       const managed = { ...wanted.managed, epoch: fence.epoch(), ...adoptionOf(wanted.found) };
       return wanted.found === null
@@ -131,7 +131,7 @@ type Stored = { _id: string; managed: Managed | null; [member: string]: unknown 
 /** As the index `managed` has them. */
 const isManaged = { "managed.uid": { $gt: "" } };
 
-type Wanted = { id: string; managed: Managed; set: object; begin: object };
+type ManagedWrite = { id: string; managed: Managed; set: object; begin: object };
 type Writing = { fence: Fence; now: Date };
 
 /** The driver's types cannot see through a generic row; what goes in and out is typed by the callers. */
@@ -152,9 +152,9 @@ const refuseLater = async (
 /** A document that slipped in after the term was over is taken back. */
 const create = async (
   rows: Collection<Stored>,
-  { id, managed, set, begin }: Wanted,
+  { id, managed, set, begin }: ManagedWrite,
   { fence, now }: Writing,
-): Promise<Kept> => {
+): Promise<WriteResult> => {
   const row: Stored = { _id: id, ...begin, ...set, managed, updated_at: now };
   const kept = (await insertNew(rows, row)) ? "created" : "taken";
   try {
@@ -175,12 +175,12 @@ export const differingMembers = (found: ManagedRow, set: object): [name: string,
 
 const update = (
   rows: Collection<Stored>,
-  { found, managed, set }: Wanted & { found: ManagedRow },
+  { found, managed, set }: ManagedWrite & { found: ManagedRow },
   { fence, now }: Writing,
-): Promise<Kept> => {
+): Promise<WriteResult> => {
   const differing = differingMembers(found, { ...set, managed });
   if (differing.length === 0) return Promise.resolve("unchanged");
-  const write = async (): Promise<Kept> => {
+  const write = async (): Promise<WriteResult> => {
     const change = { $set: { ...Object.fromEntries(differing), updated_at: now } };
     const { matchedCount } = await rows.updateOne({ _id: found._id, ...asFound(found, managed.epoch) }, change);
     if (matchedCount === 1) return "updated";

@@ -1,7 +1,7 @@
 import { contactKey } from "../../channels/addresses.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { personKey } from "../../domain/people/keys.ts";
-import { isMet, type Said } from "../../domain/suppressions/effects.ts";
+import { isMet, type MessageTraits } from "../../domain/suppressions/effects.ts";
 import { type SuppressionReason, suppressionReasons } from "../../schema/suppressions/suppression.ts";
 import { type Channel, isContact } from "../../schema/vocabulary/channels.ts";
 import type { OfApp } from "../mongo/collection.ts";
@@ -29,7 +29,7 @@ export type HeldBack = ReturnType<typeof heldBack>;
  */
 export const heldBack =
   ({ suppressions, subjectsOf, clock }: HeldBackDeps) =>
-  async (of: OfApp, said: Said, recipients: readonly Addressed[]): Promise<Map<string, SuppressionReason>> => {
+  async (of: OfApp, said: MessageTraits, recipients: readonly Addressed[]): Promise<Map<string, SuppressionReason>> => {
     const [channel] = recipients.map((one) => one.channel);
     if (channel === undefined || !(await suppressions.isAny(of.appId, channel))) return new Map();
     const subjectOf = await subjectsOf(of);

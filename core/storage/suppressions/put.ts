@@ -32,14 +32,14 @@ export const putter = (rows: Store["rows"], count: Store["count"]): Put => {
 const mostWriters = 1_000; // one that is forgotten finishes what it has
 const atOnce = { most: 10, inFlight: 1 }; // each puts 1,000 entries at most
 
-type Wanted = { made: readonly SuppressionRow[]; now: Date };
-type Writer = (wanted: Wanted) => Promise<SuppressionRow[]>;
+type PutRequest = { made: readonly SuppressionRow[]; now: Date };
+type Writer = (wanted: PutRequest) => Promise<SuppressionRow[]>;
 
 /** Puts the entries of one app. Those that come while others are written are written together, so that none disturbs another. */
 const writerOf = (store: Store): Writer =>
   gather({
     ...atOnce,
-    write: async (all: readonly Wanted[]) => {
+    write: async (all: readonly PutRequest[]) => {
       const now = all.reduce((latest, one) => (one.now > latest ? one.now : latest), new Date(0));
       const shown = await put(
         store,

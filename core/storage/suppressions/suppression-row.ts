@@ -1,8 +1,8 @@
-import type { Kept } from "../../domain/suppressions/strength.ts";
+import type { SuppressionEntry } from "../../domain/suppressions/strength.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 
 /** An address or a user that gets no messages, or none of some categories. */
-export type SuppressionRow = Kept & {
+export type SuppressionRow = SuppressionEntry & {
   _id: string;
   tenant_id: string;
   app_id: string;

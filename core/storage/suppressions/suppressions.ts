@@ -1,6 +1,6 @@
 import type { Collection, Db, Filter } from "mongodb";
 import { defined } from "../../domain/defined.ts";
-import type { Kept, Suppressed } from "../../domain/suppressions/strength.ts";
+import type { SuppressionEntry, Suppressed } from "../../domain/suppressions/strength.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
@@ -170,7 +170,7 @@ export type Subject = {
 /** A new entry. */
 export const suppressionRow = (
   { tenantId, appId }: OfApp,
-  { id, about, said, at }: { id: string; about: Subject; said: Kept; at: Date },
+  { id, about, said, at }: { id: string; about: Subject; said: SuppressionEntry; at: Date },
 ): SuppressionRow => ({
   _id: id,
   tenant_id: tenantId,

@@ -44,7 +44,7 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = fcmTimeoutMs }:
     clock,
   });
   const path = `/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`;
-  const post = async (given: Given): Promise<Outcome> => {
+  const post = async (given: PushRequest): Promise<Outcome> => {
     const result = await request({ path, ...given });
     if (result.kind !== "answer") return result;
     return fcmOutcome({ ...result, retryAfter: result.headers["retry-after"] }, clock.now());
@@ -63,7 +63,7 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = fcmTimeoutMs }:
   };
 };
 
-type Given = Pick<TransportRequest, "body" | "signal" | "isOver">;
+type PushRequest = Pick<TransportRequest, "body" | "signal" | "isOver">;
 
 /**
  * FCM looks at the account and the message and delivers nothing. A topic exists as soon as it is named, so that the

@@ -19,14 +19,14 @@ const maxBodyBytes = 16_000; // of a request: our HTTP/2 client writes a body as
 /** Throws NotBegun for a member that the request went out without. */
 type Answered = (member: Member) => Outcome;
 
-type Batch = Shared & { members: Member[]; roomBytes: number; answered: Promise<Answered> };
+type PushBatch = Shared & { members: Member[]; roomBytes: number; answered: Promise<Answered> };
 
 /**
  * Gathers tokens that are given in one turn of the event loop and share all else, as many as fit into a request. Those
  * that are over before it goes out are left out of it.
  */
 export const batches = (request: (wanted: BatchRequest) => Promise<OutcomeFor>) => {
-  let open: Batch[] = [];
+  let open: PushBatch[] = [];
   const ask = async (shared: Shared, members: readonly Member[]): Promise<Answered> => {
     const present = members.filter((one) => !one.isOver());
     if (present.length === 0) throw new NotBegun();
@@ -44,7 +44,7 @@ export const batches = (request: (wanted: BatchRequest) => Promise<OutcomeFor>) 
       throw error;
     }
   };
-  const begin = (shared: Shared): Batch => {
+  const begin = (shared: Shared): PushBatch => {
     const members: Member[] = [];
     const answered = endOfTurn().then(() => {
       open = [];
@@ -66,7 +66,7 @@ export const batches = (request: (wanted: BatchRequest) => Promise<OutcomeFor>) 
 /** With its quotes and a comma. */
 const bytesOf = ({ token }: Member): number => token.length + 3;
 
-const takes = (batch: Batch, { push, tag, badge, signal }: Shared, member: Member): boolean =>
+const takes = (batch: PushBatch, { push, tag, badge, signal }: Shared, member: Member): boolean =>
   batch.push === push &&
   batch.tag === tag &&
   batch.badge === badge &&

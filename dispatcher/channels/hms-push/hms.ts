@@ -40,7 +40,7 @@ export const hms = ({ account, urls, open, clock, timeoutMs = hmsTimeoutMs }: Hm
   const post = authorized({ transport, tokens, isRefused: isRefusedToken, timeoutMs, clock });
   const path = `/v1/${account.appId}/messages:send`;
 
-  const request = async (given: Given): Promise<OutcomeFor> => {
+  const request = async (given: PushRequest): Promise<OutcomeFor> => {
     const result = await post({ path, ...given });
     if (result.kind !== "answer") return () => result;
     return hmsOutcomes({ ...result, retryAfter: result.headers["retry-after"] }, clock.now());
@@ -65,7 +65,7 @@ export const hms = ({ account, urls, open, clock, timeoutMs = hmsTimeoutMs }: Hm
   };
 };
 
-type Given = Pick<TransportRequest, "body" | "signal" | "isOver">;
+type PushRequest = Pick<TransportRequest, "body" | "signal" | "isOver">;
 
 const nobodysToken = "herald-account-check-000000000000";
 

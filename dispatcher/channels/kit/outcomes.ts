@@ -63,10 +63,10 @@ export const outcomeOf = (table: OutcomeTable, answer: Answer, now: Date): Outco
 const limitedPauseMs = 60_000; // FCM: "no earlier than 1 minute"
 const pauseMs = 10_000; // FCM: "at least 10 seconds"; the pauses between retries of a recipient grow by themselves
 
-type Given = { table: Pick<OutcomeTable, "refused" | "pausesMs">; answer: Answer; now: Date };
+type AnswerContext = { table: Pick<OutcomeTable, "refused" | "pausesMs">; answer: Answer; now: Date };
 
 /** The outcome of an answer whose meaning is known. */
-export const meant = ({ kind, code, reason, fault }: Meaning, { table, answer, now }: Given): Outcome => {
+export const meant = ({ kind, code, reason, fault }: Meaning, { table, answer, now }: AnswerContext): Outcome => {
   const refusal = {
     code,
     providerCode: answer.code,

@@ -63,8 +63,8 @@ export const vonage = (deps: VonageDeps): Provider<SmsText> => {
   };
 };
 
-type Given = Parameters<Provider<never>["send"]>;
-type Cutting = [signal: Given[2], isOver?: Given[3]];
+type SendArguments = Parameters<Provider<never>["send"]>;
+type Cutting = [signal: SendArguments[2], isOver?: SendArguments[3]];
 
 const ttlSeconds = { least: 20, most: 259_200 }; // the most that Vonage takes for SMS
 

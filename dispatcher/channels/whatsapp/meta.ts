@@ -47,7 +47,7 @@ export const meta = ({
     if (result.kind !== "answer") return notAnswered(result, clock.now());
     return metaOutcome({ ...result, retryAfter: result.headers["retry-after"] }, clock.now());
   };
-  const send = async (...[message, to, signal, isOver]: Given): Promise<Outcome> => {
+  const send = async (...[message, to, signal, isOver]: SendArguments): Promise<Outcome> => {
     if (!(await turn(signal))) throw new NotBegun();
     return post({ body: whatsappBody(message, to.address, to.deliveryId), signal, isOver });
   };
@@ -64,7 +64,7 @@ export const meta = ({
   };
 };
 
-type Given = Parameters<Provider<WhatsappMessage>["send"]>;
+type SendArguments = Parameters<Provider<WhatsappMessage>["send"]>;
 
 const messageToNobody = JSON.stringify({
   messaging_product: "whatsapp",

@@ -14,10 +14,10 @@ export type AcceptDeps = {
 };
 
 /** An endpoint, and the events of a batch that it wants. */
-export type Wanted = { endpoint: WebhookRow; events: readonly EventEnvelope[] };
+export type EndpointEvents = { endpoint: WebhookRow; events: readonly EventEnvelope[] };
 
 /** Accepts events for endpoints; resolves when all of their deliveries are stored. Repeated ones may have been before. */
-export type Accept = (all: readonly Wanted[], isRepeated: boolean, traceparent?: string | null) => Promise<void>;
+export type Accept = (all: readonly EndpointEvents[], isRepeated: boolean, traceparent?: string | null) => Promise<void>;
 
 /** Makes the deliveries of events, which the same events always make alike, and places them. */
 export const accepting = (deps: AcceptDeps): Accept => {
@@ -30,12 +30,12 @@ export const accepting = (deps: AcceptDeps): Accept => {
       texts.set(event, known);
       return known;
     };
-    const single = async ({ endpoint, events }: Wanted): Promise<void> => {
+    const single = async ({ endpoint, events }: EndpointEvents): Promise<void> => {
       if (events.length === 0) return;
       const rows = () => events.map((event) => deliveryOf(endpoint, write(event), clock.now()));
       await queues.place(endpoint, events.length, isRepeated ? await unknown(deps, rows()) : rows);
     };
-    const one = async ({ endpoint, events }: Wanted): Promise<void> => {
+    const one = async ({ endpoint, events }: EndpointEvents): Promise<void> => {
       const grouped = events.filter((event) => isGrouped(endpoint, event));
       const others = grouped.length === 0 ? events : events.filter((event) => !isGrouped(endpoint, event));
       await Promise.all([

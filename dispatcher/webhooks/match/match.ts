@@ -5,17 +5,17 @@ import { groupIn } from "#core/queue/subjects.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Accept, Wanted } from "../accept/accept.ts";
+import type { Accept, EndpointEvents } from "../accept/accept.ts";
 
 export type MatchDeps = {
   directory: Pick<Directory, "webhooksOf">;
   accept: Accept;
 };
 
-type Given = Pick<HandlerContext, "isRepeated"> & Partial<Pick<HandlerContext, "subject" | "traceparent">>;
+type MatchContext = Pick<HandlerContext, "isRepeated"> & Partial<Pick<HandlerContext, "subject" | "traceparent">>;
 
 /** Handles the events that are read in a partition, or from the last release's stream when there is none. */
-export type Match = (partition?: number) => (events: readonly EventEnvelope[], given: Given) => Promise<Settlement>;
+export type Match = (partition?: number) => (events: readonly EventEnvelope[], given: MatchContext) => Promise<Settlement>;
 
 /** Finds the endpoints that want events and are given them by the reader of that partition, and accepts those for them. */
 export const matchEvents = ({ directory, accept }: MatchDeps): Match => {
@@ -71,7 +71,7 @@ const keyOf = ({ type, data: { name } }: EventEnvelope): string =>
   type === custom && typeof name === "string" ? named(name) : type;
 
 /** The endpoints that want some of the events, and which: those they subscribed to that pass their filters. */
-const wantedOf = (subscribers: Subscribers, events: readonly EventEnvelope[]): Wanted[] => {
+const wantedOf = (subscribers: Subscribers, events: readonly EventEnvelope[]): EndpointEvents[] => {
   const wanted = new Map<WebhookRow, EventEnvelope[]>();
   for (const event of events) {
     for (const endpoint of subscribers.get(keyOf(event)) ?? []) {

@@ -161,15 +161,15 @@ const localSamples = ({ portBase, dir, host }: Environment): string => {
   return copy;
 };
 
-type Wanted = Pick<Person, "channel" | "externalId" | "address">;
+type NewPerson = Pick<Person, "channel" | "externalId" | "address">;
 
-const persons: readonly Wanted[] = [
+const persons: readonly NewPerson[] = [
   { channel: "ios_push", externalId: "ada", address: "ada0".repeat(16) },
   { channel: "android_push", externalId: "ben", address: `e2e:${"ben0".repeat(8)}` },
   { channel: "email", externalId: "dora", address: "dora@example.com" },
 ];
 
-const register = async (rest: Rest, appId: string, person: Wanted): Promise<Person> => {
+const register = async (rest: Rest, appId: string, person: NewPerson): Promise<Person> => {
   const { channel, externalId, address: token } = person;
   await rest.post(`/v1/apps/${appId}/users`, { external_id: externalId, language: "en" });
   const path = `/v1/apps/${appId}/users/by/external_id/${externalId}/subscriptions`;

@@ -30,10 +30,10 @@ export const readAddress = (target: string, signer: Signer, now: Date): SignedFi
   return expiresAt > now ? { key, fileName, contentType, expiresAt } : null;
 };
 
-type Said = { key: string; expires: string; fileName: string; contentType: string };
+type SignedMembers = { key: string; expires: string; fileName: string; contentType: string };
 
 /** None of them holds a line break: an address cannot be read in two ways. */
-const signedText = ({ key, expires, fileName, contentType }: Said): string =>
+const signedText = ({ key, expires, fileName, contentType }: SignedMembers): string =>
   [key, expires, fileName, contentType].map(encodeURIComponent).join("\n");
 
 const secondsOf = (instant: Date): number => Math.floor(instant.getTime() / 1_000);

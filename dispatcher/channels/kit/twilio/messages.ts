@@ -21,8 +21,8 @@ export const twilioTimeoutMs = 15_000;
 const mostValiditySeconds = 36_000;
 
 type Members = readonly (readonly [string, string])[];
-type Given = Parameters<Provider<never>["send"]>;
-export type Cutting = [signal: Given[2], isOver?: Given[3]];
+type SendArguments = Parameters<Provider<never>["send"]>;
+export type Cutting = [signal: SendArguments[2], isOver?: SendArguments[3]];
 
 /**
  * Makes messages at Twilio, for every channel that it carries.

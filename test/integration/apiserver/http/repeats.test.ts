@@ -23,8 +23,8 @@ const schema = { type: "object", properties: { status: { type: "string" } } };
 describe("a POST that is made again with its idempotency key", () => {
   const { site, tenant } = useSite();
 
-  type Asked = { path: string; body?: object; token?: string };
-  const post = ({ path, body, token = tenant.token }: Asked, key?: string): Promise<Reply> =>
+  type PostRequest = { path: string; body?: object; token?: string };
+  const post = ({ path, body, token = tenant.token }: PostRequest, key?: string): Promise<Reply> =>
     site.api.call("POST", path, {
       token,
       ...(body !== undefined && { body }),
@@ -55,7 +55,7 @@ describe("a POST that is made again with its idempotency key", () => {
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const operations: {
     it: string;
-    ask: () => Promise<Asked> | Asked;
+    ask: () => Promise<PostRequest> | PostRequest;
     /** How much there is of what it makes. */
     made: () => Promise<number>;
   }[] = [

@@ -5,7 +5,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
-import { type Asked, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { type LinkRequest, type HttpLink, httpLinkTo } from "../support/http-link.ts";
 import { manifests, textOf } from "../support/manifests.ts";
 
 describe("operator: a resource that nothing happened to", function () {
@@ -37,7 +37,7 @@ describe("operator: a resource that nothing happened to", function () {
     herald = await installation();
     make = manifests(herald);
     link = await httpLinkTo(herald.servers.kubeconfig);
-    const count = ({ method, path }: Asked): boolean => {
+    const count = ({ method, path }: LinkRequest): boolean => {
       if (method === "GET" && /\/namespaces\/[^/]+\/secrets\//.test(path)) reads++;
       return false; // the API server answers
     };

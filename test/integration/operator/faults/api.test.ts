@@ -3,7 +3,7 @@ import { inSuite } from "../../../support/suite/soak.ts";
 import { until } from "../../../support/until.ts";
 import { differences } from "../support/audit.ts";
 import { type Installation, installation, type Started } from "../support/harness.ts";
-import { type Asked, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { type LinkRequest, type HttpLink, httpLinkTo } from "../support/http-link.ts";
 import { manifests } from "../support/manifests.ts";
 
 const healMs = 40_000; // the longest back-off of a watch is 22 s
@@ -63,10 +63,10 @@ describe("operator: an API server that fails loses no event", function () {
     });
   };
 
-  const isOurs = ({ path }: Asked): boolean => path.startsWith("/apis/herald.dev/");
-  const isWatch = (asked: Asked): boolean => asked.isWatch;
-  const isList = (asked: Asked): boolean => asked.method === "GET" && !asked.isWatch && isOurs(asked);
-  const isWrite = (asked: Asked): boolean => asked.method !== "GET" && !asked.path.includes("/leases");
+  const isOurs = ({ path }: LinkRequest): boolean => path.startsWith("/apis/herald.dev/");
+  const isWatch = (asked: LinkRequest): boolean => asked.isWatch;
+  const isList = (asked: LinkRequest): boolean => asked.method === "GET" && !asked.isWatch && isOurs(asked);
+  const isWrite = (asked: LinkRequest): boolean => asked.method !== "GET" && !asked.path.includes("/leases");
   const gone = { status: 410, reason: "Expired" };
 
   it("when every watch is answered 410", async () => {
@@ -103,7 +103,7 @@ describe("operator: an API server that fails loses no event", function () {
 
   it("when 429 with Retry-After answers lists and watches: it comes again no sooner", async () => {
     const at: number[] = [];
-    const isPlans = ({ path, isWatch: isOne }: Asked): boolean => {
+    const isPlans = ({ path, isWatch: isOne }: LinkRequest): boolean => {
       const isIt = isOne && path.startsWith("/apis/herald.dev/v1alpha1/plans?");
       if (isIt) at.push(performance.now());
       return isIt;

@@ -6,7 +6,7 @@ import { bin } from "../../../../dev/files/paths.ts";
 import { eventRecorder, spamFilter } from "../../../../operator/kube/events.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
-import { type Asked, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { type LinkRequest, type HttpLink, httpLinkTo } from "../support/http-link.ts";
 import { manifests, textOf } from "../support/manifests.ts";
 
 type Event = {
@@ -146,7 +146,7 @@ describe("operator: Kubernetes Events", function () {
     const timesReported = async (): Promise<number> => (await reported(make.webhook(), "Rotated")).count;
     const isReportedAgain = (before: number): Promise<void> =>
       until(async () => (await timesReported()) === before + 1, soonMs);
-    const isEventWrite = ({ method, path }: Asked): boolean =>
+    const isEventWrite = ({ method, path }: LinkRequest): boolean =>
       method !== "GET" && /^\/api\/v1\/.*\/events(\/|$)/.test(path);
     const unavailable = { status: 503, reason: "ServiceUnavailable" } as const;
     afterEach(() => link.allow());

@@ -7,7 +7,7 @@ import { reflector } from "../../../../operator/kube/reflector.ts";
 import { objectStore, type Store } from "../../../../operator/kube/store.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
-import { type Asked, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { type LinkRequest, type HttpLink, httpLinkTo } from "../support/http-link.ts";
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: a collection of several pages", function () {
@@ -26,7 +26,7 @@ describe("operator: a collection of several pages", function () {
     metadata: { name, namespace },
   });
   const names = ["a", "b", "c", "d", "e"];
-  const isFurtherPage = ({ path }: Asked): boolean => path.includes("continue=");
+  const isFurtherPage = ({ path }: LinkRequest): boolean => path.includes("continue=");
   const seen = (): string[] => [...store.all()].map(({ metadata }) => metadata.name).toSorted();
 
   before(async () => {

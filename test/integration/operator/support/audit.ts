@@ -9,7 +9,7 @@ import { textOf } from "./manifests.ts";
 
 type Row = { _id: string; managed: { uid: string } | null } & Record<string, unknown>;
 /** What a document must hold for its resource. */
-type Wanted = (seen: Seen, row: Row) => Promise<object>;
+type ExpectedRow = (seen: Seen, row: Row) => Promise<object>;
 
 /**
  * Compares what is wanted with what is, in full and both ways: every resource is ready, and has its document with its
@@ -21,7 +21,7 @@ export const differences = async (herald: Installation): Promise<string[]> => {
   return [...found.flat(), ...(await streamDifferences(herald))];
 };
 
-const wantedOf = (herald: Installation): Record<string, Wanted> => {
+const wantedOf = (herald: Installation): Record<string, ExpectedRow> => {
   const ring = keyRing(herald.settings.keyRing);
   const secretOf = async ({ metadata }: Seen, name: string) => {
     const ref: Manifest = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: metadata.namespace ?? "" } };
@@ -77,7 +77,7 @@ const inOrder = (a: string, b: string): number => (a < b ? -1 : 1);
 const differencesOf = async (
   herald: Installation,
   { definition: { kind, plural }, collection }: Kind,
-  wanted: Wanted | undefined,
+  wanted: ExpectedRow | undefined,
 ): Promise<string[]> => {
   if (wanted === undefined) return [`nobody says what a ${kind} is to be`];
   const path = `/apis/herald.dev/v1alpha1/${plural}?labelSelector=herald.dev%2Ftest%3D${herald.id}`;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
 
-export type Asked = { method: string; path: string; isWatch: boolean };
+export type LinkRequest = { method: string; path: string; isWatch: boolean };
 
 /**
  * What is answered in the API server's place. `silent`: the request is taken, and nothing comes ever; `lost`: it is
@@ -19,7 +19,7 @@ export type HttpLink = {
   /** A kubeconfig that goes through it. */
   kubeconfig: string;
   /** Answers the next `times` requests that match so. */
-  answer: (matches: (asked: Asked) => boolean, fault: Fault, times: number) => void;
+  answer: (matches: (asked: LinkRequest) => boolean, fault: Fault, times: number) => void;
   /** How many of those are still to come. */
   left: () => number;
   /** From now on the API server answers everything again. */
@@ -38,16 +38,16 @@ export const httpLinkTo = async (kubeconfig: string): Promise<HttpLink> => {
   const { server: address, "certificate-authority-data": ca } = content.clusters[0]!.cluster;
   const agent = new Agent({ keepAlive: true, ca: Buffer.from(ca, "base64") });
   const target = new URL(address);
-  const rules: { matches: (asked: Asked) => boolean; fault: Fault; times: number }[] = [];
+  const rules: { matches: (asked: LinkRequest) => boolean; fault: Fault; times: number }[] = [];
   const watches = new Set<{ near: ServerResponse; far: IncomingMessage }>();
 
-  const faultFor = (asked: Asked): Fault | null => {
+  const faultFor = (asked: LinkRequest): Fault | null => {
     const rule = rules.find(({ matches, times }) => times > 0 && matches(asked));
     if (rule === undefined) return null;
     rule.times--;
     return rule.fault;
   };
-  const pass = (asked: Asked & { isLost: boolean }, near: IncomingMessage, answer: ServerResponse): void => {
+  const pass = (asked: LinkRequest & { isLost: boolean }, near: IncomingMessage, answer: ServerResponse): void => {
     const options = { host: target.hostname, port: target.port, path: near.url, method: near.method, agent };
     const far = request({ ...options, headers: { ...near.headers, host: target.host } }, (got) => {
       if (asked.isLost) return void got.resume().once("end", () => answer.destroy());

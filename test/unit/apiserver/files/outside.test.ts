@@ -15,9 +15,9 @@ const file = {
 };
 const address = new URL(addressIn("https://herald.example/", made, file));
 
-type Asked = { at?: Date; method?: string; sizeBytes?: number | null };
+type FileRequest = { at?: Date; method?: string; sizeBytes?: number | null };
 
-const answer = async (target: string, { at = now, method = "GET", sizeBytes = 3 }: Asked = {}) => {
+const answer = async (target: string, { at = now, method = "GET", sizeBytes = 3 }: FileRequest = {}) => {
   const files = { kind: "folder" as const, sizeOf: async () => sizeBytes, read: async () => null };
   const ask = download({ files, signer: made, clock: { now: () => at } });
   const request = { method, target, signal: new AbortController().signal } as OutsideRequest;

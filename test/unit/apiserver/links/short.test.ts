@@ -17,10 +17,10 @@ const row: LinkRow = {
   created_at: now,
 };
 
-type Kept = Parameters<ShortLinkDeps["keep"]>;
+type KeepArguments = Parameters<ShortLinkDeps["keep"]>;
 
 const links = (given: Partial<ShortLinkDeps> = {}) => {
-  const kept: Kept[] = [];
+  const kept: KeepArguments[] = [];
   const answer = follow({
     byCode: async (asked) => (asked === code ? row : null),
     keep: async (...one) => void kept.push(one),
@@ -50,7 +50,7 @@ describe("a short link", () => {
     expect(headers).to.include({ Location: row.url, "Cache-Control": "no-store, private" });
     const [[of, callback] = []] = kept;
     expect(of).to.deep.equal({ tenantId: "ten_1", appId: "app_1", provider: "own" });
-    const { receipts } = ownReceipts.read(callback as Kept[1]);
+    const { receipts } = ownReceipts.read(callback as KeepArguments[1]);
     expect(receipts[0]).to.deep.include({
       deliveryId: "dlv_1",
       kind: "clicked",
@@ -63,7 +63,7 @@ describe("a short link", () => {
   it("tells a program that shows a preview from a person", async () => {
     const { kept, ask } = links();
     await ask({ header: (name) => (name === "user-agent" ? "facebookexternalhit/1.1 Facebot Twitterbot/1.0" : null) });
-    expect(ownReceipts.read(kept[0]?.[1] as Kept[1]).receipts[0]).to.include({ kind: "clicked", machine: true });
+    expect(ownReceipts.read(kept[0]?.[1] as KeepArguments[1]).receipts[0]).to.include({ kind: "clicked", machine: true });
   });
 
   for (const [name, change] of [

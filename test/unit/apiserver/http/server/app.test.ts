@@ -20,10 +20,10 @@ import { rateState } from "../../../../../apiserver/limits/rate.ts";
 import { anApiKey, anApp, aPlan, aTenant } from "../../../../support/rows/fixtures.ts";
 import { handClock } from "../../../../support/rows/work.ts";
 
-type Asked = { method?: string; path: string; token?: string; body?: object };
+type TestRequest = { method?: string; path: string; token?: string; body?: object };
 
 /** Has a listener answer a request without a connection: the reply's status and body. */
-const ask = async (answer: RequestListener, { method = "GET", path, token, body }: Asked) => {
+const ask = async (answer: RequestListener, { method = "GET", path, token, body }: TestRequest) => {
   let sent = "";
   const write = (chunk: Buffer, _: unknown, done: () => void): void => {
     sent += chunk.toString();

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { joinedBy, type Kept, raisedBy, removalOf, type Suppressed } from "#core/domain/suppressions/strength.ts";
+import { joinedBy, type SuppressionEntry, raisedBy, removalOf, type Suppressed } from "#core/domain/suppressions/strength.ts";
 import { suppressionReasons } from "#core/schema/suppressions/suppression.ts";
 
 const soon = new Date("2026-03-01T00:00:00Z");
 const later = new Date("2026-04-01T00:00:00Z");
-const anEntry = (over: Partial<Kept> = {}): Kept => ({
+const anEntry = (over: Partial<SuppressionEntry> = {}): SuppressionEntry => ({
   reason: "manual",
   source: "api",
   note: null,
@@ -54,7 +54,7 @@ describe("an entry that is suppressed again", () => {
 
   const optOut = anEntry({ reason: "unsubscribe", beside_status: null });
   const complaint = anEntry({ reason: "complaint", source: "provider" });
-  const joins: { it: string; kept: Kept; again: Kept; change: Partial<Kept> }[] = [
+  const joins: { it: string; kept: SuppressionEntry; again: SuppressionEntry; change: Partial<SuppressionEntry> }[] = [
     { it: "stays as it is by the same opt-out", kept: optOut, again: optOut, change: {} },
     {
       it: "remembers what there was before an opt-out",
