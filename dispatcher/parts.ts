@@ -3,16 +3,16 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { kidsOf } from "#core/storage/keys/check.ts";
 import { storesPart } from "#core/storage/open.ts";
 import { heartbeat } from "#core/storage/status/heartbeat.ts";
-import { callbackParts } from "./callbacks/parts.ts";
+import { callbackParts } from "./callbacks/callback-parts.ts";
 import { accountOpener } from "./channels/accounts.ts";
-import { cleanUpParts } from "./clean-up/parts.ts";
-import { eventParts } from "./events/parts.ts";
+import { cleanUpParts } from "./clean-up/clean-up-parts.ts";
+import { eventParts } from "./events/event-parts.ts";
 import { allJobs } from "./jobs/all.ts";
-import { jobParts } from "./jobs/parts.ts";
-import { messageParts } from "./messages/parts.ts";
-import { peopleParts } from "./people/parts.ts";
+import { jobParts } from "./jobs/job-parts.ts";
+import { messageParts } from "./messages/message-parts.ts";
+import { peopleParts } from "./people/people-parts.ts";
 import { type Made, platform } from "./platform.ts";
-import { webhookParts } from "./webhooks/parts.ts";
+import { webhookParts } from "./webhooks/webhook-parts.ts";
 import { streams } from "./work/streams.ts";
 import { unpublishedEvents } from "./work/unpublished-events.ts";
 
@@ -22,7 +22,7 @@ export const parts = (made: Made): Part[] => {
   const openAccount = accountOpener(shared);
   const messages = messageParts({ ...shared, openAccount });
   const { sendHeld, countCutOff } = messages;
-  const rooms = [
+  const features = [
     messages,
     unpublishedEvents(shared),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
@@ -32,7 +32,7 @@ export const parts = (made: Made): Part[] => {
     jobParts({ ...shared, jobs: allJobs({ ...shared, openAccount, sendHeld }) }),
     cleanUpParts(shared),
   ];
-  const sources = rooms.flatMap((room) => room.timers);
+  const sources = features.flatMap((feature) => feature.timers);
   return [
     storesPart(
       { ...made, kids: kidsOf(made.config) },
@@ -48,7 +48,7 @@ export const parts = (made: Made): Part[] => {
     shared.usage,
     shared.changes,
     shared.suspensions,
-    ...rooms.flatMap((room) => room.parts),
+    ...features.flatMap((feature) => feature.parts),
     timers({ ...shared, sources, metrics: shared.metrics.queue }),
     { name: "halt", start: async () => undefined, stop: async (graceIsOver) => shared.halt(graceIsOver) },
   ];

@@ -80,7 +80,7 @@ export type Made = {
   holder: string;
 };
 
-/** What the rooms of a dispatcher may use, beside what is made for the whole program. */
+/** What the folders of a dispatcher may use, beside what is made for the whole program. */
 export const platform = (made: Made) => {
   const { config, mongo, nats, tracer, clock, log } = made;
   const [stopping, cut] = [new AbortController(), new AbortController()];
@@ -127,7 +127,7 @@ export const platform = (made: Made) => {
     mail: mailOf(config),
     unseal: secrets.open,
     linkSigner: secrets.signer(linksPurpose),
-    suppressions: suppressions({ db: mongo.db, secrets, clock, held: heldBy(made) }),
+    suppressions: suppressions({ db: mongo.db, secrets, clock, noteDoubted: noteDoubtedBy(made) }),
     graceMs: config.graceSeconds * 1_000,
     /** Aborts when nothing new is to be begun. */
     stopping: stopping.signal,
@@ -179,7 +179,7 @@ export const health = (
 };
 
 /** Counts addresses that were called gone and not believed to be. */
-const heldBy =
+const noteDoubtedBy =
   ({ metrics }: Pick<Made, "metrics">) =>
   (channel: Channel): void =>
     metrics.invalidationsHeld.inc({ channel });

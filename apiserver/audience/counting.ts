@@ -5,34 +5,43 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { type Audience, subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { cached } from "#core/storage/settings/cached.ts";
-import { heldBack } from "#core/storage/suppressions/held-back.ts";
+import { findSuppressed } from "#core/storage/suppressions/find-suppressed.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
 import { suppressions } from "#core/storage/suppressions/suppressions.ts";
 import { recentCounts } from "../limits/recent-counts.ts";
 import { audienceSize } from "./audience-size.ts";
 import type { EstimateDeps } from "./estimate.ts";
-import { heldBackSize } from "./held-back-size.ts";
+import { suppressedSize } from "./suppressed-size.ts";
 
 type CountingDeps = { db: Db; secrets: Pick<KeyRing, "seal" | "open">; clock: Clock; log: Log };
 
 /** What an estimate counts with: how many there are, and whom the suppression list holds a message back from. */
-export const counting = ({ db, secrets, clock, log }: CountingDeps): Pick<EstimateDeps, "countAll" | "heldBack"> => {
+export const counting = ({
+  db,
+  secrets,
+  clock,
+  log,
+}: CountingDeps): Pick<EstimateDeps, "countAll" | "findSuppressed"> => {
   const [list, counts] = [suppressions(db), subscriptionCounts(db)];
   const sizeOf = audienceSize({ counts, clock, log });
-  const heldIn = heldBackSize({
+  const suppressedIn = suppressedSize({
     entries: (of, channel, after) => list.listed(of, channel, after, clock.now()),
     subscriptions: ({ appId, testOnly }, stretch, by) => counts.named({ appId, testOnly, ...stretch }, by),
     clock,
   });
   const countAll = async (of: Audience): Promise<number> => {
-    const [all, held] = await Promise.all([sizeOf(of), heldIn(of)]);
-    return Math.max(0, all - held);
+    const [all, suppressed] = await Promise.all([sizeOf(of), suppressedIn(of)]);
+    return Math.max(0, all - suppressed);
   };
   const known = cached({ load: (place) => list.isAny(...placeOf(place)), ...shortly, clock });
   const isAny = (appId: string, channel: Channel): Promise<boolean> => known.get(`${appId} ${channel}`);
   return {
     countAll: recentCounts(countAll, clock),
-    heldBack: heldBack({ suppressions: { ...list, isAny }, subjectsOf: suppressionKeys(db, secrets, clock), clock }),
+    findSuppressed: findSuppressed({
+      suppressions: { ...list, isAny },
+      subjectsOf: suppressionKeys(db, secrets, clock),
+      clock,
+    }),
   };
 };
 

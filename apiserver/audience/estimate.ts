@@ -4,7 +4,7 @@ import type { Target } from "#core/schema/messages/notification.ts";
 import type { Probed, Targets } from "#core/storage/messages/targets.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { aliasKey } from "#core/storage/people/users.ts";
-import type { HeldBack } from "#core/storage/suppressions/held-back.ts";
+import type { FindSuppressed } from "#core/storage/suppressions/find-suppressed.ts";
 import { traitsOn } from "./audience.ts";
 
 export type EstimateDeps = {
@@ -12,7 +12,7 @@ export type EstimateDeps = {
   /** Subscriptions that a message to all would reach; the number may be 10 s old, of a large app 10 minutes. */
   countAll: (of: Audience) => Promise<number>;
   /** Which subscriptions of one channel the suppression list holds a message back from. */
-  heldBack: HeldBack;
+  findSuppressed: FindSuppressed;
 };
 
 /** Deliveries expected now, and the ids that matched nothing. */
@@ -64,7 +64,7 @@ const countAll = (deps: EstimateDeps, audience: Audience): Promise<ChannelCount[
   );
 
 const countReached = async (
-  { heldBack }: EstimateDeps,
+  { findSuppressed }: EstimateDeps,
   rows: readonly Probed[],
   audience: Audience,
 ): Promise<ChannelCount[]> => {
@@ -77,8 +77,8 @@ const countReached = async (
   const once = [...new Map(reached.map((row) => [row._id, row])).values()];
   return Promise.all(
     [...Map.groupBy(once, ({ channel }) => channel)].map(async ([channel, of]): Promise<ChannelCount> => {
-      const held = await heldBack(audience, traitsOn(audience, channel), of);
-      return [channel, of.length - held.size];
+      const suppressed = await findSuppressed(audience, traitsOn(audience, channel), of);
+      return [channel, of.length - suppressed.size];
     }),
   );
 };

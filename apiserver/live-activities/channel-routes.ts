@@ -8,7 +8,7 @@ import type { ActivityChannelRow } from "#core/storage/live-activities/channels.
 import { existing } from "../http/locate.ts";
 import { done, type Located, routeOf } from "../http/route.ts";
 import { type channelUse, channelView } from "./channels.ts";
-import { type FindType, typeOfPath } from "./sends.ts";
+import { type FindType, typeOfPath } from "./send-routes.ts";
 
 type Use = {
   find: FindType;

@@ -11,7 +11,7 @@ import {
   type LiveActivitySend,
   lastInstant,
   type StartLiveActivity,
-} from "#core/schema/live-activities/send.ts";
+} from "#core/schema/live-activities/requests.ts";
 import type { ActivitySchema } from "#core/schema/live-activities/type.ts";
 import type { Content } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";

@@ -26,7 +26,7 @@ import { channelRoutes } from "./channel-routes.ts";
 import { channelUse } from "./channels.ts";
 import { checkName, checkSchemas } from "./checks.ts";
 import { docs } from "./openapi.ts";
-import { type SendPlatform, sendRoutes, sends, typeOfPath } from "./sends.ts";
+import { type SendPlatform, sendRoutes, sends, typeOfPath } from "./send-routes.ts";
 import { activityTypeView } from "./views.ts";
 
 const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {

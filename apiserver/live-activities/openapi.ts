@@ -8,7 +8,7 @@ import type {
   LiveActivityToken,
   StartLiveActivity,
   UpdateLiveActivity,
-} from "#core/schema/live-activities/send.ts";
+} from "#core/schema/live-activities/requests.ts";
 import type {
   CreateLiveActivityType,
   LiveActivityType,

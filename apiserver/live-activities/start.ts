@@ -1,7 +1,7 @@
 import { derivedId, newId } from "#core/domain/ids.ts";
 import { channelsOfPlatforms, startedOver } from "#core/domain/live-activities/platforms.ts";
 import { AppError } from "#core/errors.ts";
-import type { StartLiveActivity } from "#core/schema/live-activities/send.ts";
+import type { StartLiveActivity } from "#core/schema/live-activities/requests.ts";
 import { activityKey, type LiveActivityRow, unsentAfter } from "#core/storage/live-activities/activities.ts";
 import type { ActivityChannelRow } from "#core/storage/live-activities/channels.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -10,8 +10,9 @@ import { acceptMessage, type BegunMessage } from "../accepting/accept-message.ts
 import { type Estimate, missingOf } from "../audience/estimate.ts";
 import { checkSize, checkStart, startContent } from "./draft.ts";
 import {
-  type Answered,
   type ActivityRequest,
+  type ActivitySendDeps,
+  type Answered,
   answerOf,
   type Known,
   known,
@@ -19,8 +20,7 @@ import {
   requireAccounts,
   requireRunning,
   rowOf,
-  type SendDeps,
-} from "./send.ts";
+} from "./update-or-end.ts";
 
 /** Apple ends an activity after 8 hours; a start may reach its device up to 4 hours late (activityTtlSeconds). */
 const lastsMs = 12 * 3_600_000;
@@ -32,7 +32,7 @@ type Start = ActivityRequest<StartLiveActivity>;
  * running gets them in addition. @throws AppError HS_CONFLICT for one that has ended, or is of another type
  */
 export const start =
-  (deps: SendDeps) =>
+  (deps: ActivitySendDeps) =>
   async (given: Start, signal: AbortSignal): Promise<Answered> => {
     const { app, type, body } = given;
     const asked = { ...given, operation: "startLiveActivity" };
@@ -75,7 +75,7 @@ type Meant = { activityId: string; found: Known | null };
  * The activity that a start names. Without a name it follows from the key, so that a start that was cut short is taken up
  * by its repeat; a key that was used long ago names another one.
  */
-const meantBy = async (deps: SendDeps, { app, body, key }: Start): Promise<Meant> => {
+const meantBy = async (deps: ActivitySendDeps, { app, body, key }: Start): Promise<Meant> => {
   const fresh = { activityId: newId("liveActivity", deps.clock.now()), found: null };
   if (body.activity_id !== undefined)
     return { activityId: body.activity_id, found: await known(deps, { app }, body.activity_id) };
@@ -99,7 +99,7 @@ const requireJoinable = ({ type, body }: Pick<Start, "type" | "body">, found: Kn
  * Stores the activity before the message that starts it. What a kill in between leaves is taken away by the jobs of the
  * activity and its channel.
  */
-const begin = async (deps: SendDeps, given: Start, { activityId, found }: Meant): Promise<LiveActivityRow> => {
+const begin = async (deps: ActivitySendDeps, given: Start, { activityId, found }: Meant): Promise<LiveActivityRow> => {
   if (found !== null) return join(deps, given, found);
   const now = deps.clock.now();
   const channel = given.body.channel === true ? await takeChannel(deps, given, activityId, now) : null;
@@ -113,7 +113,7 @@ const begin = async (deps: SendDeps, given: Start, { activityId, found }: Meant)
 };
 
 const join = async (
-  { activities, clock }: SendDeps,
+  { activities, clock }: ActivitySendDeps,
   { type: { platforms } }: Start,
   { activity }: Known,
 ): Promise<LiveActivityRow> => {
@@ -129,7 +129,7 @@ const endsAfter = (now: Date): Date => new Date(now.getTime() + lastsMs);
 
 /** @throws AppError HS_CONFLICT when none is ready */
 const takeChannel = async (
-  { channels }: SendDeps,
+  { channels }: ActivitySendDeps,
   { app, type }: Start,
   activityId: string,
   now: Date,

@@ -1,6 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, invalid, NotFound } from "#core/errors.ts";
-import type { LiveActivityToken } from "#core/schema/live-activities/send.ts";
+import type { LiveActivityToken } from "#core/schema/live-activities/requests.ts";
 import type { Activities, LiveActivityRow } from "#core/storage/live-activities/activities.ts";
 import type { ActivityRecipients } from "#core/storage/live-activities/recipients.ts";
 import type { StartTokens } from "#core/storage/live-activities/start-tokens.ts";

@@ -20,7 +20,11 @@ export const register = async (
   return Promise.all(channels.map((channel) => registerOne(rest, appId, { channel, ...wanted[channel] })));
 };
 
-const registerOne = async (rest: Rest, appId: string, { channel, externalId, token, web }: NewPerson): Promise<Person> => {
+const registerOne = async (
+  rest: Rest,
+  appId: string,
+  { channel, externalId, token, web }: NewPerson,
+): Promise<Person> => {
   await rest.post(`/v1/apps/${appId}/users`, { external_id: externalId, language: "en" });
   const body: CreateSubscription = { channel, token, ...(web && { web }), status: "subscribed" };
   const path = `/v1/apps/${appId}/users/by/external_id/${externalId}/subscriptions`;

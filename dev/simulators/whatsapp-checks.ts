@@ -87,7 +87,10 @@ const isList = ({ button, sections }: JsonObject): boolean => {
 const isBetween = (count: number, least: number, most: number): boolean => count >= least && count <= most;
 const areDistinct = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
-const templateRefusal = ({ name, language, components }: JsonObject, templates: readonly KnownTemplate[]): Refused | null => {
+const templateRefusal = (
+  { name, language, components }: JsonObject,
+  templates: readonly KnownTemplate[],
+): Refused | null => {
   const { code, policy } = objectOf(language) ?? {};
   if (policy !== undefined && policy !== "deterministic") return bad("template.language.policy");
   const known = templates.find((one) => one.name === name && one.language === code);
@@ -105,7 +108,8 @@ const templateRefusal = ({ name, language, components }: JsonObject, templates: 
   return { code: 132012, details: "Parameter format does not match format in the created template" };
 };
 
-const parametersOf = (components: readonly JsonObject[]): JsonObject[] => components.flatMap((one) => listOf(one["parameters"]));
+const parametersOf = (components: readonly JsonObject[]): JsonObject[] =>
+  components.flatMap((one) => listOf(one["parameters"]));
 
 const isPlain = (text: unknown): boolean => !/[\n\t]| {5}/.test(String(text));
 
@@ -123,7 +127,10 @@ const values = {
   copy_code: ["coupon_code", "coupon_code"],
 };
 
-const isButton = ({ sub_type, index, parameters }: JsonObject, known: NonNullable<KnownTemplate["buttons"]>): boolean => {
+const isButton = (
+  { sub_type, index, parameters }: JsonObject,
+  known: NonNullable<KnownTemplate["buttons"]>,
+): boolean => {
   const wanted = known[Number(index)];
   const [parameter = {}, ...others] = listOf(parameters);
   if (wanted === undefined || sub_type !== wanted || others.length > 0) return false;

@@ -6,7 +6,7 @@ import type { SimulatedAnswer } from "./kit/http2-server.ts";
 import { type HttpsRequest, startHttpsServer } from "./kit/https-server.ts";
 import { receivedLog } from "./kit/received.ts";
 import { scripted } from "./kit/script.ts";
-import { type KnownTemplate, messageRefusal, type Refused, type JsonObject } from "./whatsapp-checks.ts";
+import { type JsonObject, type KnownTemplate, messageRefusal, type Refused } from "./whatsapp-checks.ts";
 
 export type WhatsappSimulatorOptions = {
   port: number;

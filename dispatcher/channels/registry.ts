@@ -14,7 +14,7 @@ import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import type { OpenAccount } from "./accounts.ts";
 import type { Account, Send } from "./kit/provider.ts";
 
-export type Sender = Omit<ReturnType<typeof guarded>, "room"> & { room?: Room };
+export type Sender = Omit<ReturnType<typeof guarded>, "capacity"> & { capacity?: Capacity };
 
 export type SendersDeps = {
   open: OpenAccount;
@@ -31,21 +31,25 @@ export type Senders = ReturnType<typeof senders>;
 type Opened = {
   account: Account;
   breakers: AccountBreakers;
-  room: Room;
+  capacity: Capacity;
   revision: number;
   usedAtMs: number;
   channel: Channel;
 };
 
 /** What recipients of an account wait for before they take a place of the process. */
-export type Room = {
+export type Capacity = {
   /** Places at once; as many as anybody may have when left out. */
   atOnce?: number | undefined;
   /** False when it was given up meanwhile. */
   turn?: (signal: AbortSignal) => Promise<boolean>;
 };
 
-const roomOf = ({ takes }: Pick<Account, "takes">, { isOpen }: AccountBreakers, peers: SendersDeps["peers"]): Room => {
+const capacityOf = (
+  { takes }: Pick<Account, "takes">,
+  { isOpen }: AccountBreakers,
+  peers: SendersDeps["peers"],
+): Capacity => {
   const { atOnce, perSecond } = takes ?? {};
   if (perSecond === undefined) return { atOnce };
   const turn = paced(() => perSecond / peers.count());
@@ -79,8 +83,8 @@ export const senders = (deps: SendersDeps) => {
   const open = (app: AppRow, channel: Channel): Omit<Opened, "usedAtMs"> => {
     const [account, revision] = [openOr(deps, app, channel), app.channels_revision];
     const breakers = accountBreakers(deps.clock, account.origins);
-    const room = roomOf(account, breakers, deps.peers);
-    return { account, breakers, room, revision, channel };
+    const capacity = capacityOf(account, breakers, deps.peers);
+    return { account, breakers, capacity, revision, channel };
   };
 
   const use = (key: string, app: AppRow, channel: Channel): Opened => {
@@ -125,7 +129,7 @@ const guarded = (one: Opened, deps: SendersDeps) => {
   const { name } = account;
   return {
     name,
-    room: one.room,
+    capacity: one.capacity,
     hasReached: breakers.hasReached,
     /** The content rendered for one language, cut to what fits, with what is left of its ttl; returns the call that sends it. */
     prepare: (message: MessageRow, language: string | null, ttlSeconds: number): Send => {

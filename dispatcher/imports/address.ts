@@ -4,7 +4,7 @@ import type { ImportedAddress } from "#core/domain/imports/row.ts";
 import type { ChangedSubscription } from "#core/storage/imports/people.ts";
 import { blankSubscription } from "#core/storage/people/made.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { Batch } from "./batch-rows.ts";
+import type { ImportBatch } from "./batch-rows.ts";
 import type { PersonDraft } from "./person.ts";
 
 /** A subscription as the rows of a batch make it; `read` as in {@link PersonDraft}. `isOut`: the last one that says so opts it out. */
@@ -12,7 +12,7 @@ export type AddressDraft = { read: SubscriptionRow | null; now: SubscriptionRow;
 
 /** An address of the app's that nobody has. */
 export const newAddress = (
-  batch: Batch,
+  batch: ImportBatch,
   { now: user }: PersonDraft,
   { channel, token }: ImportedAddress,
 ): AddressDraft => {
@@ -20,16 +20,16 @@ export const newAddress = (
   return { read: null, now: blank, isOut: false };
 };
 
-const addressId = ({ importId, idsAt, number }: Batch, channel: string, token: string): string =>
+const addressId = ({ importId, idsAt, number }: ImportBatch, channel: string, token: string): string =>
   derivedIdAt("subscription", idsAt, importId, String(number), channel, token);
 
 /** Whether this batch made it, in this attempt or in an earlier one. */
-export const isMadeBy = (batch: Batch, { read, now }: AddressDraft): boolean =>
+export const isMadeBy = (batch: ImportBatch, { read, now }: AddressDraft): boolean =>
   read === null || read._id === addressId(batch, now.channel, now.token);
 
 /** A subscription with what a row says of it: it moves to the row's user. */
 export const withAddress = (
-  batch: Batch,
+  batch: ImportBatch,
   draft: AddressDraft,
   { owner, address, lastActiveAt }: { owner: PersonDraft; address: ImportedAddress; lastActiveAt: Date | undefined },
 ): AddressDraft => {
@@ -55,7 +55,7 @@ type Status = Pick<SubscriptionRow, "status" | "status_reason" | "unsubscribed_a
  * invalid. Source: docs/reference/imports.md#statuses.
  */
 const statusOf = (
-  { now }: Batch,
+  { now }: ImportBatch,
   { read, now: row }: AddressDraft,
   { wanted, lastActiveAt }: { wanted: ImportedAddress["status"]; lastActiveAt: Date | undefined },
 ): Partial<Status> => {
@@ -73,7 +73,7 @@ const statusOf = (
 };
 
 /** The change of a subscription that is there; null when nothing of it changes. */
-export const changedAddress = (batch: Batch, { read, now }: AddressDraft): ChangedSubscription | null => {
+export const changedAddress = (batch: ImportBatch, { read, now }: AddressDraft): ChangedSubscription | null => {
   if (read === null) return null;
   const { user_id, external_id, device, status, status_reason, unsubscribed_at, last_active_at } = now;
   const set = { user_id, external_id, device, status, status_reason, unsubscribed_at, last_active_at };

@@ -4,7 +4,7 @@ import type { ImportStats } from "#core/schema/imports/import.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 
 /** Rows that are written together. What follows from it is the same in each attempt. */
-export type Batch = {
+export type ImportBatch = {
   of: OfApp;
   importId: string;
   /** Of its first row in the file, from 0. */

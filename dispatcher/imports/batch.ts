@@ -1,6 +1,6 @@
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
 import type { OptOuts } from "#core/storage/suppressions/opt-outs.ts";
-import type { Batch, BatchResult, BatchRow } from "./batch-rows.ts";
+import type { BatchResult, BatchRow, ImportBatch } from "./batch-rows.ts";
 import { type Known, knownOf } from "./known.ts";
 import { type Plan, planBatch } from "./plan.ts";
 
@@ -14,7 +14,7 @@ const attempts = 5; // each lost to another writer of the same people
  */
 export const importBatch =
   ({ people, keepOptOuts }: BatchDeps) =>
-  async (batch: Batch, rows: readonly BatchRow[], known: Promise<Known> | null = null): Promise<BatchResult> => {
+  async (batch: ImportBatch, rows: readonly BatchRow[], known: Promise<Known> | null = null): Promise<BatchResult> => {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const found = await ((attempt === 0 && known) || knownOf(people, batch.of, rows));
       const plan = planBatch(batch, found, rows);

@@ -5,7 +5,7 @@ import type { ImportedPerson } from "#core/domain/imports/row.ts";
 import type { ChangedUser } from "#core/storage/imports/people.ts";
 import { blankUser } from "#core/storage/people/made.ts";
 import { aliasKey, type ImportedMark, type UserRow } from "#core/storage/people/users.ts";
-import type { Batch } from "./batch-rows.ts";
+import type { ImportBatch } from "./batch-rows.ts";
 
 /** A user as the rows of a batch make them. */
 export type PersonDraft = {
@@ -19,7 +19,7 @@ export type PersonDraft = {
 };
 
 /** Somebody whom the app does not have. `key`: what they are known by, an external id or a token. */
-export const newPerson = (batch: Batch, key: string, externalId: string | null): PersonDraft => {
+export const newPerson = (batch: ImportBatch, key: string, externalId: string | null): PersonDraft => {
   const id = derivedIdAt("user", batch.idsAt, batch.importId, String(batch.number), key);
   const blank = blankUser(id, batch.of, batch.now);
   const aliases = [`user_id:${id}`, ...(externalId === null ? [] : [aliasKey("external_id", externalId)])];
@@ -37,7 +37,7 @@ export const knownPerson = (read: UserRow, owned: number): PersonDraft => ({
  * A user with what a row says of them; a text when it would pass a bound. Of two rows the one of the later activity wins:
  * a batch's come in that order, and what an earlier batch wrote of a later activity stays.
  */
-export const withRow = (batch: Batch, draft: PersonDraft, row: ImportedPerson): PersonDraft | string => {
+export const withRow = (batch: ImportBatch, draft: PersonDraft, row: ImportedPerson): PersonDraft | string => {
   const { now: user, read } = draft;
   const isOlder =
     read?.imported?.by === batch.importId && row.lastActiveAt !== undefined && row.lastActiveAt < read.last_active_at;
@@ -75,7 +75,7 @@ const lastActive = ({ read, now: user }: PersonDraft, { lastActiveAt }: Imported
 };
 
 /** The document of a user who is made. */
-export const madeUser = (batch: Batch, { now: user, sessions }: PersonDraft): UserRow => ({
+export const madeUser = (batch: ImportBatch, { now: user, sessions }: PersonDraft): UserRow => ({
   ...user,
   ...(sessions !== undefined && { session_count: sessions }),
   imported: { by: batch.importId, first: batch.number, last: batch.number, sessions: sessions ?? 0, isMade: true },
@@ -83,7 +83,7 @@ export const madeUser = (batch: Batch, { now: user, sessions }: PersonDraft): Us
 
 /** The change of a user who is there: safe to make twice. */
 export const changedUser = (
-  batch: Batch,
+  batch: ImportBatch,
   { read, now: user, sessions }: PersonDraft & { read: UserRow },
 ): ChangedUser => {
   const { tags, properties, language, time_zone, first_seen_at, last_active_at } = user;
@@ -93,14 +93,21 @@ export const changedUser = (
   return { read, set: { ...said, imported, updated_at: batch.now } };
 };
 
-const markOf = ({ importId: by, number }: Batch, before: ImportedMark | undefined, sessions: number): ImportedMark => {
+const markOf = (
+  { importId: by, number }: ImportBatch,
+  before: ImportedMark | undefined,
+  sessions: number,
+): ImportedMark => {
   if (before?.by !== by) return { by, first: number, last: number, sessions, isMade: false };
   if (before.last >= number) return before; // an earlier attempt at this batch has added them
   return { ...before, last: number, sessions: before.sessions + sessions };
 };
 
 /** As what the batch counts a user: once in an import, whichever attempt at the batch it is. */
-export const countedAs = ({ importId, number }: Batch, { read }: PersonDraft): "created" | "updated" | "before" => {
+export const countedAs = (
+  { importId, number }: ImportBatch,
+  { read }: PersonDraft,
+): "created" | "updated" | "before" => {
   if (read === null) return "created";
   const mark = read.imported;
   if (mark?.by !== importId) return "updated";

@@ -4,7 +4,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { mostOfUser } from "#core/storage/people/subscriptions.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import { type AddressDraft, changedAddress, isMadeBy, newAddress, withAddress } from "./address.ts";
-import type { Batch, BatchResult, BatchRow } from "./batch-rows.ts";
+import type { BatchResult, BatchRow, ImportBatch } from "./batch-rows.ts";
 import { addressKey, type Known } from "./known.ts";
 import { changedUser, countedAs, knownPerson, madeUser, newPerson, type PersonDraft, withRow } from "./person.ts";
 
@@ -18,7 +18,7 @@ export type Plan = {
 };
 
 /** Decides what becomes of the rows of a batch, given what the app has. */
-export const planBatch = (batch: Batch, known: Known, rows: readonly BatchRow[]): Plan => {
+export const planBatch = (batch: ImportBatch, known: Known, rows: readonly BatchRow[]): Plan => {
   const drafts: Drafts = { people: new Map(), addresses: new Map(), room: batch.room };
   const refused: number[] = [];
   const findings: BatchResult["findings"] = [];
@@ -72,7 +72,7 @@ const noRoom = "the plan's subscribers are exhausted";
 type Taken = { person: ImportedPerson | null; address: ImportedAddress | null };
 
 /** Drafts what a row says; what is wrong with it, and nothing drafted, when it cannot be taken. */
-const take = (batch: Batch, known: Known, drafts: Drafts, { person, address }: Taken): string | null => {
+const take = (batch: ImportBatch, known: Known, drafts: Drafts, { person, address }: Taken): string | null => {
   if (person === null) return null;
   const before = address === null ? null : addressBefore(known, drafts, address);
   const owner = ownerOf(batch, known, drafts, { person, address, before });
@@ -104,7 +104,7 @@ const addressBefore = (known: Known, drafts: Drafts, address: ImportedAddress): 
 type Whose = { person: ImportedPerson; address: ImportedAddress | null; before: AddressDraft | null };
 
 /** Whom a row is about: by its external id, else whoever has its address, else somebody new. */
-const ownerOf = (batch: Batch, known: Known, drafts: Drafts, { person, address, before }: Whose): PersonDraft => {
+const ownerOf = (batch: ImportBatch, known: Known, drafts: Drafts, { person, address, before }: Whose): PersonDraft => {
   const { externalId } = person;
   const key =
     externalId === null ? `token:${address === null ? "" : addressKey(address)}` : `external_id:${externalId}`;
@@ -117,7 +117,7 @@ const ownerOf = (batch: Batch, known: Known, drafts: Drafts, { person, address, 
   return read === undefined ? fresh : knownPerson(read, known.owned.get(read._id) ?? 0);
 };
 
-const writesOf = (batch: Batch, drafts: Drafts): Omit<Plan, "result"> => {
+const writesOf = (batch: ImportBatch, drafts: Drafts): Omit<Plan, "result"> => {
   const users: Plan["users"] = { made: [], changed: [] };
   for (const draft of drafts.people.values()) {
     if (draft.read === null) users.made.push(madeUser(batch, draft));
@@ -133,7 +133,7 @@ const writesOf = (batch: Batch, drafts: Drafts): Omit<Plan, "result"> => {
   return { users, subscriptions, optedOut };
 };
 
-const counted = (batch: Batch, drafts: Drafts, stats: BatchResult["stats"]): BatchResult["stats"] => {
+const counted = (batch: ImportBatch, drafts: Drafts, stats: BatchResult["stats"]): BatchResult["stats"] => {
   const as = [...drafts.people.values()].map((draft) => countedAs(batch, draft));
   return {
     ...stats,

@@ -4,7 +4,7 @@ import { chunkSize } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AudienceDeps, nextPiece, type Piece } from "../messages/audience.ts";
 import type { BeginningDeps } from "../messages/beginning.ts";
-import type { Send, Sent } from "../messages/send.ts";
+import type { SendChunks, Sent } from "../messages/send-chunks.ts";
 import { chunkOf, type First, sendNow, type Turn, type TurnResult } from "../messages/turn.ts";
 import type { InOrder } from "./in-order.ts";
 
@@ -13,7 +13,7 @@ export type ActivityTurnDeps = {
   /** Notes that a newer change has made it useless, before anybody was sent it: it has no deliveries. */
   messages: { supersede: (id: string) => Promise<void> } & BeginningDeps;
   audience: AudienceDeps;
-  send: Send;
+  send: SendChunks;
   inOrder: InOrder;
   clock: Clock;
 };
@@ -75,7 +75,7 @@ const sendPiece = (
 
 /** Sends chunks, those of updates and ends of live activities in their order: what was to be tried again may be outdated. */
 export const sendInOrder =
-  (inOrder: InOrder, send: Send): Send =>
+  (inOrder: InOrder, send: SendChunks): SendChunks =>
   async (batch, lease) => {
     const { message } = batch;
     if (message.live_activity === undefined || message.live_activity.event === "start") return send(batch, lease);

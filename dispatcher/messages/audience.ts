@@ -1,7 +1,7 @@
 import { reachOf } from "#core/channels/content.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
-import type { Reached, AudienceScope } from "#core/storage/messages/audience.ts";
+import type { AudienceScope, Reached } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import { type Stretch } from "#core/storage/people/subscription-counts.ts";

@@ -8,7 +8,7 @@ import type { Hints } from "../work/hints.ts";
 import { inTrace } from "../work/in-trace.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { whileAllowed } from "./lease.ts";
-import type { Send } from "./send.ts";
+import type { SendChunks } from "./send-chunks.ts";
 
 export type ChunkDeps = {
   chunks: {
@@ -23,7 +23,7 @@ export type ChunkDeps = {
   };
   messages: { content: (chunk: ChunkRow, now: Date) => Promise<MessageRow | null> };
   directory: Pick<Directory, "app">;
-  send: Send;
+  send: SendChunks;
   suspensions: Suspensions;
   timing: Pick<Timing, "leaseMs">;
   hints: Pick<Hints, "message">;

@@ -51,7 +51,7 @@ import { gates } from "./gates/all.ts";
 import { observed } from "./observed.ts";
 import { planMessage } from "./plan.ts";
 import { recordResend, resend } from "./resend.ts";
-import { type Send, send } from "./send.ts";
+import { type SendChunks, sendChunks } from "./send-chunks.ts";
 import { turn } from "./turn.ts";
 
 export type PipelineDeps = {
@@ -164,14 +164,14 @@ const quiet = (hints: Hints): Hints => ({
 });
 
 /** Sending: the same for a queued chunk and for a small message in its first turn. */
-const sending = (deps: Joined): Send => {
+const sending = (deps: Joined): SendChunks => {
   const { db, chunks: parts, messages, clock } = deps;
   const stored = deliveries(db);
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
   const toRecipients = delivering(deps, { existing: stored.existing, record: batched(store) });
   const once = observed(deps, activityDeliver({ ...deps, ...ofActivities(deps), record: store }, toRecipients));
   const again = sendingAgain(deps);
-  return send({
+  return sendChunks({
     deliver: (work, lease) => (work.chunk.resend_until === undefined ? once : again)(work, lease),
     followUp: following(deps),
     chunks: parts,

@@ -9,7 +9,7 @@ import type { Hints } from "../work/hints.ts";
 import type { Lease } from "../work/lease.ts";
 import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces } from "./audience.ts";
 import { type BeginningDeps, beginning } from "./beginning.ts";
-import type { Send } from "./send.ts";
+import type { SendChunks } from "./send-chunks.ts";
 
 /**
  * What a turn came to: all is sent and stored (`all` of it here and now, when the turn sent it itself); chunks are queued
@@ -25,7 +25,7 @@ export type Turn = (message: MessageRow, app: AppRow, lease: Lease) => Promise<T
 export type TurnDeps = {
   audience: AudienceDeps;
   chunks: Pick<Chunks, "last" | "isBegun" | "discardWaiting" | "keep" | "countOpen" | "waiting" | "open">;
-  send: Send;
+  send: SendChunks;
   messages: BeginningDeps;
   hints: Pick<Hints, "chunk">;
   /** Chunks of one message that may be queued or under way at once. */

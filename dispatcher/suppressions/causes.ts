@@ -18,7 +18,7 @@ export type CausesDeps = {
   };
   guard: Pick<Guard, "ofReceipts">;
   /** Counts addresses that were called gone and not believed to be. */
-  held: (channel: Channel) => void;
+  noteDoubted: (channel: Channel) => void;
 };
 
 /**
@@ -29,7 +29,7 @@ export type About = { row: DeliveryRow; receipt: Receipt; isAnswer?: true; isBel
 
 /** Which addresses get no more messages because of receipts. Source: docs/reference/suppressions.md#reasons. */
 export const causesOf =
-  ({ byId, marks, guard, held }: CausesDeps) =>
+  ({ byId, marks, guard, noteDoubted }: CausesDeps) =>
   async (all: readonly About[], now: Date): Promise<Cause[]> => {
     const through = all.filter(({ row, receipt }) => isContact(row.channel) && receipt.kind === "delivered");
     await marks.forget(through.map(({ row }) => row.subscription_id));
@@ -47,7 +47,7 @@ export const causesOf =
       if (one.said === null) return [];
       if (of === null || !isGone(one.receipt) || one.isBelieved === true || !isDoubted({ of, isAnswer: one.isAnswer }))
         return causeOf({ ...one, said: one.said }, addressOf(one, known));
-      held(one.row.channel);
+      noteDoubted(one.row.channel);
       return [];
     });
   };

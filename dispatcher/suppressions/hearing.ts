@@ -41,7 +41,11 @@ export const hearing = ({ verdicts }: HearingDeps) => {
     for (const [id, one] of taken) put(id, one, one, groups.get(id) ?? one);
   };
   /** Takes what is to be stored now: what is heard meanwhile is kept for the next time. */
-  const take = (ids: Iterable<string>, isDue: (id: string, kept: GroupState) => boolean, now: Date): Map<string, GroupState> => {
+  const take = (
+    ids: Iterable<string>,
+    isDue: (id: string, kept: GroupState) => boolean,
+    now: Date,
+  ): Map<string, GroupState> => {
     const due = [...ids].flatMap((id): [string, GroupState][] => {
       const kept = groups.get(id);
       return kept !== undefined && isDue(id, kept) ? [[id, kept]] : [];

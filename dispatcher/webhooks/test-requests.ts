@@ -14,7 +14,7 @@ import { parser } from "#core/schema/json/parser.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { deliveryOf, written } from "./accept/delivery.ts";
-import type { Sent, WebhookRequests } from "./send/send.ts";
+import type { Sent, WebhookRequests } from "./send/send-webhook.ts";
 
 export type TestRequestsDeps = {
   nats: Pick<Nats, "nc">;

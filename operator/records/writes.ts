@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import { differingMembers, type WriteResult, type ManagedRow } from "#core/storage/settings/managed.ts";
+import { differingMembers, type ManagedRow, type WriteResult } from "#core/storage/settings/managed.ts";
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { type Claimant, claimOf, idOf, isClaiming, nameOf, notConfirmed, olderThan } from "../policies/management.ts";

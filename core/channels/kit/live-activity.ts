@@ -1,6 +1,6 @@
 import { defined } from "../../domain/defined.ts";
 import { localised } from "../../domain/messages/languages.ts";
-import type { ActivityValues, LiveActivityEvent } from "../../schema/live-activities/send.ts";
+import type { ActivityValues, LiveActivityEvent } from "../../schema/live-activities/requests.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 
 /** What a push does to a live activity; the texts of its alert are the message's content. */

@@ -105,7 +105,8 @@ const withinLast = ({ value, kind, now }: Comparison): Test => {
   };
 };
 
-const atNow = (asked: Comparison): Comparison => (asked.value === "now" ? { ...asked, value: new Date(asked.now) } : asked);
+const atNow = (asked: Comparison): Comparison =>
+  asked.value === "now" ? { ...asked, value: new Date(asked.now) } : asked;
 
 const elapsed =
   (isSo: (seconds: number, wanted: number) => boolean) =>

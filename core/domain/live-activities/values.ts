@@ -1,5 +1,5 @@
 import type { FieldError } from "../../errors.ts";
-import type { ActivityValues } from "../../schema/live-activities/send.ts";
+import type { ActivityValues } from "../../schema/live-activities/requests.ts";
 import type { ActivitySchema, LiveActivityProperty } from "../../schema/live-activities/type.ts";
 
 type Value = ActivityValues[string];

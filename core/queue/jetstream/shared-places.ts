@@ -1,7 +1,7 @@
 /** Places for messages in hand that the consumers of a process share. */
 export type SharedPlaces = {
   /** Takes part. `held`: places that it has taken or asked for. `freed`: others have given some back. */
-  join: (held: () => number, freed: () => void) => Places;
+  join: (taken: () => number, freed: () => void) => Places;
 };
 
 /** What one consumer has of them. */
@@ -15,7 +15,7 @@ export type Places = {
 
 /** Places of one consumer alone. */
 export const placesOfOne = (most: number): SharedPlaces => ({
-  join: (held, freed) => ({ room: () => most - held(), freed, leave: () => undefined }),
+  join: (taken, freed) => ({ room: () => most - taken(), freed, leave: () => undefined }),
 });
 
 /**
@@ -24,19 +24,19 @@ export const placesOfOne = (most: number): SharedPlaces => ({
  * is.
  */
 export const sharedPlaces = ({ most, own }: { most: number; own: number }): SharedPlaces => {
-  const all = new Map<Places, { held: () => number; freed: () => void }>();
-  const shared = (held: number): number => Math.max(0, held - own);
-  const free = (): number => most - [...all.values()].reduce((sum, { held }) => sum + shared(held()), 0);
+  const all = new Map<Places, { taken: () => number; freed: () => void }>();
+  const shared = (taken: number): number => Math.max(0, taken - own);
+  const free = (): number => most - [...all.values()].reduce((sum, { taken }) => sum + shared(taken()), 0);
   return {
-    join: (held, freed) => {
+    join: (taken, freed) => {
       const places: Places = {
-        room: (isBusy) => Math.max(own - held(), isBusy ? Math.floor(free() / 2) : 0),
+        room: (isBusy) => Math.max(own - taken(), isBusy ? Math.floor(free() / 2) : 0),
         freed: () => {
           for (const other of all.values()) other.freed();
         },
         leave: () => void all.delete(places),
       };
-      all.set(places, { held, freed });
+      all.set(places, { taken, freed });
       return places;
     },
   };

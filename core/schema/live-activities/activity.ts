@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { messageStatuses } from "../messages/message.ts";
-import { ActivityValues, liveActivityEvents } from "./send.ts";
+import { ActivityValues, liveActivityEvents } from "./requests.ts";
 
 const { Array: List, Enum, Integer, String: Text } = Type;
 

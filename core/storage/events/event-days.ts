@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { type FoldedRow, type Folding, foldInto, type FoldChange } from "./folding.ts";
+import { type FoldChange, type FoldedRow, type Folding, foldInto } from "./folding.ts";
 
 /** The roll-up of a name's events of one UTC day, by hour. Counts only grow: events that are erased stay counted. */
 export type EventDayRow = FoldedRow & {

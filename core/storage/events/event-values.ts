@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { type KeyValues, tallySum, type ValueTally, valuesAfter } from "../../domain/events/day-values.ts";
 import { type CollectionSpec, collectionOf, farAhead, type OfApp } from "../mongo/collection.ts";
-import { type FoldedRow, type Folding, foldInto, type FoldChange } from "./folding.ts";
+import { type FoldChange, type FoldedRow, type Folding, foldInto } from "./folding.ts";
 
 /** The most frequent values of the properties of a name's events of one UTC day. */
 export type EventValuesRow = FoldedRow & {

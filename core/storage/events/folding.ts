@@ -45,8 +45,9 @@ export const foldInto = async <Row extends FoldedRow, Change>(
 ): Promise<Row[]> => inPages(inOrder(wanted), page, (some) => foldPage(folding, some));
 
 /** In one order, so that writers who meet wait for each other and not in a circle. */
-const inOrder = <Row extends FoldedRow, Change>(wanted: readonly FoldChange<Row, Change>[]): FoldChange<Row, Change>[] =>
-  wanted.toSorted((a, b) => (a.first._id < b.first._id ? -1 : 1));
+const inOrder = <Row extends FoldedRow, Change>(
+  wanted: readonly FoldChange<Row, Change>[],
+): FoldChange<Row, Change>[] => wanted.toSorted((a, b) => (a.first._id < b.first._id ? -1 : 1));
 
 const foldPage = async <Row extends FoldedRow, Change>(
   folding: Folding<Row, Change>,

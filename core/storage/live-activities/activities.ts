@@ -1,7 +1,7 @@
 import type { Collection, Db } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
 import type { Spent } from "../../domain/live-activities/budget.ts";
-import type { ActivityValues } from "../../schema/live-activities/send.ts";
+import type { ActivityValues } from "../../schema/live-activities/requests.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";

@@ -1,6 +1,6 @@
 import type { Collection, Db, Filter } from "mongodb";
 import { defined } from "../../domain/defined.ts";
-import type { SuppressionEntry, Suppressed } from "../../domain/suppressions/strength.ts";
+import type { Suppressed, SuppressionEntry } from "../../domain/suppressions/strength.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";

@@ -14,7 +14,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
 import type { Send } from "../../channels/kit/provider.ts";
-import type { Room, Sender, Senders } from "../../channels/registry.ts";
+import type { Capacity, Sender, Senders } from "../../channels/registry.ts";
 import type { Guard } from "../../suppressions/guard.ts";
 import type { Lease } from "../../work/lease.ts";
 import { whileOpen } from "../gates/all.ts";
@@ -108,7 +108,7 @@ export const deliver =
       ids,
       prepare: perLanguage((language) => sender.prepare(message, language, ttlSeconds)),
       provider: sender.name,
-      room: sender.room,
+      capacity: sender.capacity,
       expiresAt,
       isReplaceable: isReplaceable(chunk.channel, message.options),
       gone: goneBefore(stored, subscriptions),
@@ -176,7 +176,7 @@ type Run = {
   badges: Badges;
   prepare: (language: string | null) => Send;
   provider: string;
-  room: Room | undefined;
+  capacity: Capacity | undefined;
   expiresAt: Date;
   isReplaceable: boolean;
   gone: FoundGone[];
@@ -186,10 +186,10 @@ type Run = {
 
 /** Serves one recipient: it is suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
-  const { deps, work, isOver, delivered, room } = run;
+  const { deps, work, isOver, delivered, capacity } = run;
   if (isOver()) return void (delivered.halted = true);
   if (await isEnded(run, subscription)) return;
-  if ((await room?.turn?.(deps.stopping)) === false) return void (delivered.halted = true);
+  if ((await capacity?.turn?.(deps.stopping)) === false) return void (delivered.halted = true);
   const begin = async (): Promise<void> => {
     if (isOver())
       delivered.halted = true; // while it waited for its slot
@@ -197,7 +197,7 @@ const serve = async (run: Run, subscription: Reached): Promise<void> => {
     else if ((await work.begin?.()) === false) delivered.halted = true;
     else await attempt(run, subscription);
   };
-  return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, begin, room?.atOnce);
+  return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, begin, capacity?.atOnce);
 };
 
 /** Stores that it is suppressed when a gate says so now, or expired when its time is over. */

@@ -17,7 +17,11 @@ export type AcceptDeps = {
 export type EndpointEvents = { endpoint: WebhookRow; events: readonly EventEnvelope[] };
 
 /** Accepts events for endpoints; resolves when all of their deliveries are stored. Repeated ones may have been before. */
-export type Accept = (all: readonly EndpointEvents[], isRepeated: boolean, traceparent?: string | null) => Promise<void>;
+export type Accept = (
+  all: readonly EndpointEvents[],
+  isRepeated: boolean,
+  traceparent?: string | null,
+) => Promise<void>;
 
 /** Makes the deliveries of events, which the same events always make alike, and places them. */
 export const accepting = (deps: AcceptDeps): Accept => {

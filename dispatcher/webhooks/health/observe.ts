@@ -2,7 +2,7 @@ import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Sent } from "../send/send.ts";
+import type { Sent } from "../send/send-webhook.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { EndpointStats } from "./stats.ts";
 

@@ -15,7 +15,9 @@ export type MatchDeps = {
 type MatchContext = Pick<HandlerContext, "isRepeated"> & Partial<Pick<HandlerContext, "subject" | "traceparent">>;
 
 /** Handles the events that are read in a partition, or from the last release's stream when there is none. */
-export type Match = (partition?: number) => (events: readonly EventEnvelope[], given: MatchContext) => Promise<Settlement>;
+export type Match = (
+  partition?: number,
+) => (events: readonly EventEnvelope[], given: MatchContext) => Promise<Settlement>;
 
 /** Finds the endpoints that want events and are given them by the reader of that partition, and accepts those for them. */
 export const matchEvents = ({ directory, accept }: MatchDeps): Match => {

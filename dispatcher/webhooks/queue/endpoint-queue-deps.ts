@@ -4,7 +4,7 @@ import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Observe } from "../health/observe.ts";
 import type { Deliveries } from "../history/deliveries.ts";
 import type { Endpoints } from "../partitions/endpoints.ts";
-import type { WebhookRequests } from "../send/send.ts";
+import type { WebhookRequests } from "../send/send-webhook.ts";
 import type { EndpointDeps } from "./endpoint.ts";
 import type { ReadMemory } from "./read-memory.ts";
 import type { StoringDeps } from "./storing.ts";

@@ -5,7 +5,7 @@ import type { HealthNotes } from "../health/notes.ts";
 import { keyOf } from "../partitions/endpoints.ts";
 import type { Partitions } from "../partitions/partitions.ts";
 import type { Prepared } from "../send/prepare.ts";
-import type { WebhookRequests } from "../send/send.ts";
+import type { WebhookRequests } from "../send/send-webhook.ts";
 
 export type EndpointDeps = {
   endpoints: Pick<WebhookWork, "find">;

@@ -1,5 +1,5 @@
 import type { Deliveries } from "../history/deliveries.ts";
-import type { Sent } from "../send/send.ts";
+import type { Sent } from "../send/send-webhook.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Item, PendingDeliveries } from "./pending-deliveries.ts";
 

@@ -4,7 +4,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
-import { sends } from "../../../apiserver/live-activities/sends.ts";
+import { sends } from "../../../apiserver/live-activities/send-routes.ts";
 import { allAccounts, anApiKey, anApp, aPlan, aTenant, testKeyRing } from "../rows/fixtures.ts";
 
 /** An app with a type of live activities, and who may send them, under a plan. Nothing of it is stored. */

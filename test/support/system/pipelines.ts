@@ -98,7 +98,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       directory: directory({ db: db(), changes: { on: () => undefined }, clock }),
       senders: accounts,
       suspensions: suspensionsOf(),
-      suppressions: suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined }),
+      suppressions: suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, noteDoubted: () => undefined }),
       window: unsavedWindow(unsavedLimit),
       hints: { message: async () => undefined, chunk: async () => undefined },
       events,

@@ -19,7 +19,7 @@ import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type Receiver, type ReceiverAnswer, startReceiver } from "../../../dev/simulators/receiver.ts";
 import { guardedClient } from "../../../dispatcher/net/guarded/client.ts";
-import { webhookParts } from "../../../dispatcher/webhooks/parts.ts";
+import { webhookParts } from "../../../dispatcher/webhooks/webhook-parts.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";

@@ -10,7 +10,7 @@ import { healthNotes } from "../../../dispatcher/webhooks/health/notes.ts";
 import { type EndpointKey, keyOf } from "../../../dispatcher/webhooks/partitions/endpoints.ts";
 import { EndpointQueues, type EndpointQueuesDeps } from "../../../dispatcher/webhooks/queues/endpoint-queues.ts";
 import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
-import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
+import type { SendWebhook } from "../../../dispatcher/webhooks/send/send-webhook.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
 import { testDatabase } from "../servers/database.ts";

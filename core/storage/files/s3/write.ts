@@ -1,5 +1,5 @@
 import type { CompletedPart } from "@aws-sdk/client-s3";
-import { inParts } from "../parts.ts";
+import { inParts } from "../in-parts.ts";
 import { type Content, partBytes, type Written } from "../store.ts";
 import type { S3Link } from "./client.ts";
 import { endUploads } from "./old.ts";

@@ -45,7 +45,7 @@ describe("receipts on their way into the store", function () {
 
   /** A dispatcher as far as receipts go. */
   const aDispatcher = () => {
-    const list = suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined });
+    const list = suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, noteDoubted: () => undefined });
     const apply = receiptApplier({ db: db(), suppressions: list, events, clock });
     return async (receipts: readonly Receipt[], { isRepeated = false, appId = of.app_id } = {}) =>
       (await apply([{ tenantId: of.tenant_id, appId, receipts, isRepeated }])).flat();
@@ -140,7 +140,7 @@ describe("receipts on their way into the store", function () {
     const { messageId, mails } = await seedMails(db(), of, 4);
     const receipts = mails.map(({ delivery }) => aReceipt(delivery, facts.delivered, 1));
     const halfDone = applyReceipts({
-      ...suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined }),
+      ...suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, noteDoubted: () => undefined }),
       receipts: {
         ...receiptStore(db()),
         count: async () => {

@@ -8,7 +8,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import type { OptedOut } from "#core/storage/suppressions/opt-outs.ts";
 import { importBatch } from "../../../../dispatcher/imports/batch.ts";
-import type { Batch } from "../../../../dispatcher/imports/batch-rows.ts";
+import type { ImportBatch } from "../../../../dispatcher/imports/batch-rows.ts";
 import { aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
@@ -16,7 +16,7 @@ const now = new Date("2026-11-23T12:00:00.000Z");
 const of = { tenantId: "ten_1", appId: "app_1" };
 const owned = { tenant_id: of.tenantId, app_id: of.appId };
 
-const batch = (over: Partial<Batch> = {}): Batch => ({
+const batch = (over: Partial<ImportBatch> = {}): ImportBatch => ({
   of,
   importId: "imp_1",
   number: 0,
@@ -75,7 +75,7 @@ describe("a batch of an import", function () {
 
   const users = () => db.collection<UserRow>("users").find().sort({ external_id: 1 }).toArray();
   const subscriptions = () => db.collection<SubscriptionRow>("subscriptions").find().sort({ token: 1 }).toArray();
-  const take = async (rows: readonly ImportedRow[], over: Partial<Batch> = {}, by = people) =>
+  const take = async (rows: readonly ImportedRow[], over: Partial<ImportBatch> = {}, by = people) =>
     importBatch({ people: by, keepOptOuts: async (_of, _source, out) => void optedOut.push(...out) })(
       batch(over),
       lines(rows),

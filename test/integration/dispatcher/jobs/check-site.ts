@@ -22,7 +22,7 @@ import { startApns } from "../../../../dev/simulators/apns.ts";
 import { makeCredentials } from "../../../../dev/simulators/kit/credentials.ts";
 import { accountOpener } from "../../../../dispatcher/channels/accounts.ts";
 import { accountCheckJob } from "../../../../dispatcher/jobs/account-checks.ts";
-import { jobParts } from "../../../../dispatcher/jobs/parts.ts";
+import { jobParts } from "../../../../dispatcher/jobs/job-parts.ts";
 import { guardedClient } from "../../../../dispatcher/net/guarded/client.ts";
 import { restTransports } from "../../../../dispatcher/net/guarded/rest.ts";
 import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";

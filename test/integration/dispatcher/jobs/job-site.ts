@@ -14,7 +14,7 @@ import { ensureIndexes } from "#core/storage/collections.ts";
 import { dueIndex, noWork } from "#core/storage/work/due.ts";
 import type { JobRow } from "#core/storage/work/jobs.ts";
 import type { JobType } from "../../../../dispatcher/jobs/job.ts";
-import { jobParts } from "../../../../dispatcher/jobs/parts.ts";
+import { jobParts } from "../../../../dispatcher/jobs/job-parts.ts";
 import { job } from "../../../../dispatcher/jobs/run.ts";
 import { lendDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";

@@ -34,7 +34,7 @@ describe("a delivery that is sent again after its provider had taken it", functi
     told = [];
   });
 
-  const list = () => suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined });
+  const list = () => suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, noteDoubted: () => undefined });
   const apply = (row: DeliveryRow, fact: Partial<Receipt>, isRepeated = false) => {
     const common = { deliveryId: row._id, providerId: row.provider_message_id ?? null, address: null, at: clock.now() };
     const receipts = [{ ...common, ...forNow, ...fact } as Receipt]; // sound: a fact is whole, or leaves what `forNow` has

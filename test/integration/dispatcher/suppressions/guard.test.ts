@@ -24,8 +24,9 @@ describe("what receipts say of addresses", function () {
   this.timeout(60_000);
   const db = testDatabase("doubt");
   const clock = { now: () => new Date() };
-  let held = 0;
-  const opened = () => suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => void held++ });
+  let doubted = 0;
+  const opened = () =>
+    suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, noteDoubted: () => void doubted++ });
   const aDispatcher = () => opened().causesOf;
 
   type Told = { fact: ReceiptFact; country?: string; domain?: string; provider?: string; isAnswer?: true };
@@ -65,7 +66,7 @@ describe("what receipts say of addresses", function () {
   it("is not believed in a carrier's bad hour, whichever process hears it, and is again after it", async () => {
     await aDispatcher()(await told(20, { fact: delivered }), clock.now());
     expect(await believed(await told(30, { fact: gone }))).to.equal(10);
-    expect(held).to.equal(20);
+    expect(doubted).to.equal(20);
     expect(await believed(await told(1, { fact: gone, country: "+33" }))).to.equal(1);
     await aDispatcher()(await told(20, { fact: delivered }), clock.now());
     expect(await believed(await told(1, { fact: gone }))).to.equal(1);

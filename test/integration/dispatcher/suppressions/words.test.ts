@@ -21,7 +21,7 @@ describe("words that people send", function () {
   this.timeout(60_000);
   const db = testDatabase("words");
   const clock = { now: () => new Date() };
-  const list = () => suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, held: () => undefined });
+  const list = () => suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, noteDoubted: () => undefined });
   const stop = {
     reason: "carrier_opt_out",
     source: "keyword",

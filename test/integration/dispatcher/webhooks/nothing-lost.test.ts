@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { EndpointQueues } from "../../../../dispatcher/webhooks/queues/endpoint-queues.ts";
-import type { SendWebhook } from "../../../../dispatcher/webhooks/send/send.ts";
+import type { SendWebhook } from "../../../../dispatcher/webhooks/send/send-webhook.ts";
 import { until } from "../../../support/until.ts";
 import { endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 

@@ -5,7 +5,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
-import { type LinkRequest, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { type HttpLink, httpLinkTo, type LinkRequest } from "../support/http-link.ts";
 import { manifests, textOf } from "../support/manifests.ts";
 
 describe("operator: a resource that nothing happened to", function () {

@@ -3,7 +3,7 @@ import { inSuite } from "../../../support/suite/soak.ts";
 import { until } from "../../../support/until.ts";
 import { differences } from "../support/audit.ts";
 import { type Installation, installation, type Started } from "../support/harness.ts";
-import { type LinkRequest, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { type HttpLink, httpLinkTo, type LinkRequest } from "../support/http-link.ts";
 import { manifests } from "../support/manifests.ts";
 
 const healMs = 40_000; // the longest back-off of a watch is 22 s

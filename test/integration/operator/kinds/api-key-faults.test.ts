@@ -3,7 +3,7 @@ import { type Api, startApi } from "../../../support/api/api.ts";
 import { announcedMs, until } from "../../../support/until.ts";
 import { keysOf } from "../support/api-keys.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
-import { type LinkRequest, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { type HttpLink, httpLinkTo, type LinkRequest } from "../support/http-link.ts";
 import { manifests } from "../support/manifests.ts";
 
 const hourMs = 3_600_000;
@@ -40,7 +40,8 @@ describe("operator: a token whose Secret cannot be written", function () {
   /** Refuses to write the key's Secret, until everything is allowed again. */
   const refuse = (method: "POST" | "PUT", key: Manifest): void => {
     const end = method === "POST" ? "/secrets" : `/secrets/${nameOf(key)}`;
-    const isWrite = (asked: LinkRequest): boolean => asked.method === method && asked.path.endsWith(end) && ++refusals > 0;
+    const isWrite = (asked: LinkRequest): boolean =>
+      asked.method === method && asked.path.endsWith(end) && ++refusals > 0;
     refusals = 0;
     link.answer(isWrite, { status: 422, reason: "Invalid" }, Infinity);
   };

@@ -6,7 +6,7 @@ import { bin } from "../../../../dev/files/paths.ts";
 import { eventRecorder, spamFilter } from "../../../../operator/kube/events.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
-import { type LinkRequest, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { type HttpLink, httpLinkTo, type LinkRequest } from "../support/http-link.ts";
 import { manifests, textOf } from "../support/manifests.ts";
 
 type Event = {

@@ -7,7 +7,7 @@ import { reflector } from "../../../../operator/kube/reflector.ts";
 import { objectStore, type Store } from "../../../../operator/kube/store.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
-import { type LinkRequest, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { type HttpLink, httpLinkTo, type LinkRequest } from "../support/http-link.ts";
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: a collection of several pages", function () {

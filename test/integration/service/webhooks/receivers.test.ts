@@ -13,7 +13,7 @@ import { type ReceivedWebhook, startReceiver } from "../../../../dev/simulators/
 import { guardedClient } from "../../../../dispatcher/net/guarded/client.ts";
 import { deliveryOf, written } from "../../../../dispatcher/webhooks/accept/delivery.ts";
 import { prepare } from "../../../../dispatcher/webhooks/send/prepare.ts";
-import { sendWebhook } from "../../../../dispatcher/webhooks/send/send.ts";
+import { sendWebhook } from "../../../../dispatcher/webhooks/send/send-webhook.ts";
 import { blocksOf, type Case, isHere, recipes, writeBlocks } from "../../../support/pages/recipes.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 

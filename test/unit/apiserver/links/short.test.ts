@@ -63,7 +63,10 @@ describe("a short link", () => {
   it("tells a program that shows a preview from a person", async () => {
     const { kept, ask } = links();
     await ask({ header: (name) => (name === "user-agent" ? "facebookexternalhit/1.1 Facebot Twitterbot/1.0" : null) });
-    expect(ownReceipts.read(kept[0]?.[1] as KeepArguments[1]).receipts[0]).to.include({ kind: "clicked", machine: true });
+    expect(ownReceipts.read(kept[0]?.[1] as KeepArguments[1]).receipts[0]).to.include({
+      kind: "clicked",
+      machine: true,
+    });
   });
 
   for (const [name, change] of [

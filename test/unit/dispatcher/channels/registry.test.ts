@@ -113,12 +113,12 @@ describe("the accounts of a process", () => {
       metrics: createMetrics("dispatcher"),
       log,
     });
-    const { room } = await all.of(anApp(), "whatsapp");
-    expect(await room?.turn?.(never)).to.equal(true);
+    const { capacity } = await all.of(anApp(), "whatsapp");
+    expect(await capacity?.turn?.(never)).to.equal(true);
     const beganMs = performance.now();
-    expect(await room?.turn?.(never)).to.equal(true);
+    expect(await capacity?.turn?.(never)).to.equal(true);
     expect(performance.now() - beganMs).to.be.above(50);
-    expect(await room?.turn?.(AbortSignal.abort())).to.equal(false);
+    expect(await capacity?.turn?.(AbortSignal.abort())).to.equal(false);
   });
 
   it("keep an account's pace together with those of other processes", async () => {
@@ -139,9 +139,9 @@ describe("the accounts of a process", () => {
         metrics: createMetrics("dispatcher"),
         log,
       }).of(anApp(), "whatsapp");
-    const rooms = (await Promise.all([aProcess(), aProcess()])).map(({ room }) => room);
+    const rooms = (await Promise.all([aProcess(), aProcess()])).map(({ capacity }) => capacity);
     const beganMs = performance.now();
-    await Promise.all(rooms.flatMap((room) => Array.from({ length: 11 }, async () => room?.turn?.(never))));
+    await Promise.all(rooms.flatMap((capacity) => Array.from({ length: 11 }, async () => capacity?.turn?.(never))));
     expect(performance.now() - beganMs).to.be.at.least(195); // 22 turns, of which the first two need not wait
   });
 });

@@ -3,7 +3,7 @@ import { timings } from "#core/domain/timing.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import { type ChunkDeps, runChunk } from "../../../../dispatcher/messages/chunk.ts";
 import { type PlanDeps, planMessage } from "../../../../dispatcher/messages/plan.ts";
-import type { Sent } from "../../../../dispatcher/messages/send.ts";
+import type { Sent } from "../../../../dispatcher/messages/send-chunks.ts";
 import { aChunk, aMessage, anApp, handClock, noon, suspensionsOf } from "../../../support/rows/work.ts";
 
 const broken = new Error("the disk is full");

@@ -4,15 +4,15 @@ import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
-import { type SendDeps, send } from "../../../../dispatcher/messages/send.ts";
+import { type SendChunksDeps, sendChunks } from "../../../../dispatcher/messages/send-chunks.ts";
 import { type TurnDeps, turn } from "../../../../dispatcher/messages/turn.ts";
 import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `sub_${String(n).padStart(5, "0")}`);
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
 
-type Change = Partial<Pick<SendDeps, "deliver" | "followUp">>;
-type Parts = TurnDeps["chunks"] & SendDeps["chunks"];
+type Change = Partial<Pick<SendChunksDeps, "deliver" | "followUp">>;
+type Parts = TurnDeps["chunks"] & SendChunksDeps["chunks"];
 
 /** A turn with the real sending of chunks, over stores and recipients of the test. */
 const given = (audience: string[], change: Change = {}, stored: Partial<Parts> = {}) => {
@@ -41,7 +41,7 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
       resolve: async () => new Map<Channel, Reached[]>([["ios_push", audience.map((_id) => aSubscription({ _id }))]]),
     },
     chunks,
-    send: send({
+    send: sendChunks({
       deliver: async ({ chunk }) => {
         delivered.push(...chunk.recipients);
         return nothing;

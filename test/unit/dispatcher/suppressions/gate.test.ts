@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { type HeldBackDeps, heldBack } from "#core/storage/suppressions/held-back.ts";
+import { type FindSuppressedDeps, findSuppressed } from "#core/storage/suppressions/find-suppressed.ts";
 import type { Met } from "#core/storage/suppressions/suppressions.ts";
 import { suppressionGate } from "../../../../dispatcher/suppressions/gate.ts";
 import { aMessage, aSubscription, handClock } from "../../../support/rows/work.ts";
@@ -14,7 +14,7 @@ type Entry = Partial<Met> & { subject: string };
 /** Why each of these is left out, when the list has these entries. */
 const reasons = async (entries: readonly Entry[], message: Partial<MessageRow> = {}, recipients = [ada, bob]) => {
   const asked: string[] = [];
-  const list: HeldBackDeps["suppressions"] = {
+  const list: FindSuppressedDeps["suppressions"] = {
     isAny: async () => entries.length > 0,
     about: async (_of, _channel, subjects) => {
       asked.push(...subjects);
@@ -24,7 +24,7 @@ const reasons = async (entries: readonly Entry[], message: Partial<MessageRow> =
     },
   };
   const subjectsOf = async () => (about: string) => `of ${about}`;
-  const gate = suppressionGate(heldBack({ suppressions: list, subjectsOf, clock: handClock() }));
+  const gate = suppressionGate(findSuppressed({ suppressions: list, subjectsOf, clock: handClock() }));
   const check = await gate(aMessage(message), recipients);
   return { reasons: recipients.map(check), asked };
 };

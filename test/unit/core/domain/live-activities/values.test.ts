@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { nonconforming } from "#core/domain/live-activities/values.ts";
-import type { ActivityValues } from "#core/schema/live-activities/send.ts";
+import type { ActivityValues } from "#core/schema/live-activities/requests.ts";
 import type { ActivitySchema } from "#core/schema/live-activities/type.ts";
 
 const schema: ActivitySchema = {

@@ -1,5 +1,11 @@
 import { expect } from "chai";
-import { joinedBy, type SuppressionEntry, raisedBy, removalOf, type Suppressed } from "#core/domain/suppressions/strength.ts";
+import {
+  joinedBy,
+  raisedBy,
+  removalOf,
+  type Suppressed,
+  type SuppressionEntry,
+} from "#core/domain/suppressions/strength.ts";
 import { suppressionReasons } from "#core/schema/suppressions/suppression.ts";
 
 const soon = new Date("2026-03-01T00:00:00Z");

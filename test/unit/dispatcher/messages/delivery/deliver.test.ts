@@ -149,7 +149,7 @@ describe("deliver", () => {
     const sent: string[] = [];
     const sender: Senders["of"] = async () => ({
       ...aSender,
-      room: { turn },
+      capacity: { turn },
       prepare: () => async (to) => {
         sent.push(to.subscriptionId);
         return { kind: "sent", providerId: null };
@@ -237,7 +237,7 @@ describe("deliver", () => {
     const turn = (): Promise<boolean> => (waiting++, promise);
     const sender: Senders["of"] = async () => ({
       ...aSender,
-      room: { turn },
+      capacity: { turn },
       prepare: () => async () => ({ kind: "sent", providerId: null }),
     });
     const ids = Array.from({ length: 20 }, (_, n) => `sub_${n}`);
@@ -254,7 +254,7 @@ describe("deliver", () => {
       new Promise<boolean>((resolve) => signal.addEventListener("abort", () => resolve(false)));
     const sender: Senders["of"] = async () => ({
       ...aSender,
-      room: { turn },
+      capacity: { turn },
       prepare: () => async () => ({ kind: "sent", providerId: null }),
     });
     const running = given({ sender, stopping: program.signal, cut: cut.signal }).run(work(["sub_1"]), aLease());

@@ -7,7 +7,7 @@ import { noTracer, type Tracer } from "#core/runtime/tracing/tracer.ts";
 import { type GuardedClient, guardedClient } from "../../../../../dispatcher/net/guarded/client.ts";
 import { deliveryOf, written } from "../../../../../dispatcher/webhooks/accept/delivery.ts";
 import { prepare } from "../../../../../dispatcher/webhooks/send/prepare.ts";
-import { type Sent, sendWebhook } from "../../../../../dispatcher/webhooks/send/send.ts";
+import { type Sent, sendWebhook } from "../../../../../dispatcher/webhooks/send/send-webhook.ts";
 import { anEnvelope } from "../../../../support/rows/webhook-deliveries.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 import { recorder, tracedBy } from "../../../../support/tracing/recorder.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
 import { expire } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
-import { type SendDeps, send } from "../../../../dispatcher/messages/send.ts";
+import { type SendChunksDeps, sendChunks } from "../../../../dispatcher/messages/send-chunks.ts";
 import { aChunk, aLease, aMessage, anApp, anAttempt, handClock, noon } from "../../../support/rows/work.ts";
 
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
@@ -16,9 +16,9 @@ const rows = {
   fresh: [now].filter((row) => row !== undefined),
 };
 
-const given = (change: Partial<SendDeps> = {}) => {
+const given = (change: Partial<SendChunksDeps> = {}) => {
   const did: unknown[] = [];
-  const run = send({
+  const run = sendChunks({
     deliver: async (work) => {
       did.push(`deliver ${work.chunk.recipients.join()}`);
       return { ...nothing, ...rows };

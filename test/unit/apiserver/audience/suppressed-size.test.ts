@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { heldBackSize } from "../../../../apiserver/audience/held-back-size.ts";
+import { suppressedSize } from "../../../../apiserver/audience/suppressed-size.ts";
 import { handClock } from "../../../support/rows/work.ts";
 
 const audience = {
@@ -14,7 +14,7 @@ const audience = {
 describe("how many the suppression list holds back", () => {
   it("is answered in a bounded time, however long the list is", async () => {
     let pages = 0;
-    const size = heldBackSize({
+    const size = suppressedSize({
       entries: async (_of, _channel, after) => {
         pages++;
         await sleep(20);

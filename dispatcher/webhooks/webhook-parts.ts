@@ -33,7 +33,7 @@ import { type Readers, readers } from "./partitions/readers.ts";
 import { type Walks, walks } from "./partitions/walks.ts";
 import { EndpointQueues, type EndpointQueuesDeps } from "./queues/endpoint-queues.ts";
 import { prepare, type Unseal } from "./send/prepare.ts";
-import { type SendDeps, sendWebhook } from "./send/send.ts";
+import { type SendDeps, sendWebhook } from "./send/send-webhook.ts";
 import { testRequests } from "./test-requests.ts";
 
 /** What webhooks use of the program; `natsPrefix` names its streams. */

@@ -8,7 +8,7 @@ import type {
   LiveActivitySend,
   LiveActivitySendResult,
   UpdateLiveActivity,
-} from "#core/schema/live-activities/send.ts";
+} from "#core/schema/live-activities/requests.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -30,7 +30,7 @@ import { configuredOf, requireChannels } from "../audience/audience.ts";
 import { type Estimate } from "../audience/estimate.ts";
 import { alertContent, checkChange, checkSize, plainMembers } from "./draft.ts";
 
-export type SendDeps = AcceptMessageDeps & {
+export type ActivitySendDeps = AcceptMessageDeps & {
   activities: Pick<Activities, "insert" | "find" | "prolong" | "spend">;
   channels: Pick<ActivityChannels, "take" | "recheck">;
   sent: Pick<LiveActivityMessages, "newest" | "latest">;
@@ -49,7 +49,7 @@ export type Answered = Omit<AcceptedMessage, "row"> & { result: LiveActivitySend
 
 /** Sends a new state to every device that the activity is on. @throws NotFound, AppError HS_CONFLICT when it has ended */
 export const update =
-  (deps: SendDeps) =>
+  (deps: ActivitySendDeps) =>
   (given: ActivityRequest<UpdateLiveActivity>, signal: AbortSignal): Promise<Answered> =>
     change(deps, { ...given, operation: "updateLiveActivity" }, signal, ({ body, type }, { spent = null }) => {
       const isUrgent = mayBeUrgent(spent, type.frequent_updates === true, deps.clock.now());
@@ -58,7 +58,7 @@ export const update =
 
 /** Ends the activity on every device, with its last state unless another is given. */
 export const end =
-  (deps: SendDeps) =>
+  (deps: ActivitySendDeps) =>
   (given: ActivityRequest<EndLiveActivity>, signal: AbortSignal): Promise<Answered> =>
     change(deps, { ...given, operation: "endLiveActivity" }, signal, ({ body }, _, newest) => ({
       event: "end",
@@ -69,7 +69,7 @@ export const end =
 type Change = Pick<MessageActivity, "event" | "content_state" | "priority">;
 
 const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
-  deps: SendDeps,
+  deps: ActivitySendDeps,
   asked: ActivityRequest<Body> & { operation: string },
   signal: AbortSignal,
   changeOf: ChangeOf<Body>,
@@ -88,7 +88,10 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
 type ChangeOf<Body> = (asked: ActivityRequest<Body>, activity: LiveActivityRow, newest: MessageRow | null) => Change;
 
 /** The activity that a change names. @throws NotFound, AppError HS_CONFLICT, HS_CHANNEL_NOT_CONFIGURED */
-const runningOf = async (deps: SendDeps, { app, type, body }: ActivityRequest<LiveActivitySend & { activity_id: string }>) => {
+const runningOf = async (
+  deps: ActivitySendDeps,
+  { app, type, body }: ActivityRequest<LiveActivitySend & { activity_id: string }>,
+) => {
   const found = await known(deps, { app }, body.activity_id);
   if (found === null) throw new NotFound("live activity");
   requireRunning(type, found);
@@ -98,7 +101,7 @@ const runningOf = async (deps: SendDeps, { app, type, body }: ActivityRequest<Li
 
 /** The message that makes a change, for every device that the activity is on. @throws ValidationError for one too large */
 const decidedOf = async (
-  deps: SendDeps,
+  deps: ActivitySendDeps,
   asked: ActivityRequest<LiveActivitySend & { activity_id: string }>,
   { activity, newest }: Known,
   change: Change,
@@ -123,7 +126,7 @@ const decidedOf = async (
 
 /** An update of priority 10 uses up some of Apple's budget. */
 const spend = async (
-  { activities, clock }: SendDeps,
+  { activities, clock }: ActivitySendDeps,
   { _id, spent }: LiveActivityRow,
   { event, priority }: Change,
 ): Promise<void> => {
@@ -135,7 +138,7 @@ export type Known = { activity: LiveActivityRow; newest: MessageRow | null };
 
 /** The activity of this name; null when there is none. */
 export const known = async (
-  { activities, sent }: Pick<SendDeps, "sent" | "activities">,
+  { activities, sent }: Pick<ActivitySendDeps, "sent" | "activities">,
   { app }: Pick<Place, "app">,
   activityId: string,
 ): Promise<Known | null> => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { inParts } from "#core/storage/files/parts.ts";
+import { inParts } from "#core/storage/files/in-parts.ts";
 
 const cases = [
   { it: "nothing is one empty part", sizes: [], parts: [0] },

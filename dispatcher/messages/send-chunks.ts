@@ -10,7 +10,7 @@ import type { Lease } from "../work/lease.ts";
 import { changesOf } from "./counts.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
 
-export type SendDeps = {
+export type SendChunksDeps = {
   deliver: (work: Work, lease: Lease) => Promise<Delivered>;
   /** False when the events could not be published now. */
   followUp: (work: Work, delivered: Delivered, lease: Lease) => Promise<boolean>;
@@ -22,7 +22,7 @@ export type SendDeps = {
 };
 
 /** Chunks of a message that are sent one after another, from the queue or never stored. */
-export type Batch = {
+export type ChunkBatch = {
   message: MessageRow;
   app: AppRow;
   /** With their recipients, where they were read a moment ago. */
@@ -40,11 +40,11 @@ export type Batch = {
  */
 export type Sent = { kind: "sent" | "halted" | "unpublished"; stored: DeliveryRow[]; hasRetries: boolean };
 
-export type Send = (batch: Batch, lease: Lease) => Promise<Sent>;
+export type SendChunks = (batch: ChunkBatch, lease: Lease) => Promise<Sent>;
 
 /** Sends chunks: delivers each, does what follows from it, and counts what was stored. Safe to run twice. */
-export const send =
-  (deps: SendDeps): Send =>
+export const sendChunks =
+  (deps: SendChunksDeps): SendChunks =>
   async ({ message, app, chunks, holder, isWhole, begin }, lease) => {
     const fresh: DeliveryRow[] = [];
     const sent: Sent = { kind: "sent", stored: [], hasRetries: false };

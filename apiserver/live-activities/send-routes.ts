@@ -11,7 +11,7 @@ import {
   LiveActivityToken,
   StartLiveActivity,
   UpdateLiveActivity,
-} from "#core/schema/live-activities/send.ts";
+} from "#core/schema/live-activities/requests.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { activities as activityStore, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
@@ -36,9 +36,9 @@ import { quota } from "../limits/quota.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
 import { activityView, type Shown } from "./activity-view.ts";
 import { deviceCounts } from "./device-counts.ts";
-import { type Answered, end, type Place, update } from "./send.ts";
 import { start } from "./start.ts";
 import { putToken, removeToken } from "./tokens.ts";
+import { type Answered, end, type Place, update } from "./update-or-end.ts";
 import { swiftView } from "./views.ts";
 
 export type SendPlatform = {
@@ -127,7 +127,7 @@ const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
         of.reach.some(({ channel }) => channel === "ios_push")
           ? tokens.count({ appId: of.appId, typeId }, mostExact)
           : counted.countAll(of),
-      heldBack: counted.heldBack,
+      findSuppressed: counted.findSuppressed,
     });
     return count(audienceOf(app, { target, category: "live_activity", options: {} }, channels), target);
   };

@@ -9,7 +9,7 @@ import type { SubscriptionRow } from "../people/subscription-row.ts";
 import type { SubjectOf } from "./keys.ts";
 import type { Met } from "./suppressions.ts";
 
-export type HeldBackDeps = {
+export type FindSuppressedDeps = {
   suppressions: {
     isAny: (appId: string, channel: Channel) => Promise<boolean>;
     about: (of: OfApp, channel: Channel, subjects: readonly string[], now: Date) => Promise<Met[]>;
@@ -21,14 +21,14 @@ export type HeldBackDeps = {
 /** What of a subscription decides whether entries hold back messages to it. */
 export type Addressed = Pick<SubscriptionRow, "_id" | "channel" | "token" | "external_id">;
 
-export type HeldBack = ReturnType<typeof heldBack>;
+export type FindSuppressed = ReturnType<typeof findSuppressed>;
 
 /**
  * Which of these subscriptions of one channel the suppression list holds a message back from, by id, with the strongest
  * reason. One query where nothing is suppressed, else one more for each 500 subjects.
  */
-export const heldBack =
-  ({ suppressions, subjectsOf, clock }: HeldBackDeps) =>
+export const findSuppressed =
+  ({ suppressions, subjectsOf, clock }: FindSuppressedDeps) =>
   async (of: OfApp, said: MessageTraits, recipients: readonly Addressed[]): Promise<Map<string, SuppressionReason>> => {
     const [channel] = recipients.map((one) => one.channel);
     if (channel === undefined || !(await suppressions.isAny(of.appId, channel))) return new Map();
