@@ -92,7 +92,15 @@ const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
 /** What checks attributes when no schema is given: nothing. Source: docs/reference/live-activities.md#attributes. */
 const anyAttributes = { type: "object" as const, properties: {} };
 
-const types = settingRoutes<LiveActivityTypeRow>()({
+const schemas = {
+  create: CreateLiveActivityType,
+  update: UpdateLiveActivityType,
+  view: LiveActivityType,
+  made: LiveActivityType,
+  list: LiveActivityTypeList,
+};
+
+const types = settingRoutes<LiveActivityTypeRow, typeof schemas>({
   name: "LiveActivityType",
   what: "live activity type",
   tag: "Live activities",
@@ -100,13 +108,7 @@ const types = settingRoutes<LiveActivityTypeRow>()({
   parameter: "activityType",
   idKind: "liveActivityType",
   feature: "live_activities",
-  schemas: {
-    create: CreateLiveActivityType,
-    update: UpdateLiveActivityType,
-    view: LiveActivityType,
-    made: LiveActivityType,
-    list: LiveActivityTypeList,
-  },
+  schemas,
   summaries: {
     list: "List the live activity types of an app",
     create: "Make a live activity type",

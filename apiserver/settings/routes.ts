@@ -1,4 +1,4 @@
-import type { Static, TSchema } from "typebox";
+import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "#core/errors.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import type { IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
@@ -6,25 +6,29 @@ import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
 import { appOfPath, existing } from "../http/locate.ts";
-import { type Declared, done, type Located, routeOf } from "../http/route.ts";
+import { done, type Located, routeOf } from "../http/route.ts";
 import type { By } from "./audit.ts";
 
+/** The schemas of one kind of settings: bodies of requests, and replies. */
+type Schemas = { create: TSchema; update: TSchema; view: TSchema; made: TSchema; list: TSchema };
+
 /** What the usual operations on settings of one kind use. */
-type Use<Row, Create, Update, View, Made> = {
+type Use<Row, S extends Schemas> = Find<Row> & {
   ofApp: (tenantId: string, appId: string) => Promise<Row[]>;
-  find: (tenantId: string, appId: string, id: string) => Promise<Row | null>;
-  view: (row: Row) => View;
+  view: (row: Row) => Static<S["view"]>;
   /** As the reply to its creation shows it. */
-  viewMade: (row: Row) => Made;
+  viewMade: (row: Row) => Static<S["made"]>;
   /** Throws when it could never be made, whatever there is: also for a repeat. */
-  check?: (body: Create) => void;
-  create: (by: By, app: AppRow, id: string, body: Create) => Promise<Row>;
-  update: (by: By, found: Row, body: Update) => Promise<Row>;
+  check?: (body: Static<S["create"]>) => void;
+  create: (by: By, app: AppRow, id: string, body: Static<S["create"]>) => Promise<Row>;
+  update: (by: By, found: Row, body: Static<S["update"]>) => Promise<Row>;
   remove: (by: By, found: Row) => Promise<void>;
   requireRoom: (caller: Caller, app: AppRow) => Promise<void>;
 };
 
-type Said<Create extends TSchema, Update extends TSchema, View extends TSchema, Made extends TSchema> = {
+type Find<Row> = { find: (tenantId: string, appId: string, id: string) => Promise<Row | null> };
+
+type SettingKind<S extends Schemas> = {
   /** As its schema is named, such as `Webhook`: `createWebhook`, `listWebhooks`. */
   name: string;
   /** In words, for who does not find it. */
@@ -36,40 +40,33 @@ type Said<Create extends TSchema, Update extends TSchema, View extends TSchema, 
   idKind: IdKind;
   /** What making and changing need of the plan. */
   feature: PlanFeature;
-  schemas: { create: Create; update: Update; view: View; made: Made; list: TSchema };
+  schemas: S;
   summaries: { list: string; create: string; get: string; update: string; remove: string };
   /** Error codes of the creation, besides those of plans and limits. */
   errors?: readonly ErrorCode[];
 };
 
 /**
- * The usual operations on settings of one kind, for `admin`. Reading and removing what there is needs no plan; making and
- * changing does. An attempt to make one that was cut short is found again by the id that it would have.
+ * The usual operations on settings of one kind, for `admin`: on its rows and with its schemas. Reading and removing what
+ * there is needs no plan; making and changing does. An attempt to make one that was cut short is found again by the id
+ * that it would have.
  */
-export const settingRoutes =
-  <Row>() =>
-  <Create extends TSchema, Update extends TSchema, View extends TSchema, Made extends TSchema>(
-    said: Said<Create, Update, View, Made>,
-  ) => {
-    type Typed = Declared<Use<Row, Static<Create>, Static<Update>, Static<View>, Static<Made>>>;
-    const routes = { ...routesOfAll(said), ...routesOfOne(said) };
-    return routes as Record<keyof typeof routes, unknown> as Record<keyof typeof routes, Typed>; // sound: these are said's schemas
-  };
+export const settingRoutes = <Row, S extends Schemas>(kind: SettingKind<S>) => ({
+  ...routesOfAll<Row, S>(kind),
+  ...routesOfOne<Row, S>(kind),
+});
 
 /** The one that a path names. */
 export const locateSetting =
-  ({ what, parameter }: { what: string; parameter: string }) =>
-  async <Row>({ use, ...located }: Located<Pick<Use<Row, never, never, unknown, unknown>, "find">>): Promise<Row> => {
+  <Row>({ what, parameter }: { what: string; parameter: string }) =>
+  async ({ use, ...located }: Located<Find<Row>>): Promise<Row> => {
     const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
     return existing(await use.find(tenantId, appId, located.params[parameter] ?? ""), what);
   };
 
-type AnySaid = Said<TSchema, TSchema, TSchema, TSchema>;
-
-type AnyUse = Use<unknown, unknown, unknown, unknown, unknown>;
-
-const routesOfAll = ({ name, tag, path, idKind, feature, schemas, summaries, errors = [] }: AnySaid) => {
-  const route = routeOf<AnyUse>({ tag, scopes: ["admin"] });
+const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
+  const { name, tag, path, idKind, feature, schemas, summaries, errors = [] } = kind;
+  const route = routeOf<Use<Row, S>>({ tag, scopes: ["admin"] });
   const common = { path, locate: appOfPath };
   return {
     list: route({
@@ -83,7 +80,7 @@ const routesOfAll = ({ name, tag, path, idKind, feature, schemas, summaries, err
       }),
     }),
 
-    create: route({
+    create: route<S["create"], TObject, S["made"], AppRow>({
       ...common,
       id: `create${name}`,
       method: "POST",
@@ -108,9 +105,10 @@ const routesOfAll = ({ name, tag, path, idKind, feature, schemas, summaries, err
   };
 };
 
-const routesOfOne = ({ name, what, tag, path, parameter, feature, schemas, summaries }: AnySaid) => {
-  const route = routeOf<AnyUse>({ tag, scopes: ["admin"] });
-  const common = { path: `${path}/{${parameter}}`, locate: locateSetting({ what, parameter }) };
+const routesOfOne = <Row, S extends Schemas>(kind: SettingKind<S>) => {
+  const { name, what, tag, path, parameter, feature, schemas, summaries } = kind;
+  const route = routeOf<Use<Row, S>>({ tag, scopes: ["admin"] });
+  const common = { path: `${path}/{${parameter}}`, locate: locateSetting<Row>({ what, parameter }) };
   const errors = ["HS_MANAGED", "HS_CONFLICT"] as const;
   return {
     get: route({
@@ -122,7 +120,7 @@ const routesOfOne = ({ name, what, tag, path, parameter, feature, schemas, summa
       handle: async ({ use, resource }) => ({ body: use.view(resource) }),
     }),
 
-    update: route({
+    update: route<S["update"], TObject, S["view"], Row>({
       ...common,
       id: `update${name}`,
       method: "PATCH",

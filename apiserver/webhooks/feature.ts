@@ -18,7 +18,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
 import type { NewId } from "../http/route.ts";
-import { type Located, routeOf } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
 import { locateSetting, settingRoutes } from "../settings/routes.ts";
 import { webhookDeliveryRoutes } from "./deliveries/routes.ts";
 import { recoveryView, webhookDeliveryDetailView } from "./deliveries/views.ts";
@@ -31,14 +31,22 @@ const path = "/v1/apps/{appId}/webhooks";
 const ofWebhook = `${path}/{webhookId}`;
 const named = { what: "webhook", parameter: "webhookId" };
 
-const usual = settingRoutes<WebhookRow>()({
+const schemas = {
+  create: CreateWebhook,
+  update: UpdateWebhook,
+  view: Webhook,
+  made: WebhookWithSecret,
+  list: WebhookList,
+};
+
+const usual = settingRoutes<WebhookRow, typeof schemas>({
   name: "Webhook",
   ...named,
   tag,
   path,
   idKind: "webhook",
   feature: "webhooks",
-  schemas: { create: CreateWebhook, update: UpdateWebhook, view: Webhook, made: WebhookWithSecret, list: WebhookList },
+  schemas,
   summaries: {
     list: "List the webhooks of an app",
     create: "Make a webhook; its secret is shown here only",
@@ -50,7 +58,7 @@ const usual = settingRoutes<WebhookRow>()({
 
 const route = routeOf<Webhooks>({ tag, scopes: ["admin"] });
 
-const locate: (located: Located<Webhooks>) => Promise<WebhookRow> = locateSetting(named);
+const locate = locateSetting<WebhookRow>(named);
 
 /** The recovery that an attempt began which was cut short: it is the endpoint's last one. */
 const recoveryMade = async ({ resource, newId }: { resource: WebhookRow; newId: NewId }) =>
