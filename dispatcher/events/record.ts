@@ -36,7 +36,7 @@ export type RecordDeps = {
 
 /** Messages in hand, of up to 100 events and 64 KiB each: while some are counted the next are stored. */
 export const messagesAtOnce = 96;
-const storing = { most: 24, inFlight: 2 };
+const storing = { most: 24, inFlight: 2, everyMs: 100 }; // each of several dispatchers has few at a time
 const counting = { most: messagesAtOnce, inFlight: 1 };
 const usualPauseMs = 1_000; // the more events are counted at once, the fewer writes each takes
 
