@@ -6,8 +6,6 @@ export type Allowance = ReturnType<typeof allowance>;
 const mostRoom = 600;
 /** What an endpoint is assumed to answer in a second at first. */
 const firstPerSecond = 50;
-/** Requests under way at once to one that failed last, or never answered: each that hangs keeps a connection open. */
-const untrustedUnderWay = 4;
 /** While an endpoint answers, deliveries wait for their turn; once it has fallen silent, it may hang. */
 const limitMs = { answering: 2_000, silent: 500, untrusted: 250 };
 /** A queue that is behind for longer is not waited for: what its endpoint misses belongs into the store then. */
@@ -16,8 +14,8 @@ const catchUpMs = 15_000;
 const windows = { firstRequests: 40, ms: 1_000 };
 
 /**
- * How many deliveries an endpoint may have in memory, and for how long: by how it has answered so far. One that failed
- * last, or never answered, is given no more than an answering one may have under way, and tried with fewer.
+ * How many deliveries an endpoint may have in memory, and for how long: by how it has answered so far. One that is not
+ * trusted is given no more than an answering one may have under way.
  */
 export const allowance = (endpoint: Pick<Endpoint, "isTrusted" | "row">, beganMs: number) => {
   let lastMs = beganMs;
@@ -45,11 +43,6 @@ export const allowance = (endpoint: Pick<Endpoint, "isTrusted" | "row">, beganMs
     quietMs,
     /** How many it answers in a second, as far as is known. */
     perSecond: (): number => perSecond,
-    /** Requests under way at once. */
-    underWay: (): number => {
-      const { max_in_flight: most } = endpoint.row;
-      return endpoint.isTrusted() ? most : Math.min(most, untrustedUnderWay);
-    },
     /** Deliveries in memory at once. */
     room: (): number => {
       const { max_in_flight: least } = endpoint.row;

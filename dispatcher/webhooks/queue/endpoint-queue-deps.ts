@@ -6,6 +6,7 @@ import type { Deliveries } from "../history/deliveries.ts";
 import type { Endpoints } from "../partitions/endpoints.ts";
 import type { WebhookRequests } from "../send/send-webhook.ts";
 import type { EndpointDeps } from "./endpoint.ts";
+import type { Probes } from "./probes.ts";
 import type { ReadMemory } from "./read-memory.ts";
 import type { StoringDeps } from "./storing.ts";
 
@@ -18,6 +19,7 @@ export type EndpointQueueDeps = EndpointDeps &
     health: { observe: Observe };
     /** Shared by all endpoint queues of the process. */
     memory: ReadMemory;
+    probes: Probes;
     clock: Clock;
     log: Log;
   };

@@ -225,12 +225,19 @@ export class EndpointQueue {
   /** Whether more of what is due in the store could be sent now. */
   #isShort(): boolean {
     const { max_in_flight: most } = this.#endpoint.row;
-    return this.#backlog.isBehind && this.#pending.waiting < most && this.#isServing();
+    const isOfUse = this.#endpoint.isTrusted() || this.#hasPlace(); // else it would keep memory, and not be sent
+    return isOfUse && this.#backlog.isBehind && this.#pending.waiting < most && this.#isServing();
+  }
+
+  /** Whether one more request may be under way. */
+  #hasPlace(): boolean {
+    const isAdmitted = this.#endpoint.isTrusted() || !this.#deps.probes.isFull();
+    return isAdmitted && this.#pending.underWay < this.#endpoint.mostUnderWay();
   }
 
   /** Begins all requests that may begin now: as many at once, and as many a second, as the endpoint admits. */
   #begin(): void {
-    while (this.#pending.waiting > 0 && this.#pending.underWay < this.#allowance.underWay() && this.#isServing()) {
+    while (this.#pending.waiting > 0 && this.#hasPlace() && this.#isServing()) {
       if (!this.#pending.hasNext()) break; // all that wait are of subjects that are under way
       const waitMs = this.#pace.take(this.#nowMs());
       if (waitMs > 0) return this.#beginIn(waitMs);
@@ -251,18 +258,21 @@ export class EndpointQueue {
   async #make(item: Item): Promise<void> {
     const { requests, health, clock } = this.#deps;
     const [{ prepared }, beganMs] = [this.#endpoint, this.#nowMs()];
+    const endProbe = this.#deps.probes.begin(!this.#endpoint.isTrusted());
     const sent = await requests.send(prepared, item.row);
+    const wasFull = endProbe();
     const { status, due_at: dueAt } = sent.result;
     this.#pending.ended(item);
     this.#allowance.ended(this.#nowMs(), { beganMs, waiting: this.#pending.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
     if (item.row.event_type !== "webhook.test") this.#endpoint.note(end);
+    this.#endpoint.trust.note(sent.result.made);
     const isSilent = sent.result.made.response_status === null; // it may hang, and would keep what was read for it
     if (isSilent && !end.succeeded && this.#pending.dropRead() > 0) this.#backlog.grow();
     if (dueAt !== null) this.#backlog.retryAt(dueAt);
     health.observe(prepared.row, item.row, sent);
     void this.#storing.storeResult(item, sent);
-    if (!sent.isGone) return this.#begin();
+    if (!sent.isGone) return wasFull ? undefined : this.#begin(); // the place is for whoever has its turn
     this.#isGone = true;
     await disableGone(this.#deps, prepared.row);
     this.refresh();

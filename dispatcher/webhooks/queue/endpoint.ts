@@ -6,6 +6,7 @@ import { keyOf } from "../partitions/endpoints.ts";
 import type { Partitions } from "../partitions/partitions.ts";
 import type { Prepared } from "../send/prepare.ts";
 import type { WebhookRequests } from "../send/send-webhook.ts";
+import { type Trust, trust } from "./trust.ts";
 
 export type EndpointDeps = {
   endpoints: Pick<WebhookWork, "find">;
@@ -22,6 +23,7 @@ export class Endpoint {
   row: WebhookRow;
   prepared: Prepared | { row: WebhookRow; problem: string };
   health: WebhookHealth;
+  readonly trust: Trust;
   /** Whether its row may have changed. */
   isStale = false;
   /** Whether another process owns it now, or it is gone. */
@@ -33,6 +35,7 @@ export class Endpoint {
     this.#partition = keyOf(row).partition;
     this.prepared = deps.requests.prepare(row);
     this.health = healthOf(row);
+    this.trust = trust(this.health);
   }
 
   /** Whether what requests showed is still to be written. */
@@ -62,9 +65,14 @@ export class Endpoint {
     return !this.isLost && this.#deps.partitions.isOwned(this.#partition);
   }
 
-  /** Whether it answered last, so that it may be given more at once. */
+  /** Whether it probably answers, so that it may be given more at once. */
   isTrusted(): boolean {
-    return this.health.failure_count === 0 && this.health.last_success_at !== null;
+    return this.trust.isTrusted();
+  }
+
+  /** Requests under way at once. */
+  mostUnderWay(): number {
+    return this.trust.mostUnderWay(this.row.max_in_flight);
   }
 
   /** Takes note of a request that has ended. */

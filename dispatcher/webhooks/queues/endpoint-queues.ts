@@ -5,10 +5,11 @@ import type { Deliveries } from "../history/deliveries.ts";
 import type { EndpointKey, Endpoints } from "../partitions/endpoints.ts";
 import { EndpointQueue } from "../queue/endpoint-queue.ts";
 import type { EndpointQueueDeps } from "../queue/endpoint-queue-deps.ts";
+import { probes } from "../queue/probes.ts";
 import { readMemory } from "../queue/read-memory.ts";
 import { type Place, type PlacingDeps, placing } from "./placing.ts";
 
-export type EndpointQueuesDeps = Omit<EndpointQueueDeps, "memory"> &
+export type EndpointQueuesDeps = Omit<EndpointQueueDeps, "memory" | "probes"> &
   PlacingDeps & {
     endpoints: Pick<WebhookWork, "own"> & Pick<Endpoints, "onNotice" | "keyOfId">;
     deliveries: Pick<Deliveries, "removePage">;
@@ -34,10 +35,11 @@ export class EndpointQueues implements Part {
   /** When something is due for endpoints without a queue, ms. */
   readonly #dueMs = new Map<string, { key: EndpointKey; atMs: number }>();
   #timer: NodeJS.Timeout | undefined;
+  #ticks = 0;
   #endNotices: (() => void) | undefined;
 
   constructor(deps: EndpointQueuesDeps) {
-    this.#deps = { ...deps, memory: readMemory() };
+    this.#deps = { ...deps, memory: readMemory(), probes: probes() };
     this.place = placing(deps, this);
   }
 
@@ -111,13 +113,20 @@ export class EndpointQueues implements Part {
 
   #tick(): void {
     const nowMs = this.#nowMs();
-    for (const queue of this.#open.values()) queue.tick();
+    for (const queue of this.#inTurn()) queue.tick();
     for (const { key, atMs } of this.#dueMs.values()) {
       if (atMs > nowMs) continue;
       if (this.#isFull()) return this.#endOldest(nowMs - turnMs);
       this.queueOf(key).catch(() => this.#remember(key, nowMs + retryMs)); // the store is away
       this.#dueMs.delete(key.id); // also when it is not served here any more
     }
+  }
+
+  /** All queues, each time from the next one on: so each has its turn to take a place for a probe. */
+  #inTurn(): EndpointQueue[] {
+    const queues = this.#all();
+    const first = this.#ticks++ % Math.max(1, queues.length);
+    return [...queues.slice(first), ...queues.slice(0, first)];
   }
 
   #remember(key: EndpointKey, atMs: number): void {

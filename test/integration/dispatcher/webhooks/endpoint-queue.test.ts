@@ -59,6 +59,50 @@ describe("endpoint queues", function () {
     expect(stored).to.have.length(30);
   });
 
+  it("try an endpoint that failed last with one request, and go on once it has answered", async () => {
+    const endpoint = await anEndpoint({ failure_count: 3 });
+    const answer = Promise.withResolvers<void>();
+    const { queues, sent } = await aDispatcher({
+      send: async (...given) => {
+        await answer.promise;
+        return succeed(...given);
+      },
+    });
+    await place(queues, endpoint, rowsFor(endpoint, 10)); // all are stored as waiting, while they were in memory
+    expect(sent).to.have.length(1);
+    answer.resolve();
+    await until(async () => (await deliveriesOf(endpoint)).every(({ status }) => status === "success"));
+    expect(sent).to.have.length(10);
+  });
+
+  it("read one page for an endpoint that failed last, and no other while its one request is under way", async () => {
+    const endpoint = await anEndpoint({ failure_count: 3 });
+    await deliveries().keep(rowsFor(endpoint, 60));
+    const stored = deliveries();
+    const answer = Promise.withResolvers<void>();
+    const limits: number[] = [];
+    let isUnderWay = false;
+    const { queues } = await aDispatcher({
+      deliveries: {
+        due: (id, what) => {
+          if (isUnderWay) limits.push(what.limit);
+          return stored.due(id, what);
+        },
+      },
+      send: async (...given) => {
+        isUnderWay = true;
+        await answer.promise;
+        return succeed(...given);
+      },
+    });
+    await look(queues, endpoint);
+    await until(() => isUnderWay);
+    for (let n = 0; n < 10; n++) await place(queues, endpoint, rowsFor(endpoint, 1)); // each has the queue look anew
+    expect(limits).to.deep.equal([]);
+    answer.resolve();
+    await until(async () => (await deliveriesOf(endpoint)).every(({ status }) => status === "success"));
+  });
+
   it("send all that is due in the store, and let the endpoint go", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 450));
@@ -133,7 +177,8 @@ describe("endpoint queues", function () {
       send: async (...given) => {
         await new Promise((resolve) => setTimeout(resolve, 400)); // so slow that what failed last is stored as waiting
         const { result, ...rest } = await succeed(...given);
-        return { ...rest, result: { ...result, status: "failed", due_at: inAnHour, delivered_at: null } };
+        const made = { ...result.made, response_status: 503, error_class: "server_error" } as const;
+        return { ...rest, result: { ...result, status: "failed", due_at: inAnHour, delivered_at: null, made } };
       },
     });
     for (let i = 1; i <= 4; i++) {

@@ -11,15 +11,9 @@ describe("the allowance of an endpoint", () => {
     for (let nowMs = everyMs; nowMs <= 2_000; nowMs += everyMs) of.ended(nowMs, { beganMs: nowMs - tookMs, waiting });
   };
 
-  it("gives one that failed last, or never answered, what it may have under way, for a quarter of a second", () => {
+  it("gives one that is not trusted what it may have under way, for a quarter of a second", () => {
     const given = trusted(false);
     expect([given.room(), given.limitMs(0), given.isWorthWaiting(0, 0)]).to.deep.equal([20, 250, false]);
-  });
-
-  it("tries one that failed last, or never answered, with four requests at once", () => {
-    expect([trusted(false).underWay(), trusted().underWay()]).to.deep.equal([4, 20]);
-    const few = allowance({ row: aWebhook({ max_in_flight: 2 }), isTrusted: () => false }, 0);
-    expect(few.underWay()).to.equal(2);
   });
 
   it("gives a busy one what it answers in a second, within bounds", () => {
