@@ -2,8 +2,10 @@ import { allDefinitions } from "#core/channels/all.ts";
 import { subscriptionExample, userExample } from "#core/schema/events/people.ts";
 import { examples as refs } from "#core/schema/events/refs.ts";
 import { patterns } from "#core/schema/json/patterns.ts";
+import type { UpdateIdentity, UserReference } from "#core/schema/people/identity.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import type { UpdateUser, UpsertUser } from "#core/schema/people/user.ts";
+import { channels } from "#core/schema/vocabulary/channels.ts";
 import type { Docs, Json } from "../http/feature.ts";
 import { changed, having } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
@@ -49,16 +51,22 @@ export const docs: Docs = {
   },
   examples: {
     CreateSubscription: [phone, browser],
+    Identity: [{ user_id: refs.user_id, external_id, aliases }],
     Subscription: [subscriptionExample],
+    UpdateIdentity: [{ aliases: { crm: "c-2", shop: null } }] satisfies UpdateIdentity[],
     UpdateSubscription: [{ status: "unsubscribed" }, { test_device: true }] satisfies UpdateSubscription[],
     UpdateUser: [{ tags: { tier: null }, language: "en" }] satisfies UpdateUser[],
     UpsertUser: users,
     User: [userExample],
+    UserReference: [{ label: "external_id", id: refs.external_id }] satisfies UserReference[],
   },
   pathParameters: {
     label: pathPart("`external_id`, `user_id` or an alias label", "external_id", { pattern: patterns.aliasLabel }),
     id: pathPart("the user's id of that label", refs.external_id, { maxLength: 255 }),
     subscriptionId: pathPart("id of a subscription", refs.subscription_id),
+    channel: pathPart("the subscription's channel", "email", { enum: [...channels] }),
+    aliasLabel: pathPart("`external_id` or an alias label", "crm", { pattern: patterns.aliasLabel }),
+    token: pathPart("the subscription's token, percent-encoded", "anna%40example.com", { maxLength: 4096 }),
   },
   narrowed: {
     CreateSubscription: (schema) => ({ ...changed(schema, { device }), oneOf: addresses }),

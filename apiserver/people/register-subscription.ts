@@ -68,8 +68,11 @@ export const requireRegistrable =
 
 type Owned = Pick<SubscriptionRow, "channel" | "token" | "status" | "last_active_at">;
 
-/** Which subscription makes room for another. Source: docs/reference/people.md#subscription-limit. */
-const displacedOf = <Row extends Owned>(owned: readonly Row[]): Row | null => {
+/**
+ * Which subscription of a full user makes room for another; null when there is room. Source: docs/reference/people.md#subscription-limit.
+ * @throws AppError HS_CONFLICT when none of them is invalid
+ */
+export const displacedOf = <Row extends Owned>(owned: readonly Row[]): Row | null => {
   const limit = userLimits.subscriptions;
   if (owned.length < limit) return null;
   const invalid = owned.filter((row) => row.status === "invalid");

@@ -19,7 +19,8 @@ const memberName = {
   pattern: worded("^[^.$\\u0000][^.\\u0000]*$", "must not contain a dot or U+0000, or begin with $"),
   maxLength: 128,
 }; // a path in the store: no dots, no $ first
-const AliasId = Text({ minLength: 1, maxLength: 255, pattern: patterns.noNull });
+/** An id that the app gives a user. */
+export const AliasId = Text({ minLength: 1, maxLength: 255, pattern: patterns.noNull });
 const aliasLabel = {
   pattern: worded(
     "^(?!(external_id|user_id)$)[a-z0-9_]{1,64}$",

@@ -81,6 +81,14 @@ const useUsers = async (ask: Ask, app: string): Promise<void> => {
   });
   await ask("GET", `${app}/subscriptions/${String(id)}`);
   await ask("PATCH", `${app}/subscriptions/${String(id)}`, { status: "unsubscribed" });
+  await ask("PATCH", `${app}/subscriptions/${String(id)}/owner`, { label: "external_id", id: "bob" });
+  const token = aToken();
+  await ask("POST", `${app}/users/by/external_id/bob/subscriptions`, { channel: "ios_push", token });
+  await ask("GET", `${app}/subscriptions_by_token/ios_push/${token}`);
+  await ask("PATCH", `${app}/subscriptions_by_token/ios_push/${token}`, { language: "de" });
+  await ask("GET", `${app}/users/by/external_id/ann/identity`);
+  await ask("PATCH", `${app}/users/by/external_id/ann/identity`, { aliases: { till: "t-1" } });
+  await ask("DELETE", `${app}/users/by/external_id/ann/identity/till`);
   await ask("DELETE", `${app}/subscriptions/${String(id)}`);
   await ask("POST", `${app}/users`, { external_id: "eve", subscriptions: [{ channel: "ios_push", token: aToken() }] });
   await ask("DELETE", `${app}/users/by/external_id/eve`);

@@ -16,7 +16,10 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
   const makeBelow = async (path: string, body: object) => (await make(ofApp + path, body)).id;
   const user = await make(`${ofApp}/users`, {
     external_id: "them",
-    subscriptions: [{ channel: "email", token: "them@example.com" }],
+    subscriptions: [
+      { channel: "email", token: "them@example.com" },
+      { channel: "ios_push", token: "ab".repeat(32) },
+    ],
   });
   const schema = { type: "object", properties: {} };
   const activityType = await makeBelow("/live-activities/types", { name: "match", content_state_schema: schema });
@@ -40,6 +43,8 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
     webhookId,
     deliveryId: "whd_theirs",
     channel: "ios_push",
+    token: "ab".repeat(32),
+    aliasLabel: "external_id",
     activityType,
     activityId: "theirs",
     channelId,

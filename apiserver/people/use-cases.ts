@@ -1,0 +1,88 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import { apps as appStore } from "#core/storage/apps/apps.ts";
+import { forgetActivities } from "#core/storage/live-activities/forget.ts";
+import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
+import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
+import { type UserRow, users as userStore } from "#core/storage/people/users.ts";
+import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
+import { optOuts } from "#core/storage/suppressions/opt-outs.ts";
+import { suppressions } from "#core/storage/suppressions/suppressions.ts";
+import { removals as removalStore } from "#core/storage/work/removals.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { recentCounts } from "../limits/recent-counts.ts";
+import { type Billable, requireSubscribers } from "../limits/subscriber-quota.ts";
+import type { PeopleOutbox } from "../publishing/people-outbox.ts";
+import { deleteSubscription } from "./delete-subscription.ts";
+import { deleteUser } from "./delete-user.ts";
+import { followStatus } from "./follow-status.ts";
+import { moveSubscription } from "./move-subscription.ts";
+import { registerSubscription, requireRegistrable } from "./register-subscription.ts";
+import { subscriptionLimits } from "./subscription-limits.ts";
+import { updateSubscription } from "./update-subscription.ts";
+import { updateUser } from "./update-user.ts";
+import { upsertUser } from "./upsert-user.ts";
+
+export type People = ReturnType<typeof peopleUseCases>;
+
+export type PeoplePlatform = {
+  db: Db;
+  secrets: Pick<KeyRing, "seal" | "open">;
+  clock: Clock;
+  limit: NarrowLimit;
+  outboxes: { people: PeopleOutbox };
+};
+
+const mostApps = 10_000; // of one tenant, for counting its subscribers
+
+/** What the REST interface does to users and subscriptions. */
+export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePlatform) => {
+  const [users, subscriptions, removals] = [userStore(db), subscriptionStore(db), removalStore(db)];
+  const [counts, apps] = [subscriptionCounts(db), appStore(db)];
+  const countBillable = recentCounts(async ({ tenantId, most }: Billable): Promise<number> => {
+    const owned = await apps.ofTenant(tenantId, mostApps);
+    const ids = owned.map(({ _id }) => _id);
+    return counts.billable(ids, most);
+  }, clock);
+  const publish = outboxes.people;
+  const nameOwner = ({ tenant_id: tenantId, app_id: appId, _id, external_id: externalId }: UserRow): Promise<void> =>
+    subscriptions.nameOwner(tenantId, appId, _id, externalId);
+  const subjectsOf = suppressionKeys(db, secrets, clock);
+  const ofDevices = {
+    subscriptions,
+    requireSubscribers: requireSubscribers({ subscriptions, countBillable }),
+    publish: publish.subscription,
+    followStatus: followStatus(optOuts({ suppressions: suppressions(db), subjectsOf, clock })),
+    clock,
+  };
+  const removeSubscription = deleteSubscription({
+    removals,
+    subscriptions,
+    forget: forgetActivities(db),
+    publish: publish.removal,
+    clock,
+  });
+  const limits = subscriptionLimits(limit);
+  const register = registerSubscription({ ...ofDevices, remove: removeSubscription });
+  return {
+    findUser: users.find,
+    subscriptions,
+    limits,
+    upsertUser: upsertUser({
+      users,
+      nameOwner,
+      limit: limits.registration,
+      requireRegistrable: requireRegistrable(ofDevices),
+      register,
+      publish: publish.user,
+      clock,
+    }),
+    updateUser: updateUser({ users, nameOwner, clock }),
+    deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
+    registerSubscription: register,
+    updateSubscription: updateSubscription(ofDevices),
+    moveSubscription: moveSubscription({ subscriptions, remove: removeSubscription, clock }),
+    deleteSubscription: removeSubscription,
+  };
+};
