@@ -7,11 +7,10 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { WaitingDeliveries } from "#core/storage/messages/waiting.ts";
 import type { DeliveryCounts } from "#core/storage/usage/delivery-counts.ts";
-import type { Delivered, Work } from "../messages/delivery/deliver.ts";
+import type { Deliver, Delivered, Work } from "../messages/delivery/deliver.ts";
 import { deliveryIdOf } from "../messages/delivery/delivery-row.ts";
 import { chunkOf } from "../messages/turn.ts";
 import type { Lease } from "../work/lease.ts";
-import type { Deliver } from "./deliver.ts";
 import type { InOrder } from "./in-order.ts";
 import type { ActivityDeliverDeps } from "./sorting.ts";
 

@@ -19,8 +19,6 @@ export type ActivityDeliverDeps = {
   waiting: Pick<WaitingDeliveries, "end">;
   /** Has the counters of messages that have ended made anew. */
   recount: (messageIds: readonly string[], now: Date) => Promise<void>;
-  /** Stores outcomes; gives the ids that had one before. */
-  record: (rows: readonly DeliveryRow[]) => Promise<Set<string>>;
   /** Whether a push with another state would fit, over the channel of the work. */
   fits: (live: MessageActivity, work: Work) => boolean;
   clock: Clock;

@@ -4,40 +4,43 @@ import { chunkSize } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AudienceDeps, nextPiece, type Piece } from "../messages/audience.ts";
 import type { BeginningDeps } from "../messages/beginning.ts";
-import type { SendChunks, Sent } from "../messages/send-chunks.ts";
-import { chunkOf, type First, sendNow, type Turn, type TurnResult } from "../messages/turn.ts";
+import type { Sent } from "../messages/send-chunks.ts";
+import type { Steps, Strategy } from "../messages/strategy.ts";
+import { chunkOf, type First, sendNow, type TurnResult } from "../messages/turn.ts";
 import type { InOrder } from "./in-order.ts";
 
 export type ActivityTurnDeps = {
   activities: Pick<Activities, "end">;
   /** Notes that a newer change has made it useless, before anybody was sent it: it has no deliveries. */
   messages: { supersede: (id: string) => Promise<void> } & BeginningDeps;
-  audience: AudienceDeps;
-  send: SendChunks;
   inOrder: InOrder;
   clock: Clock;
 };
 
 /**
- * Moves messages on as `turn` does, but for updates and ends of live activities: they are sent to all devices in one
- * turn of the activity, a page after another, so that nothing has to be stored to send them.
+ * Sends an update or an end of a live activity to all devices in one turn of the activity, a page after another, so that
+ * nothing has to be stored to send it. Starts are moved on as usual.
  */
 export const activityTurn =
-  (deps: ActivityTurnDeps, turn: Turn): Turn =>
-  async (message, app, lease) => {
+  (deps: ActivityTurnDeps): Strategy["turn"] =>
+  async (first, steps) => {
+    const { message, app, lease } = first;
     const { live_activity: live, planned } = message;
-    if (live === undefined || live.event === "start" || planned) return turn(message, app, lease);
+    if (live === undefined || live.event === "start" || planned) return steps.turn(message, app, lease);
     if (live.event === "end") await deps.activities.end(live.activity, message._id, deps.clock.now());
+    const all = { ...deps, ...steps };
     const result = await deps.inOrder(message, lease, async ({ isSuperseded }, ours): Promise<TurnResult> => {
-      if (!isSuperseded) return sendAll(deps, { message, app, lease: ours });
-      if (message.fence > 1) return sendAll(deps, { message: superseding(message), app, lease: ours });
+      if (!isSuperseded) return sendAll(all, { message, app, lease: ours });
+      if (message.fence > 1) return sendAll(all, { message: superseding(message), app, lease: ours });
       await deps.messages.supersede(message._id);
       return { kind: "complete", all: [] };
     });
     return result ?? { kind: "halted" };
   };
 
-const sendAll = async (deps: ActivityTurnDeps, first: First): Promise<TurnResult> => {
+type SendAllDeps = Pick<ActivityTurnDeps, "messages" | "clock"> & Pick<Steps, "send" | "audience">;
+
+const sendAll = async (deps: SendAllDeps, first: First): Promise<TurnResult> => {
   const begin = await firstPieces(deps.audience, first.message);
   if (begin.length === 0) return { kind: "complete" };
   if (begin.every(({ recipients }) => recipients.length < chunkSize)) return sendNow(deps, first, begin);
@@ -64,7 +67,7 @@ const firstPieces = async (audience: AudienceDeps, message: MessageRow): Promise
 };
 
 const sendPiece = (
-  { send, clock }: ActivityTurnDeps,
+  { send, clock }: SendAllDeps,
   { message, app, lease }: First,
   piece: Piece,
   position: number,
@@ -75,8 +78,8 @@ const sendPiece = (
 
 /** Sends chunks, those of updates and ends of live activities in their order: what was to be tried again may be outdated. */
 export const sendInOrder =
-  (inOrder: InOrder, send: SendChunks): SendChunks =>
-  async (batch, lease) => {
+  (inOrder: InOrder): Strategy["send"] =>
+  async (batch, lease, send) => {
     const { message } = batch;
     if (message.live_activity === undefined || message.live_activity.event === "start") return send(batch, lease);
     const sent = await inOrder(message, lease, ({ isSuperseded }, ours) =>

@@ -3,7 +3,7 @@ import type { Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AudienceScope, Reached } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
-import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type Stretch } from "#core/storage/people/subscription-counts.ts";
 
 /** A part of the audience that is not a chunk yet: recipients of one channel, and where the scan stands after them. */
@@ -15,11 +15,12 @@ export type Piece = {
   rows?: Reached[];
 };
 
+/** What of an audience is read next. */
+export type PageOf = Stretch & { appId: string; after: string; testOnly: boolean; limit: number };
+
 export type AudienceDeps = {
-  page: (
-    of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number },
-    activity: MessageActivity | undefined,
-  ) => Promise<string[]>;
+  /** The next ids behind `after` of a scanned audience. */
+  page: (of: PageOf, message: MessageRow) => Promise<string[]>;
   resolve: (target: Target, wanted: AudienceScope) => Promise<Map<Channel, Reached[]>>;
 };
 
@@ -49,7 +50,7 @@ export const nextPiece = async (
     if (index < at) continue;
     const after = scanned !== null && index === at ? scanned.after : "";
     const of = { ...stretch, appId: message.app_id, after, testOnly: testOnly(message), limit };
-    const ids = await deps.page(of, message.live_activity);
+    const ids = await deps.page(of, message);
     const last = ids.at(-1);
     if (last !== undefined) return { channel: stretch.channel, recipients: ids, scanned: { ...stretch, after: last } };
   }

@@ -3,10 +3,9 @@ import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import { inSpan, type Span, type Tracer } from "#core/runtime/tracing/tracer.ts";
-import type { Deliver } from "../live-activities/deliver.ts";
 import { inTrace } from "../work/in-trace.ts";
 import { changesOf } from "./counts.ts";
-import type { Delivered, Work } from "./delivery/deliver.ts";
+import type { Deliver, Delivered, Work } from "./delivery/deliver.ts";
 
 export type ObservedDeps = {
   metrics: Pick<DispatcherMetrics, "chunkSeconds" | "firstSentSeconds" | "invalidationsHeld">;

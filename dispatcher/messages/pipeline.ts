@@ -1,5 +1,4 @@
 import type { Db } from "mongodb";
-import { liveActivitySize } from "#core/channels/live-activity-size.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Timing } from "#core/domain/timing.ts";
@@ -11,16 +10,11 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { Directory } from "#core/storage/directory.ts";
-import { activities } from "#core/storage/live-activities/activities.ts";
-import { activityAudience } from "#core/storage/live-activities/audience.ts";
-import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
-import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
-import { audience } from "#core/storage/messages/audience.ts";
+import { audience as audienceStore } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
 import { newer } from "#core/storage/messages/collapse.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
-import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
-import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { type Left, messageWork } from "#core/storage/messages/work.ts";
@@ -31,10 +25,10 @@ import { sessions } from "#core/storage/people/sessions.ts";
 import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import { receiptApplier } from "../callbacks/applier.ts";
 import type { Senders } from "../channels/registry.ts";
-import { activityDeliver, type Deliver } from "../live-activities/deliver.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
 import { type SendHeld, sendHeld } from "../live-activities/send-held.ts";
-import { activityTurn, sendInOrder } from "../live-activities/turn.ts";
+import { type ActivityStores, activityStores } from "../live-activities/stores.ts";
+import { activityStrategy } from "../live-activities/strategy.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import { countCutOff } from "../usage/cut-off.ts";
 import type { Hints } from "../work/hints.ts";
@@ -42,7 +36,7 @@ import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { AudienceDeps } from "./audience.ts";
 import { runChunk } from "./chunk.ts";
-import { type DeliverDeps, deliver, type Work } from "./delivery/deliver.ts";
+import { type Deliver, type DeliverDeps, deliver } from "./delivery/deliver.ts";
 import { type RecorderDeps, recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
 import { type Finish, type FinishDeps, finish } from "./finish.ts";
@@ -52,6 +46,7 @@ import { observed } from "./observed.ts";
 import { planMessage } from "./plan.ts";
 import { recordResend, resend } from "./resend.ts";
 import { type SendChunks, sendChunks } from "./send-chunks.ts";
+import { deliverByStrategy, type StrategyOf, usualStrategy } from "./strategy.ts";
 import { turn } from "./turn.ts";
 
 export type PipelineDeps = {
@@ -92,20 +87,35 @@ export type Pipeline = {
 /** Joins the dispatcher's decisions to MongoDB, JetStream and the providers. */
 export const pipeline = (given: PipelineDeps): Pipeline => {
   const deps = { ...given, ...stores(given), hints: quiet(given.hints) };
-  const steps = { ...deps, send: sending(deps), finish: finishing(deps) };
-  const ordered = inOrder(deps);
-  const inTurn = activityTurn({ ...steps, inOrder: ordered }, turn(steps));
+  const stored = { ...deps, ...activityStores(deps.db) };
+  const ofActivities = { ...stored, inOrder: inOrder(stored) };
+  const [usual, liveActivity] = [usualStrategy(deps.people.page), activityStrategy(ofActivities)];
+  const strategyOf: StrategyOf = ({ live_activity: live }) => (live === undefined ? usual : liveActivity);
+
+  const audience: AudienceDeps = {
+    ...deps.people,
+    page: (of, message) => strategyOf(message).audienceOf(of, message),
+  };
+  const send = sending(deps, strategyOf);
+  const steps = { send, audience, turn: turn({ ...deps, send, audience }) };
   return {
-    plan: timed(deps, planMessage({ ...steps, turn: inTurn })),
-    deliver: runChunk({ ...steps, send: sendInOrder(ordered, steps.send) }),
-    sendHeld: sendingHeld(deps, ordered),
+    plan: timed(
+      deps,
+      planMessage({
+        ...deps,
+        finish: finishing(deps),
+        turn: (message, app, lease) => strategyOf(message).turn({ message, app, lease }, steps),
+      }),
+    ),
+    deliver: runChunk({ ...deps, send: (batch, lease) => strategyOf(batch.message).send(batch, lease, send) }),
+    sendHeld: sendingHeld(deps, ofActivities),
     countCutOff: countCutOff({ ...deps, deliveries: deliveries(deps.db), count: deps.usage.count }),
   };
 };
 
 /** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
 const stores = ({ db, holder, timing: { leaseMs } }: PipelineDeps) => {
-  const [messages, parts, people] = [messageWork(db), chunks(db), audience(db)];
+  const [messages, parts, people] = [messageWork(db), chunks(db), audienceStore(db)];
   const usage = deliveryCounts(db);
   /** What was counted of a holder is done with once this has stored its end. */
   const ending = async (holder: { _id: string }, end: Promise<boolean>): Promise<boolean> => {
@@ -113,18 +123,11 @@ const stores = ({ db, holder, timing: { leaseMs } }: PipelineDeps) => {
     if (isOurs) void usage.forget(holder._id);
     return isOurs;
   };
-  const pageOfActivity = activityAudience(db);
   const repeated = repeating(leaseMs);
   const lease = (now: Date) => ({ holder, now, leaseMs });
   return {
     usage,
-    activities: activities(db),
-    sent: liveActivityMessages(db),
-    audience: {
-      ...people,
-      page: (of: Parameters<AudienceDeps["page"]>[0], activity: MessageActivity | undefined) =>
-        activity === undefined ? people.page(of) : pageOfActivity(of, activity),
-    },
+    people,
     messages: {
       ...messages,
       take: (id: string, now: Date) => messages.take(id, lease(now)),
@@ -164,12 +167,12 @@ const quiet = (hints: Hints): Hints => ({
 });
 
 /** Sending: the same for a queued chunk and for a small message in its first turn. */
-const sending = (deps: Joined): SendChunks => {
+const sending = (deps: Joined, strategyOf: StrategyOf): SendChunks => {
   const { db, chunks: parts, messages, clock } = deps;
   const stored = deliveries(db);
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
   const toRecipients = delivering(deps, { existing: stored.existing, record: batched(store) });
-  const once = observed(deps, activityDeliver({ ...deps, ...ofActivities(deps), record: store }, toRecipients));
+  const once = observed(deps, deliverByStrategy({ strategyOf, deliver: toRecipients, record: store }));
   const again = sendingAgain(deps);
   return sendChunks({
     deliver: (work, lease) => (work.chunk.resend_until === undefined ? once : again)(work, lease),
@@ -191,18 +194,18 @@ const sendingAgain = (deps: Joined): Deliver => {
 };
 
 /** The same for updates that waited for a device: their deliveries are there already. */
-const sendingHeld = (deps: Joined, ordered: InOrder): SendHeld => {
+const sendingHeld = (deps: Joined, ofActivities: ActivityStores & { inOrder: InOrder }): SendHeld => {
   const { replace, ended } = waitingDeliveries(deps.db);
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => replace(rows));
   const toDevices = observed(deps, delivering(deps, { existing: ended, record: batched(store) }));
-  return sendHeld({ ...deps, ...ofActivities(deps), inOrder: ordered, deliver: toDevices, followUp: following(deps) });
+  return sendHeld({ ...deps, ...ofActivities, deliver: toDevices, followUp: following(deps) });
 };
 
 /** 2: while one batch is stored the other half of the window is being sent. */
 const batched = (store: RecorderDeps["store"]) => recorder({ store, writers: 2 });
 
 const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver => {
-  const { db, audience: people } = deps;
+  const { db, people } = deps;
   return deliver({
     ...deps,
     guard: deps.suppressions.guard,
@@ -221,19 +224,6 @@ const following = ({ db, events, suppressions, chunks: parts, clock }: Joined): 
     events: { publish: (...given) => events.publish(...given).catch(falseWhenAway) },
     clock,
   });
-
-/** What sending needs of live activities. */
-const ofActivities = ({ db, audience: people }: Joined) => ({
-  recipients: people,
-  startTokens: startTokens(db),
-  activityRecipients: activityRecipients(db),
-  waiting: waitingDeliveries(db),
-  recount: receiptStore(db).recount,
-  fits: (live: MessageActivity, { chunk, message: { content, created_at: at } }: Work): boolean => {
-    const { bytes, maxBytes } = liveActivitySize(chunk.channel, { ...live, at }, content);
-    return bytes <= maxBytes;
-  },
-});
 
 /** A write is repeated for so long, which is longer than any outage that a program should survive: what was sent and
  * is not stored would be sent again. */

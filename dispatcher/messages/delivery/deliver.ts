@@ -63,6 +63,9 @@ export type Work = {
   begin?: (() => Promise<boolean>) | undefined;
 };
 
+/** Sends a piece of work to its recipients, and stores what became of each. */
+export type Deliver = (work: Work, lease: Pick<Lease, "isOver">) => Promise<Delivered>;
+
 /**
  * What a run left behind: every delivery that is stored, those among them that this run stored, whom to try again,
  * whose address is gone, how many more would be if that could be believed, and whether it was halted before it reached

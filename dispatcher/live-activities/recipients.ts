@@ -4,41 +4,48 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Delivered, Work } from "../messages/delivery/deliver.ts";
 import { suppress } from "../messages/delivery/delivery-row.ts";
-import type { Lease } from "../work/lease.ts";
+import type { Strategy } from "../messages/strategy.ts";
 import { hold } from "./hold.ts";
 import { type ActivityDeliverDeps, attemptOf, type Sorted, type Sorting, subscriber, tokenOf } from "./sorting.ts";
 
-export type Deliver = (work: Work, lease: Pick<Lease, "isOver">) => Promise<Delivered>;
+/**
+ * Whom a piece of a live activity's message is sent to: on iOS over the tokens of the activity instead of the device's own.
+ * A device that has not reported one yet is waited for.
+ */
+export const activityRecipientsOf =
+  (deps: ActivityDeliverDeps): Strategy["recipientsOf"] =>
+  async (work) => {
+    const { live_activity: live } = work.message;
+    if (live === undefined) return { work, others: [] };
+    const broadcast = broadcastOf(work, live);
+    if (broadcast !== undefined && live.is_superseded !== true) {
+      return { work: { ...work, rows: [subscriber(broadcast)] }, others: [] };
+    }
+    const rows =
+      broadcast === undefined
+        ? (work.rows ?? (await deps.recipients.load(work.chunk.recipients)))
+        : [subscriber(broadcast)];
+    const { ready, others, message = work.message } = await sort(deps, { work, live, rows, now: deps.clock.now() });
+    return { work: { ...work, message, rows: ready }, others };
+  };
 
 /**
- * Delivers as `deliver` does, but for live activities: on iOS to the tokens of the activity instead of the device's own. A
- * device that has not reported one yet is waited for, and one that has lost its own says nothing of the subscription.
+ * Notes where the activity was not started, was ended, or is gone: the provider knows the token no more. On iOS that says
+ * nothing of the subscription.
  */
-export const activityDeliver =
-  (deps: ActivityDeliverDeps, deliver: Deliver): Deliver =>
-  async (work, lease) => {
+export const afterActivity =
+  (deps: ActivityDeliverDeps): Strategy["after"] =>
+  async (work, delivered) => {
     const { live_activity: live } = work.message;
-    if (live === undefined) return deliver(work, lease);
-    const broadcast = isOnIos(work) && live.event !== "start" ? live.channel : undefined;
-    if (broadcast !== undefined && live.is_superseded !== true) {
-      const delivered = await deliver({ ...work, rows: [subscriber(broadcast)] }, lease);
-      return { ...delivered, invalid: [] };
-    }
-    const rows = broadcast
-      ? [subscriber(broadcast)]
-      : (work.rows ?? (await deps.recipients.load(work.chunk.recipients)));
-    const sorted = await sort(deps, { work, live, rows, now: deps.clock.now() });
-    const known = sorted.others.length === 0 ? new Set<string>() : await deps.record(sorted.others);
-    const delivered = await deliver({ ...work, message: sorted.message ?? work.message, rows: sorted.ready }, lease);
-    const stored = [...delivered.stored, ...sorted.others];
-    await follow(deps, live, work, { stored, invalid: delivered.invalid });
-    return {
-      ...delivered,
-      invalid: isOnIos(work) ? [] : delivered.invalid,
-      stored,
-      fresh: [...delivered.fresh, ...sorted.others.filter(({ _id }) => !known.has(_id))],
-    };
+    if (live === undefined) return delivered.invalid;
+    const isSentToChannel = broadcastOf(work, live) !== undefined && live.is_superseded !== true;
+    if (!isSentToChannel) await follow(deps, live, work, delivered);
+    return isOnIos(work) ? [] : delivered.invalid;
   };
+
+/** The channel that stands for all devices of iOS, but for a start. */
+const broadcastOf = (work: Work, live: MessageActivity): MessageActivity["channel"] =>
+  isOnIos(work) && live.event !== "start" ? live.channel : undefined;
 
 /** There an activity has tokens of its own; on Android it goes to the address of the subscription. */
 const isOnIos = ({ chunk }: Work): boolean => chunk.channel === "ios_push";
@@ -138,7 +145,6 @@ const sortChange = async (deps: ActivityDeliverDeps, sorting: Sorting): Promise<
 const isAwaited = (device: ActivityRecipientRow | undefined, now: Date): boolean =>
   device?.state === "starting" && device.hold_until > now;
 
-/** Notes where the activity was not started, was ended, or is gone: the provider knows the token no more. */
 const follow = async (
   deps: ActivityDeliverDeps,
   { event, activity, type_id: typeId }: MessageActivity,

@@ -2,9 +2,10 @@ import { expect } from "chai";
 import type { ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
-import { activityDeliver } from "../../../../dispatcher/live-activities/deliver.ts";
+import { activityRecipientsOf, afterActivity } from "../../../../dispatcher/live-activities/recipients.ts";
 import type { ActivityDeliverDeps } from "../../../../dispatcher/live-activities/sorting.ts";
 import type { Delivered, Work } from "../../../../dispatcher/messages/delivery/deliver.ts";
+import { deliverByStrategy, usualStrategy } from "../../../../dispatcher/messages/strategy.ts";
 import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
 
 const live: MessageActivity = {
@@ -83,7 +84,6 @@ const run = async (given: Given) => {
     },
     waiting: { end: async (ids, as) => void log.push(`${ids.length} ${as}`) },
     recount: async (ids) => void log.push(`recounted ${ids.join()}`),
-    record: async () => new Set(),
     fits: () => fits,
     clock: handClock(),
   };
@@ -99,7 +99,13 @@ const run = async (given: Given) => {
     message: aMessage({ live_activity: { ...live, ...message } }),
     app: anApp(),
   };
-  const { fresh, invalid: gone } = await activityDeliver(deps, deliver)(work, aLease());
+  const strategy = {
+    ...usualStrategy(async () => []),
+    recipientsOf: activityRecipientsOf(deps),
+    after: afterActivity(deps),
+  };
+  const run = deliverByStrategy({ strategyOf: () => strategy, deliver, record: async () => new Set() });
+  const { fresh, invalid: gone } = await run(work, aLease());
   const others = fresh.flatMap(({ status, suppression_reason: reason }) =>
     status === undefined ? [] : [reason ?? status],
   );
