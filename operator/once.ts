@@ -1,9 +1,9 @@
 import type { Stores } from "./engine/stores.ts";
+import { table } from "./keys/print.ts";
 import { keyOf, type Resource } from "./kube/objects.ts";
 import { pause } from "./kube/watch.ts";
 import type { Operator } from "./operator.ts";
 import { readyIn } from "./policies/conditions.ts";
-import { table } from "./table.ts";
 
 export type OnceDeps = {
   engine: Pick<Operator, "isSynced" | "leader" | "isSettled">;

@@ -1,6 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
 import { EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/events/custom.ts";
+import { eventKinds } from "#core/schema/events/envelope.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
@@ -8,7 +10,6 @@ import { routeOf } from "../http/route.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 import { definer } from "./definitions/define.ts";
 import { type DefinitionPlatform, definitionRoutes, definitionUse } from "./definitions/routes.ts";
-import { eventTypeList } from "./event-types.ts";
 import { docs } from "./openapi.ts";
 import { publishEvents } from "./publish.ts";
 
@@ -63,3 +64,11 @@ const routes = [
 
 /** Custom events, and the catalogue of all kinds. */
 export const events = feature({ make, routes, ...docs });
+
+/** The catalogue of events, in the order of docs/events.md. */
+export const eventTypeList: EventTypeList = {
+  data: eventKinds.map((type) => {
+    const { description, emitted, data, example } = eventTypes[type];
+    return { type, description, emitted, schema: { ...data }, example };
+  }),
+};

@@ -1,7 +1,6 @@
 import type { Json } from "../http/feature.ts";
-import { logo } from "./assets/logo.ts";
 import { script } from "./assets/script.ts";
-import { style } from "./assets/style.ts";
+import { logo, style } from "./assets/style.ts";
 import { referenceOf } from "./document.ts";
 import { modelOf, type Reference } from "./model.ts";
 import { layout, type Page } from "./pages/layout.ts";

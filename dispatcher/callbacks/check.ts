@@ -1,12 +1,11 @@
 import type { ProviderCallbacks } from "#core/channels/callbacks.ts";
 import type { Authorities } from "#core/channels/kit/authorities.ts";
-import type { Certified } from "#core/channels/kit/callbacks.ts";
+import type { Callback, Certified } from "#core/channels/kit/callbacks.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { falseWhenAway } from "#core/errors.ts";
 import type { CallbackBatch } from "#core/queue/callbacks.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { CertificateOf } from "./certificates.ts";
-import { isYoung } from "./waiting.ts";
 
 export type CheckDeps = {
   callbacks: Readonly<Record<string, ProviderCallbacks | undefined>>;
@@ -69,3 +68,10 @@ const refused = ({ count, log }: CheckDeps, { provider, appId }: Waiting, reason
   log.warn({ provider, app: appId, reason }, "callback.refused");
   return "refused";
 };
+
+/** A delivery is stored seconds after it was sent, a certificate fetched; minutes, while a store or the provider is away. */
+const waitMs = 900_000;
+
+/** Whether a callback may still wait for what it needs. */
+export const isYoung = ({ receivedAt }: Pick<Callback, "receivedAt">, now: Date): boolean =>
+  now.getTime() - receivedAt.getTime() < waitMs;

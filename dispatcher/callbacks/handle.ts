@@ -12,8 +12,8 @@ import type { Words } from "#core/storage/suppressions/words.ts";
 import type { Cause, Suppressor } from "../suppressions/suppress.ts";
 import type { Report } from "./apply.ts";
 import type { Checked } from "./check.ts";
+import { isYoung } from "./check.ts";
 import type { Content } from "./read.ts";
-import { isYoung } from "./waiting.ts";
 
 export type HandleDeps = {
   check: (batch: CallbackBatch, signal: AbortSignal) => Promise<Checked>;

@@ -3,7 +3,6 @@ import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { sendingChannels } from "./all.ts";
-import { sendTimeoutMs } from "./deadlines.ts";
 import type { Account, AppOfAccount, Platform, ProviderDefinition } from "./kit/provider.ts";
 
 export type AccountsDeps = Platform & {
@@ -37,3 +36,13 @@ export const accountOpener = ({ unseal, graceMs, ...platform }: AccountsDeps): O
 
 const mapValues = <A, B>(of: Readonly<Record<string, A>>, map: (value: A) => B): Record<string, B> =>
   Object.fromEntries(Object.entries(of).map(([name, value]) => [name, map(value)]));
+
+/** The part of the grace that is left for storing the outcomes of the last sends. */
+export const reserveMs = 5_000;
+
+/**
+ * The time of one send of a program with this grace: never longer than the grace, so that what was begun before SIGTERM
+ * has its outcome, and it is stored, before the program ends.
+ */
+export const sendTimeoutMs = (providersMs: number, graceMs: number): number =>
+  Math.min(providersMs, Math.max(graceMs - reserveMs, graceMs / 2));

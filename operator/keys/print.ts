@@ -1,5 +1,4 @@
 import type { KeyUseRow, Kids } from "#core/storage/keys/uses.ts";
-import { table } from "../table.ts";
 
 const collections = ["apps", "webhooks", "suppression_keys"] as const;
 const head = ["KEY", "STATE", "SECRETS", "APPS", "WEBHOOKS", "SUPPRESSIONS", "COUNTED"];
@@ -26,4 +25,12 @@ const cellsOf = (use: KeyUseRow | undefined): string[] => {
   const secrets = Object.values(use.sealed).reduce((sum, one) => sum + one.secrets, 0);
   const documents = collections.map((name) => String(use.sealed[name]?.documents ?? 0));
   return [String(secrets), ...documents, use.counted_at.toISOString()];
+};
+
+/** Rows as lines for a terminal, their cells below each other; the first row is the head. */
+export const table = (rows: readonly string[][]): string => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+  return rows.map((row) => line(row).trimEnd()).join("\n");
 };

@@ -18,7 +18,6 @@ import { problem, refuse } from "../protocol/problem.ts";
 import { protocol } from "../protocol/protocol.ts";
 import { writeReply } from "../protocol/reply.ts";
 import { readBytes, requestBody } from "../protocol/request-body.ts";
-import { securityHeaders } from "../protocol/security-headers.ts";
 import type { RequestTraces } from "../request-traces.ts";
 import type { Route } from "../route.ts";
 import type { Check, Middleware, State } from "../state.ts";
@@ -88,3 +87,16 @@ const checks =
     }
     return next();
   };
+
+/**
+ * What every reply has, unless a page needs something else. Replies belong to a key: nobody may keep them. No browser is
+ * to guess their type, run or frame them, or tell others where it was; and one that has come by https is to come so again
+ * (RFC 6797). Source: OWASP REST Security Cheat Sheet, "Security Headers".
+ */
+export const securityHeaders = (publicUrl: string): Readonly<Record<string, string>> => ({
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Referrer-Policy": "no-referrer",
+  ...(publicUrl.startsWith("https:") && { "Strict-Transport-Security": "max-age=31536000" }),
+});

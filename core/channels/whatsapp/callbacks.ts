@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import type { Receipt, ReceiptFact } from "../../domain/messages/receipts.ts";
 import { wordOf } from "../../domain/suppressions/words.ts";
 import {
@@ -16,7 +16,6 @@ import {
 import { checkPhone } from "../kit/phone.ts";
 import { refusedFact } from "../kit/refusals.ts";
 import { metaErrors } from "./errors.ts";
-import { keptMessageId } from "./message-id.ts";
 
 type Account = { phone_number_id: string; app_secret: string; verify_token: string };
 
@@ -127,3 +126,9 @@ const objectOf = (value: unknown): MetaObject =>
   typeof value === "object" && value !== null ? (value as MetaObject) : {}; // any object
 
 const listOf = (value: unknown): MetaObject[] => (Array.isArray(value) ? value.map(objectOf) : []);
+
+/**
+ * Meta's id of a message as it is kept: its SHA-256, because the id itself (`wamid.…`) is base64 of the recipient's number
+ * among others, and outlives the erasure of a person.
+ */
+export const keptMessageId = (wamid: string): string => hash("sha256", wamid, "base64url");

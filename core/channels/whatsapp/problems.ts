@@ -1,4 +1,4 @@
-import { isBlank } from "../../domain/messages/blank.ts";
+import { isBlank } from "../../domain/messages/neutral.ts";
 import type { FieldError } from "../../errors.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { noText } from "../kit/text.ts";

@@ -1,6 +1,5 @@
 import type { LanguageMap } from "../../schema/json/common.ts";
 import type { Content, Target } from "../../schema/messages/notification.ts";
-import { isBlank } from "./blank.ts";
 
 /**
  * Whether a value asks for nothing: `false`, `null`, the empty text, list or map. 0 does so only where a member says it,
@@ -77,3 +76,12 @@ const withoutNeutral = <T extends object>(members: T): T =>
       ([name, value]) => value !== undefined && !(isNeutral(value) && !(value === "" && telling.has(name))),
     ),
   ) as T; // sound: a member that may not be left out has no neutral value in its schema
+
+/**
+ * Whether a text shows nothing: it has only blanks, control characters and what Unicode lets a reader leave out, such as
+ * the zero width space. The pattern of Braille without a dot shows nothing either.
+ * Source: Unicode Standard Annex #44, White_Space and Default_Ignorable_Code_Point.
+ */
+export const isBlank = (text: string): boolean => blank.test(text);
+
+const blank = /^[\s\p{Cc}\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]*$/u;

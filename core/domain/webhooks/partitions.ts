@@ -1,5 +1,3 @@
-import { fnv1a } from "./fnv1a.ts";
-
 /** Partitions of an installation's events. Each has one owner, who reads its events and serves its endpoints. */
 export const partitionCount = 16;
 
@@ -45,4 +43,11 @@ export const groupsOf = (partition: number): PartitionGroup[] =>
 export const isGivenBy = (partition: number, { groups }: PartitionGroup, endpoint: Placed): boolean => {
   const own = partitionOfEndpoint(endpoint);
   return own % groups === partition % groups ? own === partition : partition === partitionOf(endpoint.app_id);
+};
+
+/** FNV-1a, 32 bits, of a text of ASCII. Source: draft-eastlake-fnv, "FNV-1a". */
+export const fnv1a = (text: string): number => {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
 };

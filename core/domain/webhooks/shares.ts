@@ -1,4 +1,4 @@
-import { fnv1a } from "./fnv1a.ts";
+import { fnv1a } from "./partitions.ts";
 
 /** Parts of the index that finds what waits for endpoints: each endpoint belongs to one. Stored rows name it. */
 export const shareCount = 64;

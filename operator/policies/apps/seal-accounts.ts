@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import { type ChannelAccounts, withSecrets } from "#core/channels/accounts.ts";
+import {
+  accountsOf as accountsIn,
+  type ChannelAccounts,
+  type SaidAccounts,
+  withSecrets,
+} from "#core/channels/accounts.ts";
 import { ifOpenable, type KeyRing, type Sealed } from "#core/runtime/process/key-ring.ts";
-import type { Accounts } from "./credentials.ts";
+import type { Finding } from "../conditions.ts";
+import { fromSecrets, type SecretValues } from "../secret-reader.ts";
 
 export type SealedAccounts = { channels: ChannelAccounts<Sealed>; channels_revision: number };
 
@@ -28,3 +34,12 @@ export const sealAccounts = (
   }
   return { channels: isStale ? channels() : stored.channels, channels_revision: stored.channels_revision };
 };
+
+export type Accounts = ChannelAccounts<string>;
+
+/** The provider accounts that an App asks for, or what is wrong with its Secrets. */
+export const accountsOf = (
+  { channels }: { channels: SaidAccounts },
+  secrets: SecretValues,
+): { accounts: Accounts } | { finding: Finding } =>
+  fromSecrets(secrets, (read) => ({ accounts: accountsIn(channels, read) }));

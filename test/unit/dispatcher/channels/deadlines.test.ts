@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { dispatcherGraceSeconds } from "#config/dispatcher.ts";
+import { reserveMs, sendTimeoutMs } from "../../../../dispatcher/channels/accounts.ts";
 import { sendingChannels } from "../../../../dispatcher/channels/all.ts";
-import { reserveMs, sendTimeoutMs } from "../../../../dispatcher/channels/deadlines.ts";
 
 const timeouts = Object.values(sendingChannels).flatMap((providers) =>
   Object.values(providers).map(({ timeoutMs }) => timeoutMs),

@@ -1,9 +1,8 @@
 import { createHmac } from "node:crypto";
 import { expect } from "chai";
 import type { CallbackRequest } from "#core/channels/kit/callbacks.ts";
-import { meta } from "#core/channels/whatsapp/callbacks.ts";
+import { keptMessageId, meta } from "#core/channels/whatsapp/callbacks.ts";
 import { metaErrors } from "#core/channels/whatsapp/errors.ts";
-import { keptMessageId } from "#core/channels/whatsapp/message-id.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 

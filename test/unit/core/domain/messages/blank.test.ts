@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isBlank } from "#core/domain/messages/blank.ts";
+import { isBlank } from "#core/domain/messages/neutral.ts";
 
 describe("isBlank", () => {
   for (const text of ["", " ", "\n", "\u00a0", "\u200b", "\u200d\ufe0f", "\u3164", "\u2800", "\u2066\u2069", "\u0000"])

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { secretNamesOf } from "#core/channels/accounts.ts";
-import { type Accounts, accountsOf } from "../../../../../operator/policies/apps/credentials.ts";
+import { type Accounts, accountsOf } from "../../../../../operator/policies/apps/seal-accounts.ts";
 import { apnsKey, ios, rsaKey, serviceAccount, vapidKey } from "../../../../integration/operator/support/manifests.ts";
 
 const edKey = (): string =>

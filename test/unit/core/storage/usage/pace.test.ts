@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { turnsLeftOut } from "#core/domain/usage/pace.ts";
+import { turnsLeftOut } from "#core/storage/usage/counter.ts";
 
 describe("turns that a process leaves out after adding to rows of usage", () => {
   const cases = [
