@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { messageView } from "#core/domain/messages/views.ts";
 import { NotFound } from "#core/errors.ts";
 import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
@@ -21,7 +22,6 @@ import { messages as messageStore } from "#core/storage/messages/messages.ts";
 import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
-import { messageView } from "#core/storage/messages/view.ts";
 import type { CountAccepted } from "../accepting/accept-message.ts";
 import { counting } from "../audience/counting.ts";
 import { estimate } from "../audience/estimate.ts";

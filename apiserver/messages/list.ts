@@ -1,13 +1,14 @@
 import { dateOf } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
+import { messageView } from "#core/domain/messages/views.ts";
 import { type Delivery, type DeliveryListQuery, deliveryPaging } from "#core/schema/messages/delivery.ts";
 import { type Message, type MessageListQuery, messagePaging } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { type DeliveryList, deliveryView } from "#core/storage/messages/delivery-list.ts";
+import type { DeliveryList } from "#core/storage/messages/delivery-list.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { MessageFilter, Messages } from "#core/storage/messages/messages.ts";
-import { messageView } from "#core/storage/messages/view.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
+import { deliveryView } from "./views.ts";
 
 /** One page of an app's messages. Source: docs/reference/messages.md#message-list. */
 export const listMessages =

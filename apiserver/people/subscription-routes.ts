@@ -1,11 +1,11 @@
 import { checkAddress } from "#core/channels/addresses.ts";
+import { subscriptionView } from "#core/domain/people/views.ts";
 import { invalid, NotFound } from "#core/errors.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import { UserReference } from "#core/schema/people/identity.ts";
 import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import { subscriptionView } from "#core/storage/people/views.ts";
 import type { Caller } from "../access/caller.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done, type Located } from "../http/route.ts";

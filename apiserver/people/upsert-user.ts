@@ -1,9 +1,9 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { userCreated } from "#core/domain/people/events.ts";
 import { AppError, halfDone } from "#core/errors.ts";
 import type { CreateSubscription } from "#core/schema/people/subscription.ts";
 import type { UpsertUser } from "#core/schema/people/user.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { userCreated } from "#core/storage/people/events.ts";
 import { blankUser } from "#core/storage/people/made.ts";
 import { aliasKey, type UserRow, type Users } from "#core/storage/people/users.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";

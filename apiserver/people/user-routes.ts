@@ -1,9 +1,9 @@
+import { identityView, userView } from "#core/domain/people/views.ts";
 import { NotFound } from "#core/errors.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import { Identity, UpdateIdentity } from "#core/schema/people/identity.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/people/user.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
-import { identityView, userView } from "#core/storage/people/views.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done } from "../http/route.ts";
 import { ofApp, ofUser, route, userOfPath } from "./paths.ts";

@@ -1,11 +1,11 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
+import { messageEventData } from "#core/domain/messages/views.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Settling } from "#core/storage/messages/settlement.ts";
-import { messageEventData } from "#core/storage/messages/view.ts";
 import { countsOf, grouped } from "./counts.ts";
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts; unsettled?: number };

@@ -1,8 +1,8 @@
+import { userUpdated } from "#core/domain/people/events.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import { isOfOne } from "#core/queue/jetstream/passing.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
-import { userUpdated } from "#core/storage/people/events.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
 

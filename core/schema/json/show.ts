@@ -7,12 +7,15 @@ type Document<T> = { [K in keyof T as null extends T[K] ? never : K]: Source<T[K
   [K in keyof T as null extends T[K] ? K : never]?: Source<T[K]> | undefined;
 };
 
+/** A document that a schema can be shown of, and what it has besides. */
+export type DocumentOf<T extends TObject> = Document<Static<T>>;
+
 /**
  * What a reply shows of a document: the members that the schema names, in its order. Instants become ISO 8601; a required
  * member that the document does not have is null where the schema has it so.
  * @throws TypeError when a document that was damaged lacks another one
  */
-export const showAs = <T extends TObject>(schema: T, document: Document<Static<T>>): Static<T> => {
+export const showAs = <T extends TObject>(schema: T, document: DocumentOf<T>): Static<T> => {
   const shown: Record<string, unknown> = {};
   for (const { name, mayBeNull, isRequired } of membersOf(schema)) {
     const value: unknown = Reflect.get(document, name);

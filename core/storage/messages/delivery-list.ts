@@ -1,8 +1,7 @@
 import type { Db, Filter } from "mongodb";
 import { dateOf } from "../../domain/clock.ts";
 import { defined } from "../../domain/defined.ts";
-import { showAs } from "../../schema/json/show.ts";
-import { Delivery, type DeliveryListQuery } from "../../schema/messages/delivery.ts";
+import type { DeliveryListQuery } from "../../schema/messages/delivery.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { readSlices, type Slices } from "../mongo/read-slices.ts";
@@ -51,7 +50,3 @@ const conditions = (query: DeliveryListQuery): Filter<DeliveryRow> => {
     ...(query.uncertain !== undefined && { uncertain: query.uncertain ? true : { $ne: true as const } }),
   };
 };
-
-/** A delivery as the REST interface shows it: every member, always. */
-export const deliveryView = (row: DeliveryRow): Delivery =>
-  showAs(Delivery, { ...row, id: row._id, uncertain: row.uncertain === true });

@@ -1,8 +1,8 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
+import { subscriptionEvent } from "../../domain/people/events.ts";
 import type { Channel, ContactChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
-import { subscriptionEvent } from "./events.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 import { isEnded } from "./subscriptions.ts";
 

@@ -1,7 +1,7 @@
 import { contactKey } from "../../channels/addresses.ts";
+import { userDeleted } from "../../domain/people/events.ts";
 import { isContact } from "../../schema/vocabulary/channels.ts";
 import { type RemovalRow, removal } from "../work/removals.ts";
-import { userDeleted } from "./events.ts";
 import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 

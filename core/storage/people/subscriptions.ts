@@ -1,11 +1,11 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
+import { subscriptionEvent } from "../../domain/people/events.ts";
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
 import { sweepAfter } from "../work/due.ts";
-import { subscriptionEvent } from "./events.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 

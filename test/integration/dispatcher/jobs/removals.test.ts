@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Db } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
+import { subscriptionEvent, userCreated } from "#core/domain/people/events.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import { allCollections } from "#core/storage/collections.ts";
@@ -8,7 +9,6 @@ import { eventBatches } from "#core/storage/events/batches.ts";
 import { activityRecipientCollection } from "#core/storage/live-activities/recipient-row.ts";
 import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import { startTokenCollection, startTokens } from "#core/storage/live-activities/start-tokens.ts";
-import { subscriptionEvent, userCreated } from "#core/storage/people/events.ts";
 import { userRemoval } from "#core/storage/people/removal.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";

@@ -1,10 +1,10 @@
 import { expect } from "chai";
+import { subscriptionEvent, userCreated } from "#core/domain/people/events.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { UpdateUser } from "#core/schema/people/user.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
-import { subscriptionEvent, userCreated } from "#core/storage/people/events.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
 import { updateUser } from "../../../../apiserver/people/update-user.ts";

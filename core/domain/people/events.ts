@@ -1,12 +1,13 @@
-import { makeEvent } from "../../domain/events/make.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { noReferences } from "../../schema/events/refs.ts";
-import type { SubscriptionRow } from "./subscription-row.ts";
-import type { UserRow } from "./users.ts";
-import { subscriptionView, userView } from "./views.ts";
+import { makeEvent } from "../events/make.ts";
+import { subscriptionView, userView, type ViewedSubscription, type ViewedUser } from "./views.ts";
+
+type User = ViewedUser & { app_id: string; created_at: Date; updated_at: Date; revision: number; changed: string[] };
+type Subscription = ViewedSubscription & { app_id: string };
 
 /** That a user was made; subscriptions have events of their own. */
-export const userCreated = (row: UserRow): OutboxEvent =>
+export const userCreated = (row: User): OutboxEvent =>
   makeEvent({
     kind: "user.created",
     ...aboutUser(row, row.created_at),
@@ -15,7 +16,7 @@ export const userCreated = (row: UserRow): OutboxEvent =>
   });
 
 /** All that has changed of a user since the last such event. */
-export const userUpdated = (row: UserRow, subscriptions: readonly SubscriptionRow[]): OutboxEvent =>
+export const userUpdated = (row: User, subscriptions: readonly Subscription[]): OutboxEvent =>
   makeEvent({
     kind: "user.updated",
     ...aboutUser(row, row.updated_at),
@@ -24,7 +25,7 @@ export const userUpdated = (row: UserRow, subscriptions: readonly SubscriptionRo
   });
 
 /** That a user is gone: with their ids alone. */
-export const userDeleted = (row: UserRow, at: Date): OutboxEvent =>
+export const userDeleted = (row: User, at: Date): OutboxEvent =>
   makeEvent({
     kind: "user.deleted",
     ...aboutUser(row, at),
@@ -35,7 +36,7 @@ export const userDeleted = (row: UserRow, at: Date): OutboxEvent =>
 export type SubscriptionEventKind = "subscription.created" | "subscription.unsubscribed" | "subscription.invalidated";
 
 /** What became of a subscription; `row` is as it is now. Its `status_reason` is the event's reason. */
-export const subscriptionEvent = (kind: SubscriptionEventKind, row: SubscriptionRow, at: Date): OutboxEvent =>
+export const subscriptionEvent = (kind: SubscriptionEventKind, row: Subscription, at: Date): OutboxEvent =>
   makeEvent({
     kind,
     appId: row.app_id,
@@ -50,4 +51,4 @@ export const subscriptionEvent = (kind: SubscriptionEventKind, row: Subscription
     },
   });
 
-const aboutUser = ({ app_id: appId, _id: subjectId }: UserRow, at: Date) => ({ appId, subjectId, at });
+const aboutUser = ({ app_id: appId, _id: subjectId }: User, at: Date) => ({ appId, subjectId, at });

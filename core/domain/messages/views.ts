@@ -1,11 +1,20 @@
-import { defined } from "../../domain/defined.ts";
 import { noReferences } from "../../schema/events/refs.ts";
-import { showAs } from "../../schema/json/show.ts";
+import { type DocumentOf, showAs } from "../../schema/json/show.ts";
 import { Message } from "../../schema/messages/message.ts";
-import type { MessageActivity, MessageRow } from "./message-row.ts";
+import type { Content } from "../../schema/messages/notification.ts";
+import { defined } from "../defined.ts";
+
+/** What a message's view is made of. */
+export type ViewedMessage = Omit<DocumentOf<typeof Message>, "id" | "content"> & {
+  _id: string;
+  content: Content;
+  live_activity?: ViewedActivity;
+};
+
+type ViewedActivity = { activity: string; type_id: string; type_name: string; channel?: object };
 
 /** A message as the REST interface shows it: every member, always. */
-export const messageView = (row: MessageRow): Message =>
+export const messageView = (row: ViewedMessage): Message =>
   showAs(Message, {
     ...row,
     id: row._id,
@@ -14,8 +23,8 @@ export const messageView = (row: MessageRow): Message =>
 
 /** The members that a send of a live activity has, and which event it is. */
 const activityContent = (
-  { content: { headings: title, contents: body, ios_sound: sound } }: MessageRow,
-  { activity: _activity, type_id: _typeId, type_name, channel, ...live }: MessageActivity,
+  { content: { headings: title, contents: body, ios_sound: sound } }: ViewedMessage,
+  { activity: _activity, type_id: _typeId, type_name, channel, ...live }: ViewedActivity,
 ): Record<string, unknown> => {
   const alert = defined({ title, body, sound });
   return {
@@ -27,7 +36,7 @@ const activityContent = (
 };
 
 /** `data` of the events `message.*`: the message and the references. Source: docs/reference/events.md#data. */
-export const messageEventData = (row: MessageRow): Record<string, unknown> => ({
+export const messageEventData = (row: ViewedMessage): Record<string, unknown> => ({
   ...noReferences,
   message_id: row._id,
   ...fitted(messageView(row)),
