@@ -18,6 +18,7 @@ import { service } from "./service/feature.ts";
 import { status } from "./status/feature.ts";
 import { statusPage } from "./status/outside.ts";
 import { suppressions } from "./suppressions/feature.ts";
+import { templates } from "./templates/feature.ts";
 import { usage } from "./usage/feature.ts";
 import { webhooks } from "./webhooks/feature.ts";
 
@@ -27,6 +28,7 @@ export const features: readonly Feature<Platform>[] = [
   messages,
   people,
   suppressions,
+  templates,
   imports,
   exports,
   liveActivities,

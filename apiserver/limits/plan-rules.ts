@@ -9,7 +9,8 @@ export type AllPlans = () => Promise<PlanRow[]>;
 
 /** What plans say about something that apps have several of. */
 export type PlanRules = {
-  feature: PlanFeature;
+  /** What they need of the plan; left out: every plan has them. */
+  feature?: PlanFeature;
   /** Their name in errors. */
   metric: QuotaMetric;
   /** How many an app may have, whatever its plan says. */
@@ -32,7 +33,7 @@ export const requireFeature =
 
 /** Refuses what is beyond a caller's plan. Source: docs/reference/limits.md#plan-features. */
 export const planRules = (plans: AllPlans, { feature, metric, most, ofPlan }: PlanRules) => {
-  const hasFeature = ({ features }: PlanRow): boolean => features.includes(feature);
+  const hasFeature = ({ features }: PlanRow): boolean => feature === undefined || features.includes(feature);
   const roomOf = (plan: PlanRow): number => Math.min(ofPlan?.(plan) ?? most, most);
   const messageOf = (plan: PlanRow): string => `an app may have ${roomOf(plan)} ${metric.replaceAll("_", " ")}`;
 

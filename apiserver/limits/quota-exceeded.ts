@@ -3,6 +3,7 @@ import { exportLimits } from "#core/schema/exports/export.ts";
 import { importLimits } from "#core/schema/imports/import.ts";
 import { mostChannels } from "#core/schema/live-activities/channel.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
+import { templateBounds } from "#core/schema/templates/template.ts";
 import { mostEndpoints } from "#core/storage/webhooks/endpoints.ts";
 
 /** What limits each quota, and when what is used of it begins anew, in Markdown: docs/reference/limits.md#quotas is made of them. */
@@ -23,6 +24,7 @@ export const quotas = {
   },
   live_activity_types: { limit: `${activityLimits.types} of an app`, resets: "never" },
   live_activity_channels: { limit: `${mostChannels.toLocaleString("en")} of an app`, resets: "never" },
+  templates: { limit: `${templateBounds.templates.toLocaleString("en")} of an app`, resets: "never" },
   imports_pending: { limit: `${importLimits.pending} of an app that wait`, resets: "when one of them ends" },
   exports_pending: { limit: `${exportLimits.pending} of an app that wait`, resets: "when one of them ends" },
 } as const satisfies Record<string, { limit: string; resets: string }>;

@@ -38,8 +38,8 @@ type SettingKind<S extends Schemas> = {
   path: string;
   parameter: string;
   idKind: IdKind;
-  /** What making and changing need of the plan. */
-  feature: PlanFeature;
+  /** What making and changing need of the plan; left out: every plan has it. */
+  feature?: PlanFeature;
   schemas: S;
   summaries: { list: string; create: string; get: string; update: string; remove: string };
   /** Error codes of the creation, besides those of plans and limits. */
@@ -64,10 +64,14 @@ export const locateSetting =
     return existing(await use.find(tenantId, appId, located.params[parameter] ?? ""), what);
   };
 
+type Asked<Row, S extends Schemas> = { use: Use<Row, S>; caller: Caller; resource: AppRow };
+
 const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
   const { name, tag, path, idKind, feature, schemas, summaries, errors = [] } = kind;
   const route = routeOf<Use<Row, S>>({ tag, scopes: ["admin"] });
   const common = { path, locate: appOfPath };
+  const requireRoom = ({ use, caller, resource }: Asked<Row, S>): Promise<void> => use.requireRoom(caller, resource);
+  const inPlan = feature === undefined ? {} : { feature, inPlan: requireRoom };
   return {
     list: route({
       ...common,
@@ -89,8 +93,7 @@ const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
       errors: [...errors, "HS_QUOTA_EXCEEDED"],
       body: schemas.create,
       reply: schemas.made,
-      feature,
-      inPlan: ({ use, caller, resource }) => use.requireRoom(caller, resource),
+      ...inPlan,
       repeatable: {
         check: ({ use, body }) => use.check?.(body),
         made: async ({ use, resource, newId }) => {
@@ -110,6 +113,7 @@ const routesOfOne = <Row, S extends Schemas>(kind: SettingKind<S>) => {
   const route = routeOf<Use<Row, S>>({ tag, scopes: ["admin"] });
   const common = { path: `${path}/{${parameter}}`, locate: locateSetting<Row>({ what, parameter }) };
   const errors = ["HS_MANAGED", "HS_CONFLICT"] as const;
+  const inPlan = feature === undefined ? {} : { feature };
   return {
     get: route({
       ...common,
@@ -128,7 +132,7 @@ const routesOfOne = <Row, S extends Schemas>(kind: SettingKind<S>) => {
       errors,
       body: schemas.update,
       reply: schemas.view,
-      feature,
+      ...inPlan,
       handle: async ({ use, caller, ip, body, resource }) => ({
         body: use.view(await use.update({ caller, ip }, resource, body)),
       }),

@@ -17,6 +17,8 @@ export type Setting<Row extends SettingRow, View extends object = object> = {
   store: AppSettings<Row>;
   /** As the REST interface shows it: an event shows what of this has another value. */
   view: (row: Row, now: Date) => View;
+  /** What events of changes tell apart by; left out: `view`. */
+  report?: (row: Row, now: Date) => object;
   plan: PlanRules;
   /** Says that another has a member which is unique; left out where none is. */
   taken?: (row: Row) => Promise<AppError>;
@@ -46,6 +48,9 @@ export const settings = <Row extends SettingRow, View extends object>(
     requireRoom: (caller: Caller, { _id }: AppRow): Promise<void> => plan.requireRoom(caller, () => store.count(_id)),
     create: create(kind, plan.requireCount),
     change: change(kind),
+    /** Writes to one as it is now, again when another was quicker; {@link attempt} is one try. */
+    write: kind.write,
+    attempt: attempt(kind),
     remove: remove(kind),
   };
 };
@@ -59,7 +64,7 @@ type Change<Row> = { before: Row | null; after: Row | null };
 
 /** What every change of one kind of settings needs. */
 const kindOf = <Row extends SettingRow>({ nats, audit, clock }: SettingsPlatform, setting: Setting<Row>) => {
-  const { what, store, view } = setting;
+  const { what, store, view, report = view } = setting;
   return {
     ...setting,
     clock,
@@ -74,7 +79,7 @@ const kindOf = <Row extends SettingRow>({ nats, audit, clock }: SettingsPlatform
       make: (changeId: string) => Promise<T | null>,
     ): Promise<T | null> => {
       const now = clock.now();
-      const shown = { before: before && view(before, now), after: after && view(after, now) };
+      const shown = { before: before && report(before, now), after: after && report(after, now) };
       const type = what.replaceAll(" ", "_");
       return audit(intend(by, { type, collection: store.name, id: of._id, appId: of.app_id, verb, ...shown }), make);
     },
@@ -109,37 +114,45 @@ type RequireCount = (caller: Caller, count: number) => Promise<void>;
  * that counts last is taken back, so that the number is never passed.
  */
 const insertWithinPlan = async <Row extends SettingRow>(
-  { what, store, taken }: Kind<Row>,
+  kind: Kind<Row>,
   row: Row,
   requireCount: (count: number) => Promise<void>,
 ): Promise<void> => {
-  if (!(await store.insert(row))) throw (await taken?.(row)) ?? new Error(`there is a ${what} ${row._id} already`);
+  if (!(await kind.store.insert(row))) throw await alreadyThere(kind, row);
   try {
-    await requireCount(await store.count(row.app_id));
+    await requireCount(await kind.store.count(row.app_id));
   } catch (error) {
-    await store.takeBack(row);
+    await kind.store.takeBack(row);
     throw error;
   }
 };
 
+const alreadyThere = async <Row extends SettingRow>({ what, taken }: Kind<Row>, row: Row): Promise<Error> =>
+  (await taken?.(row)) ?? new Error(`there is a ${what} ${row._id} already`);
+
 /**
  * Changes one as it is now: `decide` sees it as the write finds it, again when another was quicker.
- * @throws AppError HS_MANAGED when a resource enforces it
+ * @throws AppError HS_MANAGED when a resource enforces it, HS_ALREADY_EXISTS
  */
 const change =
   <Row extends SettingRow>(kind: Kind<Row>) =>
   (by: By, verb: string, found: Row, decide: (row: Row, now: Date) => SettingChange<Row>): Promise<Row> =>
-    kind.write(found, (before) => {
-      const now = kind.clock.now();
-      const { set } = decide(before, now);
-      requireUnmanaged(kind.what, before);
-      const wanted = { ...set, updated_at: laterThan(before.updated_at, now) };
-      return kind.audited({ by, verb, of: before }, { before, after: { ...before, ...wanted } }, async (id) => {
-        const after = await kind.store.change(before, { set: { ...wanted, ...rememberChange(before, id) } });
-        if (after !== null) kind.announce(after);
-        return after;
-      });
+    kind.write(found, (before) => attempt(kind)(by, verb, before, decide(before, kind.clock.now())));
+
+/** Changes one unless it is no longer as it was read: null then. @throws as above */
+const attempt =
+  <Row extends SettingRow>(kind: Kind<Row>) =>
+  (by: By, verb: string, before: Row, { set }: SettingChange<Row>): Promise<Row | null> => {
+    requireUnmanaged(kind.what, before);
+    const wanted = { ...set, updated_at: laterThan(before.updated_at, kind.clock.now()) };
+    const after = { ...before, ...wanted };
+    return kind.audited({ by, verb, of: before }, { before, after }, async (id) => {
+      const written = await kind.store.change(before, { set: { ...wanted, ...rememberChange(before, id) } });
+      if (written === "taken") throw await alreadyThere(kind, after);
+      if (written !== null) kind.announce(written); // as above
+      return written;
     });
+  };
 
 /** Removes one as it is now. @throws AppError HS_MANAGED when a resource enforces it */
 const remove =

@@ -42,6 +42,8 @@ import { suppressionKeyCollection } from "./suppressions/keys.ts";
 import { suppressionCollection } from "./suppressions/suppressions.ts";
 import { verdictCollection } from "./suppressions/verdicts.ts";
 import { followedWordCollection } from "./suppressions/words.ts";
+import { templateCollection } from "./templates/templates.ts";
+import { templateVersionCollection } from "./templates/versions.ts";
 import { tenantCollection } from "./tenants/tenants.ts";
 import { webhookBacklogCollection } from "./usage/backlogs.ts";
 import { tenantUsageCollection } from "./usage/tenant-usage.ts";
@@ -94,6 +96,8 @@ export const allCollections: readonly CollectionSpec[] = [
   subscriptionCollection,
   suppressionCollection,
   suppressionKeyCollection,
+  templateCollection,
+  templateVersionCollection,
   tenantCollection,
   tenantUsageCollection,
   usageCollection,

@@ -2,14 +2,16 @@ import { type FieldError, Unavailable, ValidationError } from "../../errors.ts";
 import type { Part } from "../process/lifecycle.ts";
 import { threadQueue } from "../threads/thread-queue.ts";
 import { mjmlLimits } from "./limits.ts";
-import type { Compiled, MjmlJob } from "./worker.ts";
+import type { Compiled, MjmlFault, MjmlJob } from "./worker.ts";
 
 export type MjmlCompiler = Part & {
   /**
    * The HTML of an app's `email_mjml`. Apps take turns.
-   * @throws ValidationError naming lines, or Unavailable when it cannot be compiled now
+   * @throws ValidationError naming lines and columns, or Unavailable when it cannot be compiled now
    */
   compile: (app: string, mjml: string) => Promise<string>;
+  /** The HTML of a template, its Liquid kept in place; what is wrong is data. @throws Unavailable */
+  compileTemplate: (app: string, mjml: string) => Promise<Compiled>;
 };
 
 /** Compiles MJML in a thread of its own, bounded in time, memory and jobs that wait. Source: docs/reference/email.md#mjml. */
@@ -29,19 +31,27 @@ export const mjmlCompiler = (limitMs: number = mjmlLimits.compileMs): MjmlCompil
     slowOnes: { has: () => false, add: () => undefined },
     unavailable: null,
   });
+  const run = async (job: MjmlJob): Promise<Compiled> => {
+    const compiled = await queue.run(job);
+    if (compiled === null) throw new Unavailable("compiling of MJML");
+    const tooSlow = { line: null, column: null, message: `takes longer than ${limitMs} ms` };
+    return compiled === "overtime" ? { faults: [tooSlow] } : compiled;
+  };
   return {
     name: "mjml",
     start: async () => undefined,
     stop: queue.stop,
+    compileTemplate: (app, mjml) => run({ app, mjml, isTemplate: true }),
     compile: async (app, mjml) => {
-      const compiled = await queue.run({ app, mjml });
-      if (compiled === null) throw new Unavailable("compiling of MJML");
-      if (compiled !== "overtime" && "html" in compiled) return compiled.html;
-      const tooSlow = `takes longer than ${limitMs} ms`;
-      const [first = tooSlow, ...rest] = compiled === "overtime" ? [] : compiled.errors;
-      throw new ValidationError([fault(first), ...rest.map(fault)]);
+      const compiled = await run({ app, mjml, isTemplate: false });
+      if ("html" in compiled) return compiled.html;
+      const [first, ...rest] = compiled.faults.map(fieldError);
+      throw new ValidationError([first ?? { field: "email_mjml", message: "cannot be compiled" }, ...rest]);
     },
   };
 };
 
-const fault = (message: string): FieldError => ({ field: "email_mjml", message });
+const fieldError = (fault: MjmlFault): FieldError => ({ field: "email_mjml", message: said(fault) });
+
+const said = ({ line, column, message }: MjmlFault): string =>
+  line === null ? message : `line ${line}, column ${column}: ${message}`;

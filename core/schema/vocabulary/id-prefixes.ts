@@ -23,6 +23,7 @@ export const idPrefixes = {
   liveActivityToken: "ltk",
   liveActivityType: "lat",
   suppression: "sup",
+  template: "tpl",
   addressVerdicts: "avd",
   incident: "inc",
   import: "imp",

@@ -1,6 +1,6 @@
 import type { Db, Filter } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { insertNew, oneWriter } from "../mongo/duplicate.ts";
+import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 import type { Managed } from "./managed.ts";
 
@@ -27,8 +27,8 @@ export type AppSettings<Row extends SettingRow> = {
   find: (tenantId: string, appId: string, id: string) => Promise<Row | null>;
   /** False when there is one of this id, or of another unique member. */
   insert: (row: Row) => Promise<boolean>;
-  /** Writes to one that nobody has changed since it was read; null otherwise. */
-  change: (read: Row, change: SettingChange<Row>) => Promise<Row | null>;
+  /** Writes to one that nobody has changed since it was read; null otherwise, `taken` when a unique member is another's. */
+  change: (read: Row, change: SettingChange<Row>) => Promise<Row | "taken" | null>;
   /** Removes one that nobody has changed since it was read; false otherwise. */
   remove: (read: Row) => Promise<boolean>;
   /** Removes one that was only just made, whatever became of it. */
@@ -55,7 +55,11 @@ export const appSettings = <Row extends SettingRow>(db: Db, spec: CollectionSpec
 
     insert: (row) => alone(row.app_id, () => insertNew(rows, row)),
 
-    change: (read, { set }) => rows.findOneAndUpdate(asRead(read), { $set: set }, { returnDocument: "after" }),
+    change: (read, { set }) =>
+      unlessTaken(
+        () => rows.findOneAndUpdate(asRead(read), { $set: set }, { returnDocument: "after" }),
+        "taken" as const,
+      ),
 
     remove: async (read) => (await rows.deleteOne(asRead(read))).deletedCount === 1,
 

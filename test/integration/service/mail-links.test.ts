@@ -89,7 +89,7 @@ describe("a mail that was sent", function () {
     };
     const { status, body } = await post(sending.system, api, bad);
     expect(status).to.equal(400);
-    expect(JSON.stringify(body)).to.contain("email_mjml").and.contain("line 2: Element mj-nope");
+    expect(JSON.stringify(body)).to.contain("email_mjml").and.contain("line 2, column 1: Element mj-nope");
   });
 
   it("lets its reader leave by one click, and is not sent to them again", async () => {

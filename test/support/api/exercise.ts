@@ -15,6 +15,7 @@ import { addMailAccount } from "./exercise-callbacks.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useIncidents } from "./exercise-incidents.ts";
+import { useTemplates } from "./exercise-templates.ts";
 import { templateOf } from "./openapi-check.ts";
 
 export type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
@@ -52,6 +53,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await tell(api);
   await useLists(ask, system.app._id);
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
+  await useTemplates(ask, `/v1/apps/${system.app._id}/templates`);
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);
   await useImports(ask, `/v1/apps/${system.app._id}/imports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);

@@ -34,6 +34,8 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
   const upload = formOf({ type: "csv_users", file: "external_id\nthem\n" });
   const message = { app_id: app._id, target: { all: true }, contents: { en: "x" } };
   const incident = { title: "x", severity: "minor", components: ["api"], message: "x" };
+  const templateId = await makeBelow("/templates", { name: "theirs", content: { contents: { en: "x" } } });
+  await makeBelow(`/templates/${templateId}/publish`, {});
   return {
     appId: app._id,
     label: "external_id",
@@ -52,6 +54,8 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
     exportId: await makeBelow("/exports", { type: "users" }),
     importId: (await site.api.call("POST", `${ofApp}/imports`, { token, ...upload })).body.id,
     suppressionId: await makeBelow("/suppressions", { external_id: "them" }),
+    templateId,
+    version: "1",
     incidentId: (await make("/v1/incidents", incident)).id,
   };
 };

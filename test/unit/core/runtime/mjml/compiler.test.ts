@@ -25,19 +25,34 @@ describe("the compiler of MJML", function () {
     expect(html).to.contain('Hello <a href="https://x.test/?a=1&amp;b=2">you</a>');
   });
 
+  it("keeps Liquid in texts, attributes and mj-raw as it is", async () => {
+    const liquid = ["{% if custom_data.a > 1 %}", '{{ user.tags.name | default: "a & b" }}', "{% endif %}"];
+    const mjml = body(section(liquid.join("")) + `<mj-raw>${liquid[0]}</mj-raw>`);
+    const compiled = await compiler.compileTemplate("app_1", mjml);
+    for (const one of liquid) expect("html" in compiled && compiled.html).to.contain(one);
+  });
+
+  it("refuses Liquid that would be left out, in a template alone", async () => {
+    const mjml = body(`  {% if custom_data.big %}${section("{{ custom_data.name }}")}{% endif %}`);
+    expect(await compiler.compileTemplate("app_1", mjml)).to.deep.equal({
+      faults: [{ line: 2, column: 3, message: "Liquid outside of a component is left out: use mj-raw" }],
+    });
+    expect(await compiler.compile("app_1", mjml)).to.contain("{{ custom_data.name }}");
+  });
+
   for (const { it: name, mjml, messages } of [
     {
       it: "an attribute and an element that are none, each with its line",
       mjml: body('<mj-section foo="1">\n<mj-nope/></mj-section>'),
       messages: [
-        "line 2: Attribute foo is illegal (mj-section)",
-        "line 3: Element mj-nope doesn't exist or is not registered (mj-nope)",
+        "line 2, column 1: Attribute foo is illegal (mj-section)",
+        "line 3, column 1: Element mj-nope doesn't exist or is not registered (mj-nope)",
       ],
     },
     {
       it: "an include, of which no file is read",
       mjml: body(`${section("a")}\n<mj-include path="./package.json" type="html" />`),
-      messages: ["line 3: mj-include is not available"],
+      messages: ["line 3, column 1: mj-include is not available"],
     },
     { it: "what is no MJML", mjml: "<p>Hello</p>", messages: ["must be an <mjml> element with an <mj-body>"] },
     { it: "the empty text", mjml: "", messages: ["must be an <mjml> element with an <mj-body>"] },

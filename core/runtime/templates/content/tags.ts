@@ -1,0 +1,71 @@
+import {
+  type Context,
+  type Emitter,
+  Hash,
+  type Liquid,
+  Tag,
+  type TagToken,
+  type Template,
+  type TopLevelToken,
+  Value,
+} from "liquidjs";
+
+/** Gives a partial, parsed. @throws Error for one that there is not */
+export type PartialOf = (name: string) => Template[];
+
+/** A recipient gets nothing: `{% abort "reason" %}`. */
+export class Aborted extends Error {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super("aborted");
+    this.name = "Aborted";
+    this.reason = reason;
+  }
+}
+
+/** The tags of messages' content, beside the usual ones. */
+export const contentTags = (partialOf: PartialOf) => ({ abort: AbortTag, render: renderTag(partialOf) });
+
+const reasonCharacters = 200;
+
+class AbortTag extends Tag {
+  readonly #reason: Value | null;
+
+  constructor(token: TagToken, rest: TopLevelToken[], liquid: Liquid) {
+    super(token, rest, liquid);
+    this.tokenizer.skipBlank();
+    this.#reason = this.tokenizer.end() ? null : new Value(this.tokenizer.readFilteredValue(), liquid);
+  }
+
+  *render(context: Context): Generator<unknown, void, unknown> {
+    const reason: unknown = this.#reason === null ? "" : yield this.#reason.value(context, false);
+    throw new Aborted(typeof reason === "string" ? reason.slice(0, reasonCharacters) : "");
+  }
+}
+
+/** `{% render "footer", name: user.tags.name %}`: a partial sees what it is handed, and what every template sees. */
+const renderTag = (partialOf: PartialOf) =>
+  class RenderTag extends Tag {
+    readonly #steps: Template[];
+    readonly #values: Hash;
+
+    constructor(token: TagToken, rest: TopLevelToken[], liquid: Liquid) {
+      super(token, rest, liquid);
+      this.#steps = partialOf(nameIn(token));
+      this.tokenizer.readValue();
+      this.#values = new Hash(this.tokenizer);
+    }
+
+    *render(context: Context, emitter: Emitter): Generator<unknown, void, unknown> {
+      const child = context.spawn();
+      Object.assign(child.bottom(), yield this.#values.render(context));
+      yield this.liquid.renderer.renderTemplates(this.#steps, child, emitter);
+    }
+  };
+
+const nameIn = ({ args }: TagToken): string => {
+  const [, name] = /^\s*(?:"([^"]+)"|'([^']+)')/.exec(args)?.filter((part) => part !== undefined) ?? [];
+  if (name === undefined) throw new Error("render names its partial in quotes");
+  return name;
+};

@@ -1,0 +1,97 @@
+import type { Db, Document } from "mongodb";
+import type { Content } from "../../schema/messages/notification.ts";
+import { type TemplateKind, templateBounds } from "../../schema/templates/template.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
+import { type SortPosition, sortedPage } from "../mongo/page-range.ts";
+import { appSettings, type SettingRow } from "../settings/app-settings.ts";
+
+/** A template with its draft, or with what it says when there is none. */
+export type TemplateRow = SettingRow & {
+  name: string;
+  kind: TemplateKind;
+  description: string | null;
+  channels: Channel[] | null;
+  content: Content;
+  /** Of what `content` says: one more than `published_version` in a draft. */
+  version: number;
+  published_version: number | null;
+  /** Ids of the partials that the published version renders. */
+  uses: string[];
+};
+
+export const templateCollection: CollectionSpec = {
+  name: "templates",
+  indexes: [
+    { key: { app_id: 1, name: 1 }, name: "name", unique: true },
+    { key: { app_id: 1, created_at: 1, _id: 1 }, name: "created" },
+    { key: { app_id: 1, uses: 1 }, name: "uses" },
+    { key: { "managed.uid": 1 }, name: "managed" },
+  ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { index: "name" },
+  erasure: { kept: "what an app says to everybody" },
+  retention: { kept: "until it is deleted" },
+};
+
+/** As a list has it: without what it says. */
+export type ListedTemplate = Omit<TemplateRow, "content">;
+
+export type Templates = ReturnType<typeof templates>;
+
+const hint = "name"; // its prefix finds an app's templates
+
+export const templates = (db: Db) => {
+  const rows = collectionOf<TemplateRow>(db, templateCollection);
+  return {
+    ...appSettings<TemplateRow>(db, templateCollection, hint),
+
+    /** Counted by the store: each may say a lot. */
+    count: (appId: string): Promise<number> =>
+      rows.countDocuments({ app_id: appId }, { hint, limit: templateBounds.templates + 1 }),
+
+    findByName: ({ tenantId, appId }: OfApp, name: string): Promise<TemplateRow | null> =>
+      rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint }),
+
+    /** The partials that have these names. */
+    partials: ({ tenantId, appId }: OfApp, names: readonly string[]): Promise<ListedTemplate[]> =>
+      rows
+        .find({ app_id: appId, name: { $in: [...names] }, kind: "partial", tenant_id: tenantId }, { hint })
+        .project<ListedTemplate>({ content: 0 })
+        .toArray(),
+
+    /** Ids of what renders a partial, in its published version. */
+    usersOf: async ({ app_id, tenant_id, _id }: TemplateRow, limit: number): Promise<string[]> => {
+      const found = rows.find({ app_id, uses: _id, tenant_id }, { hint: "uses", limit, projection: { _id: 1 } });
+      return (await found.toArray()).map((row) => row._id);
+    },
+
+    /** One page of an app's, by name or by when they were made. */
+    page: (
+      { tenantId, appId }: OfApp,
+      { kind, limit, ...place }: ListPlace & { kind: TemplateKind | undefined; limit: number },
+    ): Promise<ListedTemplate[]> => {
+      const { filter, sort, hint } = place.sort === "name" ? byName(place) : byCreation(place);
+      const narrow = kind === undefined ? {} : { kind };
+      return rows
+        .find({ app_id: appId, ...filter, tenant_id: tenantId, ...narrow }, { hint })
+        .project<ListedTemplate>({ content: 0 })
+        .sort(sort)
+        .limit(limit)
+        .toArray();
+    },
+  };
+};
+
+type ListPlace = { sort: string; after: SortPosition | null; isDescending: boolean };
+type Listing = { filter: Document; sort: Record<string, 1 | -1>; hint: string };
+
+/** Names are unique: the id adds nothing to their order. */
+const byName = ({ after, isDescending }: ListPlace): Listing => {
+  const [above, below] = isDescending ? ["", after?.value ?? behindAllNames] : [after?.value ?? "", behindAllNames];
+  return { filter: { name: { $gt: above, $lt: below } }, sort: { name: isDescending ? -1 : 1 }, hint };
+};
+
+const behindAllNames = "\u{10ffff}";
+
+const byCreation = (place: ListPlace): Listing => ({ ...sortedPage("created_at", place), hint: "created" });
