@@ -63,5 +63,5 @@ export const docs: Docs = {
     templateId: pathPart("id of a template", id),
     version: pathPart("number of a published version", "2"),
   },
-  queryExamples: { kind: "message" },
+  queryExamples: { kind: "message", force: true },
 };

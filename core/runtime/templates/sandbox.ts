@@ -129,7 +129,7 @@ const boundedEmitter = ({ memoryLimit }: Context, { outputBytes }: SandboxLimits
       weigh(value, 4 * outputBytes);
       const text = textOf(value);
       memoryLimit.use(text.length);
-      if (emitter.buffer.length + text.length > outputBytes) throw new Error(outputMessage);
+      if (emitter.buffer.length + text.length > outputBytes) throw new Error(tooLongToWrite);
       emitter.buffer += text;
     },
   };
@@ -150,7 +150,8 @@ export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, 
 
 const memoryMessage = "memory alloc limit exceeded"; // liquidjs's own
 const timeMessage = "time limit exceeded";
-const outputMessage = "output limit exceeded";
+/** Thrown when a text becomes longer than it may. */
+export const tooLongToWrite = "output limit exceeded";
 
 export const tooLong = ({ outputBytes }: SandboxLimits): string => `writes more than ${outputBytes} bytes`;
 
@@ -160,7 +161,7 @@ export const isOvertime = (error: unknown): boolean => messageOf(error).startsWi
 export const reasonOf = (error: unknown, limits: SandboxLimits): string => {
   const message = messageOf(error);
   if (message.startsWith(memoryMessage)) return "needs too much memory";
-  return message.startsWith(outputMessage) ? tooLong(limits) : "cannot be rendered";
+  return message.startsWith(tooLongToWrite) ? tooLong(limits) : "cannot be rendered";
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "");
