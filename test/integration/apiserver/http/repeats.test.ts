@@ -108,11 +108,6 @@ describe("a POST that is made again with its idempotency key", () => {
       made: () => count("suppressions"),
     },
     {
-      it: "a template",
-      ask: () => ({ path: `${of()}/templates`, body: { name: randomUUID(), content: { contents: { en: "x" } } } }),
-      made: () => count("templates"),
-    },
-    {
       it: "an export",
       ask: () => ({ path: `${of()}/exports`, body: { type: "users" } }),
       made: () => count("exports"),
