@@ -17,8 +17,8 @@ import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
-import { messageIsDone } from "#core/storage/messages/message-row.ts";
-import { messages } from "#core/storage/messages/messages.ts";
+import { type MessageRow, messageIsDone } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { usageCounter } from "#core/storage/usage/counter.ts";
@@ -73,7 +73,7 @@ export const platform = (foundation: Foundation) => {
   const eventsOut = eventPublisher({ publisher: nats, subjects, spreadOf, published });
   const publishing = { events: eventsOut, log, metrics: metrics.queue };
   const messageEvents = outbox({
-    rows: messages(db).rows,
+    rows: collectionOf<MessageRow>(db, messageCollection),
     done: messageIsDone,
     ...publishing,
   });

@@ -18,10 +18,11 @@ import { CreateNotification } from "#core/schema/messages/notification.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { deliveryList } from "#core/storage/messages/delivery-list.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
-import { messages as messageStore } from "#core/storage/messages/messages.ts";
+import { messageCollection, messages as messageStore } from "#core/storage/messages/messages.ts";
 import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { CountAccepted } from "../accepting/accept-message.ts";
 import { counting } from "../audience/counting.ts";
 import { estimate } from "../audience/estimate.ts";
@@ -72,7 +73,12 @@ const make = ({ db, secrets, clock, log, cursors, limit, hints, mjml, settings, 
       clock,
     }),
     estimateAudience: estimateAudience({ estimate: counted, limit }),
-    cancel: cancel({ messages, chunks: chunks(db), settle: settleReserved(messages.rows, counters), clock }),
+    cancel: cancel({
+      messages,
+      chunks: chunks(db),
+      settle: settleReserved(collectionOf<MessageRow>(db, messageCollection), counters),
+      clock,
+    }),
   };
 };
 

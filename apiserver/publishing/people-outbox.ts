@@ -3,10 +3,10 @@ import { type EventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { type Outbox, type OutboxDeps, outbox, type WithOutbox } from "#core/queue/outbox.ts";
 import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import { subscriptions } from "#core/storage/people/subscriptions.ts";
-import { type UserRow, users } from "#core/storage/people/users.ts";
-import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
+import { type UserRow, userCollection } from "#core/storage/people/users.ts";
+import { type RemovalRow, removalCollection } from "#core/storage/work/removals.ts";
 import { background } from "./background.ts";
 
 export type PeopleOutboxDeps = { db: Db; events: EventPublisher; log: Log; metrics: QueueMetrics };
@@ -23,9 +23,12 @@ export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps) => {
   const events = gatheredEvents(deps.events);
   const box = <Row extends WithOutbox>(of: Pick<OutboxDeps<Row>, "rows" | "done">) =>
     outbox<Row>({ ...deps, ...of, events });
-  const ofUsers = box<UserRow>({ rows: users(db).rows, done: { changed: { $size: 0 } } });
-  const ofSubscriptions = box<SubscriptionRow>({ rows: subscriptions(db).rows, done: { lease: null } });
-  const ofRemovals = box<RemovalRow>({ rows: removals(db).rows, done: { due_at: null } }); // it says itself when it is due
+  const ofUsers = box<UserRow>({ rows: collectionOf<UserRow>(db, userCollection), done: { changed: { $size: 0 } } });
+  const ofSubscriptions = box<SubscriptionRow>({
+    rows: collectionOf<SubscriptionRow>(db, subscriptionCollection),
+    done: { lease: null },
+  });
+  const ofRemovals = box<RemovalRow>({ rows: collectionOf<RemovalRow>(db, removalCollection), done: { due_at: null } }); // it says itself when it is due
   const boxes = [ofUsers, ofSubscriptions, ofRemovals];
   const publishing = background({ most: mostAtOnce });
 

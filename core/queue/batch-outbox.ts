@@ -1,3 +1,4 @@
+import type { Collection } from "mongodb";
 import { falseWhenAway } from "../errors.ts";
 import { later } from "../runtime/batching/later.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
@@ -81,10 +82,10 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
 };
 
 /** Publishes batches that were not removed in time. Eight are read at a time, of up to 3 MB each. */
-export const eventBatchTimer = (batches: Pick<EventBatches, "rows">, { resume }: BatchOutbox): AnyTimerSource =>
+export const eventBatchTimer = (batches: Collection<EventBatchRow>, { resume }: BatchOutbox): AnyTimerSource =>
   timerSource<EventBatchRow>({
     name: "event batches",
-    collection: batches.rows,
+    collection: batches,
     select: [],
     handle: ({ _id }) => resume(_id),
     atOnce: 8,

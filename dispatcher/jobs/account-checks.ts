@@ -8,8 +8,14 @@ import type { Announcer } from "#core/queue/announce.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
-import { type AccountCheckRow, accountChecks, type LastCheck } from "#core/storage/apps/account-checks.ts";
+import {
+  type AccountCheckRow,
+  accountCheckCollection,
+  accountChecks,
+  type LastCheck,
+} from "#core/storage/apps/account-checks.ts";
 import { type AppRow, appCollection, apps } from "#core/storage/apps/apps.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { OpenAccount } from "../channels/accounts.ts";
 import { openOr } from "../channels/registry.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
@@ -38,7 +44,7 @@ export const accountCheckJob = (deps: AccountCheckJobDeps): Job => {
   const { find } = apps(deps.db);
   return job<AccountCheckRow>({
     name: "account_checks",
-    rows: checks.rows,
+    rows: collectionOf<AccountCheckRow>(deps.db, accountCheckCollection),
     isShort: true,
     run: async (row, progress) => {
       const app = await find(row.app_id);

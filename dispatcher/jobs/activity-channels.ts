@@ -4,7 +4,12 @@ import { NotBegun, type Outcome } from "#core/domain/messages/outcome.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type AppRow, apps } from "#core/storage/apps/apps.ts";
 import { activities, activityKey, unsentAfter } from "#core/storage/live-activities/activities.ts";
-import { type ActivityChannelRow, activityChannels } from "#core/storage/live-activities/channels.ts";
+import {
+  type ActivityChannelRow,
+  activityChannelCollection,
+  activityChannels,
+} from "#core/storage/live-activities/channels.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { OpenAccount } from "../channels/accounts.ts";
 import type { BroadcastChannels } from "../channels/kit/provider.ts";
 import { openOr } from "../channels/registry.ts";
@@ -29,7 +34,7 @@ export const activityChannelJob = (deps: ActivityChannelJobDeps): Job => {
   const { find } = apps(deps.db);
   return job<ActivityChannelRow>({
     name: "live_activity_channels",
-    rows: channels.rows,
+    rows: collectionOf<ActivityChannelRow>(deps.db, activityChannelCollection),
     isShort: true,
     run: async (row) => {
       const app = await find(row.app_id);

@@ -5,11 +5,12 @@ import { Unavailable } from "#core/errors.ts";
 import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import { exportLimits } from "#core/schema/exports/export.ts";
-import { type ExportRow } from "#core/storage/exports/exports.ts";
+import { type ExportRow, exportCollection } from "#core/storage/exports/exports.ts";
 import { exportFile, exportFilePrefix } from "#core/storage/exports/file.ts";
 import { type ExportWork, exportWork } from "#core/storage/exports/work.ts";
 import { removeAll } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { exportLines } from "../exports/all.ts";
 import { contentOf } from "../exports/content.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
@@ -33,7 +34,7 @@ export const exportJob = (deps: ExportJobDeps): Job => {
   const work = exportWork(deps.db);
   return job<ExportRow>({
     name: "exports",
-    rows: work.rows,
+    rows: collectionOf<ExportRow>(deps.db, exportCollection),
     run: async (row, progress) => {
       switch (row.status) {
         case "pending":

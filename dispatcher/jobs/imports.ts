@@ -7,8 +7,16 @@ import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { removeAll } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
-import { endOf, type ImportRow, type Imports, importFiles, imports } from "#core/storage/imports/imports.ts";
+import {
+  endOf,
+  type ImportRow,
+  type Imports,
+  importCollection,
+  importFiles,
+  imports,
+} from "#core/storage/imports/imports.ts";
 import { importedPeople } from "#core/storage/imports/people.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import type { BatchResult } from "../imports/batch-rows.ts";
 import { writeReport } from "../imports/report.ts";
@@ -40,7 +48,7 @@ export const importJob = ({ turnMs = usualTurnMs, ...given }: ImportJobDeps): Jo
   const deps = depsOf(given);
   return job<ImportRow>({
     name: "imports",
-    rows: deps.imports.rows,
+    rows: collectionOf<ImportRow>(given.db, importCollection),
     turnMs: () => turnMs,
     run: async (row, progress) => {
       switch (row.status) {
@@ -103,7 +111,7 @@ const take = async (deps: Deps, row: ImportRow, progress: Progress): Promise<Job
       throw error;
     }
     const said = error instanceof Failed ? error.message : `HS_VALIDATION_ERROR: ${error.message}`;
-    const now = (await store.rows.findOne({ _id: row._id })) ?? row; // with what was counted before it failed
+    const now = (await store.reread(row)) ?? row; // with what was counted before it failed
     if (now.report_parts.length > 0) await writeReport(files, row, now.report_parts, cut);
     return ended(deps, row, { report_parts: now.report_parts, error: said });
   }

@@ -1,13 +1,19 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Directory } from "#core/storage/directory.ts";
-import { activities, type LiveActivityRow, unsentAfter } from "#core/storage/live-activities/activities.ts";
+import {
+  activities,
+  type LiveActivityRow,
+  liveActivityCollection,
+  unsentAfter,
+} from "#core/storage/live-activities/activities.ts";
 import { activityChannels } from "#core/storage/live-activities/channels.ts";
 import { type ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import { drop, type SendHeld } from "../live-activities/send-held.ts";
 import type { Suspensions } from "../work/suspensions.ts";
@@ -37,7 +43,7 @@ export const liveActivityJob = (deps: LiveActivityJobDeps): Job => {
   const store = stores(deps);
   return job<LiveActivityRow>({
     name: "live_activities",
-    rows: store.activities.rows,
+    rows: collectionOf<LiveActivityRow>(deps.db, liveActivityCollection),
     isShort: true,
     run: async (row, progress) => {
       if (deps.suspensions.has(row.tenant_id)) return { end: { dueAt: later(deps, suspendedMs) } };

@@ -9,9 +9,10 @@ import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import { type StoredData, storedData } from "#core/storage/data.ts";
 import { removeFilesOfApp } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type Subscriptions, subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type WebhookWork, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { type RemovalRow, type Removals, removals } from "#core/storage/work/removals.ts";
+import { type RemovalRow, type Removals, removalCollection, removals } from "#core/storage/work/removals.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
 import { job } from "./run.ts";
 
@@ -48,7 +49,8 @@ const usualTurnMs = 20_000; // an app or endpoint may take hours, and what is go
 
 /** Removals: docs/decisions/0042. That of a person does not give way to others, because erasing begins anew in each run. */
 export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): Job => {
-  const { rows, end } = removals(deps.db);
+  const rows = collectionOf<RemovalRow>(deps.db, removalCollection);
+  const { end } = removals(deps.db);
   const never = { due_at: null }; // the job says itself when it is due
   const box = outbox<RemovalRow>({ ...deps, rows, done: never, metrics: deps.metrics.queue });
   const stores = { end, subscriptions: subscriptions(deps.db), data: storedData(deps.db) };

@@ -5,9 +5,10 @@ import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
 import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
-import { type UserRow, users } from "#core/storage/people/users.ts";
+import { type UserRow, userCollection, users } from "#core/storage/people/users.ts";
 import { publishChanges } from "./outbox.ts";
 
 export type PeoplePartsDeps = {
@@ -21,17 +22,19 @@ export type PeoplePartsDeps = {
 export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: AnyTimerSource[] } => {
   const events = gatheredEvents(deps.events);
   const [people, devices] = [users(deps.db), subscriptions(deps.db)];
+  const userRows = collectionOf<UserRow>(deps.db, userCollection);
+  const subscriptionRows = collectionOf<SubscriptionRow>(deps.db, subscriptionCollection);
   const box = <Row extends WithOutbox>(of: Pick<OutboxDeps<Row>, "rows" | "done">): Outbox =>
     outbox<Row>({ ...of, events, log: deps.log, metrics: deps.metrics });
-  const ofUsers = box<UserRow>({ rows: people.rows, done: { changed: { $size: 0 } } });
-  const ofSubscriptions = box<SubscriptionRow>({ rows: devices.rows, done: { lease: null } });
+  const ofUsers = box<UserRow>({ rows: userRows, done: { changed: { $size: 0 } } });
+  const ofSubscriptions = box<SubscriptionRow>({ rows: subscriptionRows, done: { lease: null } });
   const tell = publishChanges({ users: people, subscriptions: devices, events });
   return {
     parts: [ofUsers, ofSubscriptions],
     timers: [
       timerSource<UserRow>({
         name: "users",
-        collection: people.rows,
+        collection: userRows,
         select: userMembers,
         handle: async (row) => {
           if ((await ofUsers.flushDue(row)) && row.changed.length > 0) await tell(row);
@@ -39,7 +42,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
       }),
       timerSource<SubscriptionRow>({
         name: "subscriptions",
-        collection: devices.rows,
+        collection: subscriptionRows,
         select: ["tenant_id", "outbox"],
         handle: ofSubscriptions.flushDue,
       }),

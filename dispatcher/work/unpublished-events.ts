@@ -2,7 +2,9 @@ import type { Db } from "mongodb";
 import { type BatchOutboxDeps, batchOutbox, eventBatchTimer } from "#core/queue/batch-outbox.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import { eventBatches } from "#core/storage/events/batches.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
+import { eventBatchCollection, eventBatches } from "#core/storage/events/batches.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 
 export type UnpublishedEventsDeps = Pick<BatchOutboxDeps, "events"> & {
   db: Db;
@@ -14,5 +16,5 @@ export type UnpublishedEventsDeps = Pick<BatchOutboxDeps, "events"> & {
 export const unpublishedEvents = ({ db, events, log, metrics }: UnpublishedEventsDeps) => {
   const batches = eventBatches(db);
   const part = batchOutbox({ batches, events, log, metrics: metrics.queue });
-  return { parts: [part], timers: [eventBatchTimer(batches, part)] };
+  return { parts: [part], timers: [eventBatchTimer(collectionOf<EventBatchRow>(db, eventBatchCollection), part)] };
 };

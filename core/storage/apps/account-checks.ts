@@ -50,8 +50,6 @@ export const accountChecks = (db: Db) => {
   const rows = collectionOf<AccountCheckRow>(db, accountCheckCollection);
   const find = byId(rows);
   return {
-    rows,
-
     /** Those of the accounts that an app has, by channel. */
     of: async ({ _id, channels }: AppAccounts): Promise<AccountCheckRows> => {
       const found = await Promise.all(Object.keys(channels).map((channel) => find(idOf(_id, channel))));

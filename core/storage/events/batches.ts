@@ -46,8 +46,6 @@ export const eventBatches = (db: Db) => {
   };
 
   return {
-    rows,
-
     /** Stores batches and has them own the events that count once; returns the ids of those that another batch owns. */
     insert: (made: readonly EventBatchRow[]): Promise<Set<string>> => write(made, made),
 

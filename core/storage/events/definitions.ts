@@ -64,8 +64,6 @@ export type EventDefinitions = ReturnType<typeof eventDefinitions>;
 export const eventDefinitions = (db: Db) => {
   const rows = collectionOf<EventDefinitionRow>(db, eventDefinitionCollection);
   return {
-    rows,
-
     find: ({ tenantId, appId }: OfApp, name: string): Promise<EventDefinitionRow | null> =>
       rows.findOne({ _id: definitionIdOf(appId, name), tenant_id: tenantId }),
 

@@ -56,8 +56,6 @@ export type Events = ReturnType<typeof events>;
 export const events = (db: Db) => {
   const rows = collectionOf<EventRow>(db, eventCollection);
   return {
-    rows,
-
     /** Stores events; gives the ids of those that were there. */
     insert: (made: readonly EventRow[]): Promise<Set<string>> => {
       const inOrder = made.toSorted((a, b) => (a._id < b._id ? -1 : 1)); // so that writers who meet wait for each other, and not in a circle

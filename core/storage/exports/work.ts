@@ -10,8 +10,6 @@ export type ExportWork = ReturnType<typeof exportWork>;
 export const exportWork = (db: Db) => {
   const rows = collectionOf<ExportRow>(db, exportCollection);
   return {
-    rows,
-
     /** How many of an app are being made, as far as somebody asked. */
     running: (appId: string, most: number): Promise<number> =>
       rows.countDocuments({ app_id: appId, status: "running" }, { hint: "status", limit: most }),

@@ -60,8 +60,6 @@ export type Committed = Pick<ImportRow, "stats" | "position"> & { reportPart: nu
 export const imports = (db: Db) => {
   const rows = collectionOf<ImportRow>(db, importCollection);
   return {
-    rows,
-
     /** Writes down that a file is coming; again, when an earlier attempt was cut short. */
     begin: async (row: ImportRow): Promise<void> => {
       if (await insertNew(rows, row)) return;
@@ -83,6 +81,10 @@ export const imports = (db: Db) => {
     drop: async ({ _id, tenant_id }: Pick<ImportRow, "_id" | "tenant_id">): Promise<void> => {
       await rows.deleteOne({ _id, tenant_id, status: "uploading" });
     },
+
+    /** As it is now, with what was counted of it. */
+    reread: ({ _id, tenant_id }: Pick<ImportRow, "_id" | "tenant_id">): Promise<ImportRow | null> =>
+      rows.findOne({ _id, tenant_id }),
 
     find: (tenantId: string, appId: string, id: string): Promise<ImportRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId, status: { $ne: "uploading" } }),

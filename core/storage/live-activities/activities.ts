@@ -66,7 +66,6 @@ export type TurnTerm = { holder: string; now: Date; termMs: number };
 export const activities = (db: Db) => {
   const rows = collectionOf<LiveActivityRow>(db, liveActivityCollection);
   return {
-    rows,
     ...sending(rows),
     ...lasting(rows),
 

@@ -38,7 +38,6 @@ const everyId = { $gt: "lac_", $lt: "lac`" }; // "`" follows "_": the two-sided 
 export const activityChannels = (db: Db) => {
   const rows = collectionOf<ActivityChannelRow>(db, activityChannelCollection);
   return {
-    rows,
     ...using(rows),
 
     insert: (row: ActivityChannelRow): Promise<boolean> => insertNew(rows, row),

@@ -28,7 +28,6 @@ export type ActivityRecipients = ReturnType<typeof activityRecipients>;
 export const activityRecipients = (db: Db) => {
   const rows = collectionOf<ActivityRecipientRow>(db, activityRecipientCollection);
   return {
-    rows,
     ...starting(rows),
     ...holding(rows),
     ...tokens(rows),

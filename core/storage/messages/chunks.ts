@@ -74,7 +74,6 @@ export type Chunks = ReturnType<typeof chunks>;
 export const chunks = (db: Db) => {
   const rows = collectionOf<ChunkRow>(db, chunkCollection);
   return {
-    rows,
     ...leasing(rows),
 
     /** Writes chunks that are not there yet, in order, so that a kill leaves no gap; the ones that are there stay. */

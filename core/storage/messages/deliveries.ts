@@ -80,8 +80,6 @@ export type StatusCount = {
 export const deliveries = (db: Db) => {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
   return {
-    rows,
-
     /** Stores outcomes; returns the ids that were there before, whose first outcome stands. */
     record: (made: readonly DeliveryRow[]): Promise<Set<string>> => insertMissing(rows, made),
 

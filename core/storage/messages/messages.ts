@@ -61,7 +61,6 @@ export const messages = (db: Db) => {
   const rows = collectionOf<MessageRow>(db, messageCollection);
   const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...batched });
   return {
-    rows,
     ...lookups(rows),
 
     /** Stores a new message; false when its idempotency key is taken by another. Many at a time share a command. */

@@ -20,7 +20,6 @@ import { messageCollection } from "./messages.ts";
 export const messageWork = (db: Db) => {
   const rows = collectionOf<MessageRow>(db, messageCollection);
   return {
-    rows,
     ...leasing(rows),
     ...ending(rows),
 

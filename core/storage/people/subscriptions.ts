@@ -18,8 +18,6 @@ export const subscriptions = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   const alone = oneWriter();
   return {
-    rows,
-
     find: (tenantId: string, appId: string, id: string): Promise<SubscriptionRow | null> =>
       rows.findOne({ _id: id, tenant_id: tenantId, app_id: appId }),
 

@@ -66,8 +66,6 @@ export const users = (db: Db) => {
   const rows = collectionOf<UserRow>(db, userCollection);
   const alone = oneWriter();
   return {
-    rows,
-
     /** The user that has an alias; label `user_id` is our own id. */
     find: async (tenantId: string, appId: string, label: string, id: string): Promise<UserRow | null> => {
       if (label.includes(":")) return null; // no label has one: what follows it would be taken for the beginning of an id

@@ -62,8 +62,6 @@ export type Removals = ReturnType<typeof removals>;
 export const removals = (db: Db) => {
   const rows = collectionOf<RemovalRow>(db, removalCollection);
   return {
-    rows,
-
     /**
      * Writes down that something is to be removed. When that was written before: the removal of an app or endpoint, which may be
      * kept after all, counts from now; that of a user gets the events of now; another stays as it is.

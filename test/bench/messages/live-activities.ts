@@ -1,10 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { activities, activityKey } from "#core/storage/live-activities/activities.ts";
-import { type ActivityRecipientRow, recipientId } from "#core/storage/live-activities/recipient-row.ts";
-import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
+import {
+  type ActivityRecipientRow,
+  activityRecipientCollection,
+  recipientId,
+} from "#core/storage/live-activities/recipient-row.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { aSubscription, seed } from "../../support/rows/fixtures.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
@@ -168,7 +172,7 @@ const showing = async (system: System, { devices, count, platform }: Activities)
   for (const name of names)
     await activities(db).insert(activityOf(system, name, { typeId: String(type?._id), channel, now }));
   const rows = subscriptions.map((one, i) => recipientOf(one, activityKey(app._id, names[i % count] ?? ""), now));
-  await activityRecipients(db).rows.insertMany(rows);
+  await collectionOf<ActivityRecipientRow>(db, activityRecipientCollection).insertMany(rows);
   return names;
 };
 

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { type EventDayRow, eventDayCollection } from "#core/storage/events/event-days.ts";
-import { events as eventStore } from "#core/storage/events/events.ts";
+import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import { type ReadEvents, readEvents } from "../../support/system/events.ts";
@@ -80,7 +81,7 @@ describe("dispatchers that are killed while custom events come", function () {
       (await system.db.collection("event_batches").countDocuments({ events: { $exists: true } })) === 0;
     await until(waiting, takenOverMs);
 
-    expect(await eventStore(system.db).rows.countDocuments({})).to.equal(total);
+    expect(await collectionOf<EventRow>(system.db, eventCollection).countDocuments({})).to.equal(total);
     const days = await system.db.collection(eventDayCollection.name).countDocuments({});
     const { users, ...counted } = await count();
     expect(counted).to.deep.equal({ count: total });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { appRemoval } from "#core/storage/apps/removal.ts";
-import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type RemovalRow, removalCollection, removals } from "#core/storage/work/removals.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
@@ -34,7 +35,8 @@ describe("a dispatcher that is killed in the middle of a removal", function () {
       await history().insertMany(page.map((n) => ({ _id: `${app}_${n}`, app_id: app })));
     }
   };
-  const now = (id: string): Promise<RemovalRow | null> => removals(system.db).rows.findOne({ _id: id });
+  const now = (id: string): Promise<RemovalRow | null> =>
+    collectionOf<RemovalRow>(system.db, removalCollection).findOne({ _id: id });
 
   it("is replaced when its lease has run out, and everything is removed", async () => {
     await seed("app_gone", documents);

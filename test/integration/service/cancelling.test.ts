@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { chunks } from "#core/storage/messages/chunks.ts";
-import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { messages } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection, messages } from "#core/storage/messages/messages.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { cancel } from "../../../apiserver/messages/cancel.ts";
 import { chunkOf } from "../../../dispatcher/messages/turn.ts";
 import { aMessage, handClock, noon } from "../../support/rows/work.ts";
@@ -19,7 +20,7 @@ describe("a message that is being processed", () => {
     const _id = `msg_cancelling_${++ids}`;
     const all = { target: { all: true }, status: "processing" as const, fence: 1, lease: null };
     const message = aMessage({ _id, ...all, ...over });
-    await messages(db()).rows.insertOne(message);
+    await collectionOf<MessageRow>(db(), messageCollection).insertOne(message);
     const piece = { channel: "ios_push" as const, recipients: ["sub_1"], scanned: null };
     const made = Array.from({ length: cut }, (_, n) => chunkOf(message, piece, n, noon));
     await chunks(db()).keep(made);

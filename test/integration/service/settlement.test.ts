@@ -3,10 +3,11 @@ import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { messages } from "#core/storage/messages/messages.ts";
+import { messageCollection, messages } from "#core/storage/messages/messages.ts";
 import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { type Usage, type UsageRow, usage } from "#core/storage/messages/usage.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { cancel } from "../../../apiserver/messages/cancel.ts";
 import { finish } from "../../../dispatcher/messages/finish.ts";
 import { recount } from "../../../dispatcher/messages/recount.ts";
@@ -22,7 +23,7 @@ const reserved = { periods: [period], count: 10 };
 
 describe("what a message reserved and did not use", () => {
   const db = testDatabase("settlement");
-  const rows = () => messages(db()).rows;
+  const rows = () => collectionOf<MessageRow>(db(), messageCollection);
   const killed = () => Promise.reject(new Unavailable("the database"));
 
   /** A message of a tenant that has used 100 of a month. */

@@ -1,8 +1,9 @@
 import type { Db } from "mongodb";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { removals } from "#core/storage/work/removals.ts";
+import { type RemovalRow, removalCollection, removals } from "#core/storage/work/removals.ts";
 import { operations } from "../../../apiserver/features.ts";
 import type { TwilioSimulator } from "../../../dev/simulators/twilio.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
@@ -218,7 +219,11 @@ const useChannels = async (ask: Ask, list: string): Promise<void> => {
 const removeApp = async ({ db, tenantId }: Sending["system"]): Promise<void> => {
   const gone = { _id: "app_gone", tenant_id: tenantId };
   await removals(db).begin(appRemoval(gone, new Date()));
-  await until(async () => (await removals(db).rows.countDocuments({ _id: gone._id, passes: 1 })) === 1, 10_000);
+  await until(
+    async () =>
+      (await collectionOf<RemovalRow>(db, removalCollection).countDocuments({ _id: gone._id, passes: 1 })) === 1,
+    10_000,
+  );
 };
 
 /** The operations of webhooks, with the deliveries of the endpoint where nobody listens. */

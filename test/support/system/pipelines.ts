@@ -8,10 +8,11 @@ import { createLog } from "#core/runtime/process/log.ts";
 import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { directory } from "#core/storage/directory.ts";
-import { chunks } from "#core/storage/messages/chunks.ts";
-import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
+import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { startApns } from "../../../dev/simulators/apns.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
@@ -131,11 +132,11 @@ const storing = (db: () => Db, clock: Clock): Pick<Pipelines, "seeded" | "queued
     await db().collection<MessageRow>(messageCollection.name).insertOne(message);
     const { _id: messageId, app_id } = message;
     const chunk = aChunk({ _id: `chk_${id}`, message_id: messageId, app_id, recipients, fence: 0 });
-    await chunks(db()).rows.insertOne(chunk);
+    await collectionOf<ChunkRow>(db(), chunkCollection).insertOne(chunk);
     return chunk._id;
   },
   stored: (id) =>
-    deliveries(db())
-      .rows.find({ message_id: `msg_${id}` })
+    collectionOf<DeliveryRow>(db(), deliveryCollection)
+      .find({ message_id: `msg_${id}` })
       .toArray(),
 });

@@ -1,6 +1,11 @@
 import { expect } from "chai";
 import { definitionLimits } from "#core/schema/events/definition.ts";
-import { eventDefinitions } from "#core/storage/events/definitions.ts";
+import {
+  type EventDefinitionRow,
+  eventDefinitionCollection,
+  eventDefinitions,
+} from "#core/storage/events/definitions.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 
@@ -8,6 +13,7 @@ describe("event definitions over REST", function () {
   this.timeout(60_000);
   const { site, tenant } = useSite({ HERALD_LOG_LEVEL: "warn" }, { plan: { _id: "short", retention_days: 30 } });
   const definitions = () => eventDefinitions(site.db);
+  const rows = () => collectionOf<EventDefinitionRow>(site.db, eventDefinitionCollection);
   const define = (names: readonly string[], { app } = tenant) =>
     definitions().define({ tenantId: app.tenant_id, appId: app._id }, names, new Date());
   const call = (
@@ -72,11 +78,11 @@ describe("event definitions over REST", function () {
     const half = (letter: string) => Array.from({ length: 600 }, (_, n) => `${letter}-${n}`);
     await Promise.all(["a", "b", "c"].map((letter) => define(half(letter), other)));
     const of = { tenantId: other.app.tenant_id, appId: other.app._id };
-    const count = () => definitions().rows.countDocuments({ app_id: of.appId });
+    const count = () => rows().countDocuments({ app_id: of.appId });
     expect(await count()).to.be.at.most(definitionLimits.definitions);
     await define([...half("d"), ...half("e")], other);
     expect(await count()).to.equal(definitionLimits.definitions);
     const defined = await define([...half("a"), ...half("e")], other);
-    expect(defined.length).to.equal(await definitions().rows.countDocuments({ app_id: of.appId, name: /^[ae]-/ }));
+    expect(defined.length).to.equal(await rows().countDocuments({ app_id: of.appId, name: /^[ae]-/ }));
   });
 });

@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
-import { messages } from "#core/storage/messages/messages.ts";
+import { messageCollection, messages } from "#core/storage/messages/messages.ts";
 import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { type UsageRow, usage } from "#core/storage/messages/usage.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { quota } from "../../../../apiserver/limits/quota.ts";
 import { accept } from "../../../../apiserver/messages/accept.ts";
 import { cancel } from "../../../../apiserver/messages/cancel.ts";
@@ -28,7 +29,7 @@ describe("what messages reserve of a quota", () => {
     const key = anApiKey({ tenant_id: tenant._id }).row;
     const caller = { key, tenant, plan: aPlan({ messages_per_month: ofMonth }) };
     const kept = messages(db());
-    const settleOne = settleReserved(kept.rows, usage(db()));
+    const settleOne = settleReserved(collectionOf<MessageRow>(db(), messageCollection), usage(db()));
     const reservations = quota({ usage: usage(db()), stored: kept.stored, firstDayMessages: 10 });
     const send = async (recipients: number, insert: (row: MessageRow) => Promise<boolean> = kept.insert) => {
       const estimate = async () => ({

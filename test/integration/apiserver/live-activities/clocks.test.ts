@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
-import { messages } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection, messages } from "#core/storage/messages/messages.ts";
 import { usage } from "#core/storage/messages/usage.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { quota } from "../../../../apiserver/limits/quota.ts";
 import { accept } from "../../../../apiserver/messages/accept.ts";
 import { activityReplica, anActivitySender } from "../../../support/live-activities/replica.ts";
@@ -28,7 +30,10 @@ describe("two apiservers whose clocks are 200 ms apart", () => {
     sent.push((await slow.end({ activity_id: "o-1" })).message_id);
     expect(sent.toSorted()).to.deep.equal(sent);
     const stored = messages(db());
-    await stored.rows.updateMany({ app_id: sender.app._id }, { $set: { status: "processing" } });
+    await collectionOf<MessageRow>(db(), messageCollection).updateMany(
+      { app_id: sender.app._id },
+      { $set: { status: "processing" } },
+    );
     const rows = await Promise.all(sent.map((id) => stored.find(sender.caller.tenant._id, id, never)));
     const instants = rows.map((row) => row?.created_at.toISOString() ?? "");
     expect(instants.toSorted()).to.deep.equal(instants);

@@ -1,9 +1,11 @@
 import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import type { UpdateUser } from "#core/schema/people/user.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
-import { type UserRow, users } from "#core/storage/people/users.ts";
-import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
+import { type UserRow, userCollection, users } from "#core/storage/people/users.ts";
+import { type RemovalRow, removalCollection, removals } from "#core/storage/work/removals.ts";
 import { deleteUser } from "../../../../apiserver/people/delete-user.ts";
 import { updateSubscription } from "../../../../apiserver/people/update-subscription.ts";
 import { updateUser } from "../../../../apiserver/people/update-user.ts";
@@ -19,12 +21,13 @@ describe("a change of people that was decided on what is no longer so", () => {
 
   const stored = async (over: Partial<UserRow> = {}): Promise<UserRow> => {
     const user = aUser({ ...of, ...over });
-    await users(db()).rows.insertOne(user);
+    await collectionOf<UserRow>(db(), userCollection).insertOne(user);
     return user;
   };
   const patch = (read: UserRow, body: UpdateUser): Promise<UserRow> =>
     updateUser({ users: users(db()), nameOwner: async () => undefined, clock })(read, body);
-  const now = async ({ _id }: UserRow): Promise<UserRow | null> => users(db()).rows.findOne({ _id });
+  const now = async ({ _id }: UserRow): Promise<UserRow | null> =>
+    collectionOf<UserRow>(db(), userCollection).findOne({ _id });
   const tags = (from: number, count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`t${from + n}`, "1"]));
   const refusal = (promise: Promise<unknown>): Promise<unknown> =>
@@ -68,7 +71,7 @@ describe("a change of people that was decided on what is no longer so", () => {
   it("tells the end of a subscription of whoever has it by then", async () => {
     const [before, after] = [aSubscription(of), aSubscription(of)];
     const { user_id, external_id } = after;
-    await subscriptions(db()).rows.insertOne(before);
+    await collectionOf<SubscriptionRow>(db(), subscriptionCollection).insertOne(before);
     const change = () => ({ user_id, external_id });
     await subscriptions(db()).put(of.tenant_id, { made: before, known: undefined, change });
     const requireSubscribers = () => Promise.reject(new Error("it adds none"));
@@ -81,16 +84,19 @@ describe("a change of people that was decided on what is no longer so", () => {
   it("deletes a user by the ids that they have by then", async () => {
     const read = await stored({ external_id: "before" });
     const device = aSubscription({ ...of, user_id: read._id });
-    await subscriptions(db()).rows.insertOne(device);
+    await collectionOf<SubscriptionRow>(db(), subscriptionCollection).insertOne(device);
     await patch(read, { external_id: "by-then", aliases: { crm: "new" } });
     const published: RemovalRow[] = [];
     const publish = (removal: RemovalRow) => void published.push(removal);
     const deps = { removals: removals(db()), users: users(db()), subscriptions: subscriptions(db()), publish, clock };
     await deleteUser(deps)(read);
     expect(published.flatMap(({ outbox }) => outbox.map(({ data }) => data["external_id"]))).to.deep.equal(["by-then"]);
-    const removal = await removals(db()).rows.findOne({ _id: read._id });
+    const removal = await collectionOf<RemovalRow>(db(), removalCollection).findOne({ _id: read._id });
     expect(removal?.keys).to.include.members(["external_id:before", "external_id:by-then", "crm:new", device._id]);
     expect(removal?.outbox).to.deep.equal(published[0]?.outbox);
-    expect([await now(read), await subscriptions(db()).rows.findOne({ _id: device._id })]).to.deep.equal([null, null]);
+    expect([
+      await now(read),
+      await collectionOf<SubscriptionRow>(db(), subscriptionCollection).findOne({ _id: device._id }),
+    ]).to.deep.equal([null, null]);
   });
 });

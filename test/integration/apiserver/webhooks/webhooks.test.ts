@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { placeOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { spreadFrom } from "#core/storage/webhooks/places.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { removals } from "#core/storage/work/removals.ts";
+import { type RemovalRow, removalCollection } from "#core/storage/work/removals.ts";
 import { type ReplyBody } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { testKeyRing } from "../../../support/rows/fixtures.ts";
@@ -214,7 +215,10 @@ describe("webhooks", () => {
     heard.length = 0;
     expect((await call("DELETE", `/${id}`)).body).to.deep.equal({ ok: true });
     await announced(id);
-    expect(await removals(site.db).rows.findOne({ _id: id })).to.include({ kind: "webhook", app_id: tenant.app._id });
+    expect(await collectionOf<RemovalRow>(site.db, removalCollection).findOne({ _id: id })).to.include({
+      kind: "webhook",
+      app_id: tenant.app._id,
+    });
     for (const [method, path] of [
       ["GET", ""],
       ["DELETE", ""],

@@ -7,8 +7,9 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { storedData } from "#core/storage/data.ts";
 import { type ConversionRow, conversionCollection } from "#core/storage/events/conversions.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
-import { type EventPlace, type EventRow, events } from "#core/storage/events/events.ts";
+import { type EventPlace, type EventRow, eventCollection, events } from "#core/storage/events/events.ts";
 import { keptApps } from "#core/storage/events/retention.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { retentionPass } from "../../../../dispatcher/events/retention.ts";
 import { aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
@@ -31,8 +32,8 @@ describe("custom events that are kept", function () {
   const record = (...given: GivenEvent[]) =>
     aRecorder(db(), { apps: [app], clock }).handle(given.map((one) => aReceived(app._id, one, noon)));
   const stored = (filter: object = {}): Promise<EventRow[]> =>
-    events(db())
-      .rows.find({ app_id: app._id, ...filter })
+    collectionOf<EventRow>(db(), eventCollection)
+      .find({ app_id: app._id, ...filter })
       .toArray();
 
   it("are read by name and time in pages, each event once, also those of one instant", async () => {

@@ -11,7 +11,8 @@ import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { UsageRow } from "#core/storage/messages/usage.ts";
-import { removals } from "#core/storage/work/removals.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type RemovalRow, removalCollection, removals } from "#core/storage/work/removals.ts";
 import { removalJob } from "../../../../dispatcher/jobs/removals.ts";
 import { anApp as anAppRow, aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { aChunk, aMessage } from "../../../support/rows/work.ts";
@@ -34,10 +35,11 @@ describe("the removal of an app", function () {
   };
   const none = Object.fromEntries(names.map((name) => [name, 0]));
   const passed = (id: string, passes: number) => async (): Promise<boolean> => {
-    const row = await removals(site.db).rows.findOne({ _id: id });
+    const row = await collectionOf<RemovalRow>(site.db, removalCollection).findOne({ _id: id });
     return row?.lease === null && row.passes >= passes;
   };
-  const isOver = (id: string) => async () => (await removals(site.db).rows.countDocuments({ _id: id })) === 0;
+  const isOver = (id: string) => async () =>
+    (await collectionOf<RemovalRow>(site.db, removalCollection).countDocuments({ _id: id })) === 0;
 
   /** An app with people, messages with a chunk and two deliveries each, and something in every other collection. */
   const anApp = async ({ people = 3, messages = 3 } = {}) => {
@@ -116,8 +118,13 @@ describe("the removal of an app", function () {
     await turn(1);
     const left = await counts(app);
     expect(left["messages"]).to.be.above(0);
-    expect(await removals(site.db).rows.findOne({ _id: app })).to.include({ passes: 0, lease: null });
-    expect((await removals(site.db).rows.findOne({ _id: app }))?.due_at?.getTime()).to.be.at.most(Date.now());
+    expect(await collectionOf<RemovalRow>(site.db, removalCollection).findOne({ _id: app })).to.include({
+      passes: 0,
+      lease: null,
+    });
+    expect(
+      (await collectionOf<RemovalRow>(site.db, removalCollection).findOne({ _id: app }))?.due_at?.getTime(),
+    ).to.be.at.most(Date.now());
     await turn(60_000);
     expect(await counts(app)).to.deep.equal(none);
     expect(await passed(app, 1)()).to.equal(true);
@@ -142,7 +149,7 @@ describe("the removal of an app", function () {
     const keep = (_id: string) =>
       site.db.collection<AppRow>(appCollection.name).insertOne(anAppRow({ _id, tenant_id: "ten_1" }));
     const asked = (id: string, after: Date) => async (): Promise<boolean> => {
-      const row = await removals(site.db).rows.findOne({ _id: id });
+      const row = await collectionOf<RemovalRow>(site.db, removalCollection).findOne({ _id: id });
       return row !== null && row.lease === null && (row.due_at ?? after) > after;
     };
 

@@ -9,19 +9,26 @@ import { eventBatches } from "#core/storage/events/batches.ts";
 import { activityRecipientCollection } from "#core/storage/live-activities/recipient-row.ts";
 import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import { startTokenCollection, startTokens } from "#core/storage/live-activities/start-tokens.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { userRemoval } from "#core/storage/people/removal.ts";
+import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
-import { type UserRow, users } from "#core/storage/people/users.ts";
-import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import { type UserRow, userCollection } from "#core/storage/people/users.ts";
+import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storage/webhooks/deliveries.ts";
 import { peopleIn } from "#core/storage/webhooks/people.ts";
-import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { noWork } from "#core/storage/work/due.ts";
-import { removals, webhookRemoval } from "#core/storage/work/removals.ts";
+import { type RemovalRow, removalCollection, removals, webhookRemoval } from "#core/storage/work/removals.ts";
 import { deliveryOf, written } from "../../../../dispatcher/webhooks/accept/delivery.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { usePeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";
+
+const removalRows = (db: Db) => collectionOf<RemovalRow>(db, removalCollection);
+const deliveryRows = (db: Db) => collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
+const userRows = (db: Db) => collectionOf<UserRow>(db, userCollection);
+const subscriptionRows = (db: Db) => collectionOf<SubscriptionRow>(db, subscriptionCollection);
 
 const of = { tenant_id: "ten_1", app_id: "app_1" };
 const minuteMs = 60_000;
@@ -30,12 +37,12 @@ const due = (inMs = -1) => new Date(Date.now() + inMs);
 /** The rows of webhooks' history, in the order of what is asked for. */
 const webhookRows = (db: () => Db) => ({
   insert: async (rows: readonly WebhookDeliveryRow[]): Promise<void> => {
-    await webhookDeliveries(db()).rows.insertMany([...rows]);
+    await deliveryRows(db()).insertMany([...rows]);
   },
   find: async (wanted: readonly { _id: string }[]): Promise<WebhookDeliveryRow[]> => {
     const ids = wanted.map(({ _id }) => _id);
-    const found = await webhookDeliveries(db())
-      .rows.find({ _id: { $in: ids } })
+    const found = await deliveryRows(db())
+      .find({ _id: { $in: ids } })
       .toArray();
     return found.sort((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
   },
@@ -69,8 +76,8 @@ describe("the removal of people and apps", function () {
       channel: "email",
       token: mail,
     });
-    await users(site.db).rows.insertOne(user);
-    await subscriptions(site.db).rows.insertOne(device);
+    await userRows(site.db).insertOne(user);
+    await subscriptionRows(site.db).insertOne(device);
     const other = aUser(of);
     const attempt = { at: due(), response_status: 500, duration_ms: 1, error_class: null };
     const echo = { ...attempt, error: `no ${mail}`, response_body_excerpt: `echo ${externalId}` };
@@ -93,7 +100,7 @@ describe("the removal of people and apps", function () {
     await removals(site.db).begin(userRemoval(user, owned, site.clock.now()));
   };
   const passed = (id: string, passes: number) => async (): Promise<boolean> => {
-    const row = await removals(site.db).rows.findOne({ _id: id });
+    const row = await removalRows(site.db).findOne({ _id: id });
     return row?.lease === null && row.passes >= passes;
   };
 
@@ -101,25 +108,25 @@ describe("the removal of people and apps", function () {
     const [endpoint, other] = [aWebhook({ _id: "whk_going", ...of }), { _id: "whk_other", ...of }];
     const sentTo = (of: Pick<WebhookRow, "_id" | "tenant_id" | "app_id">) =>
       deliveryOf(of, written(anEvent("user.created", null, {})), site.clock.now());
-    const isLeft = (id: string) => webhookDeliveries(site.db).rows.countDocuments({ endpoint_id: id });
-    const work = webhookWork(site.db).rows;
+    const isLeft = (id: string) => deliveryRows(site.db).countDocuments({ endpoint_id: id });
+    const work = collectionOf<WebhookRow>(site.db, webhookCollection);
     await work.insertOne({ ...endpoint });
     await history.insert([...Array.from({ length: 1_200 }, () => sentTo(endpoint)), sentTo(other)]);
     await removals(site.db).begin(webhookRemoval(endpoint, due(-minuteMs)));
     await site.startDispatcher();
     await until(async () => {
-      const row = await removals(site.db).rows.findOne({ _id: endpoint._id });
+      const row = await removalRows(site.db).findOne({ _id: endpoint._id });
       return row?.lease === null && row.fence > 0 && (row.due_at ?? due()) > due(); // it was asked, and is over
     });
     expect(await isLeft(endpoint._id), "it is still there").to.equal(1_200);
 
     await work.deleteOne({ _id: endpoint._id });
-    await removals(site.db).rows.updateOne({ _id: endpoint._id }, { $set: { due_at: due() } });
+    await removalRows(site.db).updateOne({ _id: endpoint._id }, { $set: { due_at: due() } });
     await until(passed(endpoint._id, 1));
     expect([await isLeft(endpoint._id), await isLeft(other._id)]).to.deep.equal([0, 1]);
     await history.insert([sentTo(endpoint)]); // its request was under way
-    await removals(site.db).rows.updateOne({ _id: endpoint._id }, { $set: { due_at: due() } });
-    await until(async () => (await removals(site.db).rows.findOne({ _id: endpoint._id })) === null);
+    await removalRows(site.db).updateOne({ _id: endpoint._id }, { $set: { due_at: due() } });
+    await until(async () => (await removalRows(site.db).findOne({ _id: endpoint._id })) === null);
     expect([await isLeft(endpoint._id), await isLeft(other._id)]).to.deep.equal([0, 1]);
   });
 
@@ -128,8 +135,8 @@ describe("the removal of people and apps", function () {
     await begin(user); // and nothing else: the apiserver is gone
     await site.startDispatcher();
     await until(passed(user._id, 1));
-    expect(await users(site.db).rows.countDocuments({ _id: user._id })).to.equal(0);
-    expect(await subscriptions(site.db).rows.countDocuments({ user_id: user._id })).to.equal(0);
+    expect(await userRows(site.db).countDocuments({ _id: user._id })).to.equal(0);
+    expect(await subscriptionRows(site.db).countDocuments({ user_id: user._id })).to.equal(0);
     await until(() => site.eventsOn(user._id, "user.deleted").length === 1);
 
     const rows = await history.find(made);
@@ -168,7 +175,7 @@ describe("the removal of people and apps", function () {
     await until(passed(former.user._id, 1));
     expect(await reported(), "they are the present owner's").to.deep.equal([2, 2]);
 
-    await subscriptions(site.db).rows.insertOne(late); // registered after those were read that are written down
+    await subscriptionRows(site.db).insertOne(late); // registered after those were read that are written down
     await removals(site.db).begin(userRemoval(present.user, [moved], site.clock.now()));
     await until(passed(present.user._id, 1));
     expect(await reported()).to.deep.equal([0, 0]);
@@ -189,12 +196,12 @@ describe("the removal of people and apps", function () {
   it("erase also when the events of what is removed cannot be published, and say why", async () => {
     const { user, traces, made } = await aPerson();
     await begin(user);
-    await removals(site.db).rows.updateOne({ _id: user._id }, { $set: { outbox: [null as never] } }); // a damaged document
+    await removalRows(site.db).updateOne({ _id: user._id }, { $set: { outbox: [null as never] } }); // a damaged document
     await site.startDispatcher();
-    const row = () => removals(site.db).rows.findOne({ _id: user._id });
+    const row = () => removalRows(site.db).findOne({ _id: user._id });
     await until(async () => (await row())?.set_aside !== undefined, 15_000);
     expect((await row())?.set_aside?.reason).to.include("TypeError");
-    expect(await users(site.db).rows.countDocuments({ _id: user._id })).to.equal(0);
+    expect(await userRows(site.db).countDocuments({ _id: user._id })).to.equal(0);
     for (const kept of await history.find(made)) expect(JSON.stringify(kept)).not.to.match(traces);
   });
 
@@ -207,7 +214,7 @@ describe("the removal of people and apps", function () {
     const [first] = made;
     const echo = { ...first?.attempts[0], response_body_excerpt: externalId };
     await history.insert([late]);
-    await webhookDeliveries(site.db).rows.updateOne({ _id: first?._id ?? "" }, { $set: { "attempts.0": echo } });
+    await deliveryRows(site.db).updateOne({ _id: first?._id ?? "" }, { $set: { "attempts.0": echo } });
     const heir = aUser({ ...of, external_id: externalId, created_at: due(), updated_at: due() });
     const fresh = rowOf(userCreated(heir));
     await history.insert([fresh]);
@@ -222,16 +229,16 @@ describe("the removal of people and apps", function () {
     for (const hours of [2, 26]) {
       site.shift(hours * 60 * minuteMs);
       await until(
-        async () => ((await removals(site.db).rows.findOne({ _id: user._id }))?.passes ?? 9) > (hours > 2 ? 3 : 2),
+        async () => ((await removalRows(site.db).findOne({ _id: user._id }))?.passes ?? 9) > (hours > 2 ? 3 : 2),
       );
     }
-    await until(async () => (await removals(site.db).rows.countDocuments({ _id: user._id })) === 0);
+    await until(async () => (await removalRows(site.db).countDocuments({ _id: user._id })) === 0);
   });
 
   it("tell who was deleted before that news is erased too", async () => {
     const { user, externalId } = await aPerson();
     await begin(user);
-    const [removal] = await removals(site.db).rows.find({ _id: user._id }).toArray();
+    const [removal] = await removalRows(site.db).find({ _id: user._id }).toArray();
     const news = removal?.outbox.at(-1);
     if (news === undefined) throw new Error("there is no event of the removal");
     const [waiting, sent] = [rowOf(news), rowOf(news, { _id: "whd_sent", status: "success", due_at: null })];
@@ -273,7 +280,11 @@ describe("the removal of people and apps", function () {
     await removals(site.db).begin(appRemoval({ _id: gone.app_id, tenant_id: "ten_1" }, site.clock.now()));
     await site.startDispatcher();
     await until(passed(gone.app_id, 1));
-    expect(await webhookDeliveries(site.db).rows.countDocuments({ app_id: gone.app_id })).to.equal(0);
+    expect(
+      await deliveryRows(site.db).countDocuments({
+        app_id: gone.app_id,
+      }),
+    ).to.equal(0);
     expect(await history.find([kept])).to.have.length(1);
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { chunks } from "#core/storage/messages/chunks.ts";
+import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { refusedAppId, usePipelines } from "../../../support/system/pipelines.ts";
 
 const minuteMs = 60_000;
@@ -11,7 +12,7 @@ describe("a provider that is down for an hour", function () {
   /** Runs every retry in the order in which they fall due, the clock going ahead to each, up to `untilMs` from the start. */
   const runUntil = async (dispatcher: ReturnType<typeof aDispatcher>, beganMs: number, untilMs: number) => {
     const next = () =>
-      chunks(db()).rows.findOne(
+      collectionOf<ChunkRow>(db(), chunkCollection).findOne(
         { status: "open", attempt: { $gt: 0 }, due_at: { $lte: new Date(beganMs + untilMs) } },
         { sort: { due_at: 1 } },
       );

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
+import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { badges } from "#core/storage/people/badges.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { usePipelines } from "../../../support/system/pipelines.ts";
@@ -14,8 +15,8 @@ describe("pushes that count or replace", function () {
   const rowsOfPeople = () => db().collection<SubscriptionRow>(subscriptionCollection.name);
 
   const retriesOf = (id: string): Promise<ChunkRow[]> =>
-    chunks(db())
-      .rows.find({ message_id: `msg_${id}`, attempt: { $gt: 0 }, status: "open" })
+    collectionOf<ChunkRow>(db(), chunkCollection)
+      .find({ message_id: `msg_${id}`, attempt: { $gt: 0 }, status: "open" })
       .toArray();
   const runRetries = async (id: string, dispatcher = aDispatcher()): Promise<void> => {
     for (const { _id } of await retriesOf(id)) await dispatcher.deliver(_id);

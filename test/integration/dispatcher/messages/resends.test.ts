@@ -2,8 +2,9 @@ import { expect } from "chai";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { chunks } from "#core/storage/messages/chunks.ts";
-import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
+import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { receiptApplier } from "../../../../dispatcher/callbacks/applier.ts";
 import { deliveryIdOf } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
@@ -44,8 +45,8 @@ describe("a delivery that is sent again after its provider had taken it", functi
   };
   const row = async (name: string): Promise<DeliveryRow> => (await stored(name))[0] ?? expect.fail("no delivery");
   const chunksOf = (name: string) =>
-    chunks(db())
-      .rows.find({ message_id: `msg_${name}`, resend_until: { $exists: true } })
+    collectionOf<ChunkRow>(db(), chunkCollection)
+      .find({ message_id: `msg_${name}`, resend_until: { $exists: true } })
       .sort({ created_at: 1 })
       .toArray();
 
@@ -54,7 +55,10 @@ describe("a delivery that is sent again after its provider had taken it", functi
     const ids = await seeded(name, 1);
     await aDispatcher().deliver(await queued(name, ids, {}));
     const until = new Date(Date.now() + 86_400_000);
-    await deliveries(db()).rows.updateOne({ message_id: `msg_${name}` }, { $set: { resend_until: until } });
+    await collectionOf<DeliveryRow>(db(), deliveryCollection).updateOne(
+      { message_id: `msg_${name}` },
+      { $set: { resend_until: until } },
+    );
     await db()
       .collection<{ _id: string }>("messages")
       .updateOne({ _id: `msg_${name}` }, { $set: { status: "completed" } });
@@ -65,7 +69,7 @@ describe("a delivery that is sent again after its provider had taken it", functi
   /** Runs a chunk again, as a kill leaves it that comes after its run, and before it has ended. */
   const runAgain = async (id: string, name: string): Promise<void> => {
     const kept = { status: "open" as const, lease: null, recipients: [`sub_${name}_0`] };
-    await chunks(db()).rows.updateOne({ _id: id }, { $set: kept });
+    await collectionOf<ChunkRow>(db(), chunkCollection).updateOne({ _id: id }, { $set: kept });
     await aDispatcher("two", undefined, events).deliver(id);
   };
 
@@ -85,7 +89,7 @@ describe("a delivery that is sent again after its provider had taken it", functi
   it("waits by one chunk, also when its callback is read again after a kill", async () => {
     await failedForNow("callback");
     const before = await row("callback");
-    await chunks(db()).rows.deleteMany({ message_id: before.message_id }); // the kill came before it was kept
+    await collectionOf<ChunkRow>(db(), chunkCollection).deleteMany({ message_id: before.message_id }); // the kill came before it was kept
     await Promise.all([apply(before, {}, true), apply(before, {}, true)]);
     expect(await chunksOf("callback")).to.have.length(1);
     expect((await row("callback")).scheduled_for).to.deep.equal(before.scheduled_for);

@@ -1,8 +1,9 @@
 import { expect } from "chai";
-import { chunks } from "#core/storage/messages/chunks.ts";
-import { deliveries } from "#core/storage/messages/deliveries.ts";
+import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { aChunk, aMessage, aSubscription } from "../../../support/rows/work.ts";
 import { usePipelines } from "../../../support/system/pipelines.ts";
@@ -26,7 +27,7 @@ describe("a chunk that is being sent", function () {
     const chunk = aChunk({ _id: `chk_${name}`, message_id: message._id, recipients: ids, fence: 0 });
     await db().collection<SubscriptionRow>(subscriptionCollection.name).insertMany(devices);
     await db().collection<MessageRow>(messageCollection.name).insertOne(message);
-    await chunks(db()).rows.insertOne(chunk);
+    await collectionOf<ChunkRow>(db(), chunkCollection).insertOne(chunk);
     return chunk._id;
   };
 
@@ -42,7 +43,9 @@ describe("a chunk that is being sent", function () {
 
     simulator().script({});
     await aDispatcher("other").deliver(chunkId);
-    const stored = await deliveries(db()).rows.find({ message_id: "msg_still" }).toArray();
+    const stored = await collectionOf<DeliveryRow>(db(), deliveryCollection)
+      .find({ message_id: "msg_still" })
+      .toArray();
     expect(stored.map(({ status }) => status)).to.deep.equal(Array.from({ length: recipients }, () => "sent"));
     expect(simulator().log.counts()).to.include({ addresses: recipients, repeated_keys: 0 });
   });
@@ -59,7 +62,7 @@ describe("a chunk that is being sent", function () {
 
     simulator().script({});
     await aDispatcher("next").deliver(chunkId);
-    const stored = await deliveries(db()).rows.find({ message_id: "msg_cut" }).toArray();
+    const stored = await collectionOf<DeliveryRow>(db(), deliveryCollection).find({ message_id: "msg_cut" }).toArray();
     expect(stored.filter(({ uncertain }) => uncertain === true)).to.have.length(received);
     expect(stored.filter(({ status }) => status === "sent")).to.have.length(recipients);
     expect(simulator().log.counts()).to.include({ addresses: recipients, repeated_keys: 0 });

@@ -1,10 +1,13 @@
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { audience } from "#core/storage/messages/audience.ts";
-import { chunks } from "#core/storage/messages/chunks.ts";
-import { deliveries } from "#core/storage/messages/deliveries.ts";
+import { type ChunkRow, chunkCollection, chunks } from "#core/storage/messages/chunks.ts";
+import { type DeliveryRow, deliveries, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { retention } from "#core/storage/messages/retention.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { removePages } from "#core/storage/work/removal-pages.ts";
 import { deliveryIdOf, resultOf } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { aChunk, aMessage, anAttempt, aSubscription, noon } from "../../../support/rows/work.ts";
@@ -35,7 +38,9 @@ describe("what a dispatcher stores", () => {
   describe("messages", () => {
     it("starts a queued message once, and gives its next turn to whoever comes first", async () => {
       const work = messageWork(db());
-      await work.rows.insertOne(aMessage({ _id: "msg_a", status: "queued", fence: 0, started_at: null }));
+      await collectionOf<MessageRow>(db(), messageCollection).insertOne(
+        aMessage({ _id: "msg_a", status: "queued", fence: 0, started_at: null }),
+      );
       const [one, two] = await Promise.all([work.take("msg_a", lease("a")), work.take("msg_a", lease("b"))]);
       const taken = [one, two].filter((row) => row !== null);
       expect(taken).to.have.length(1);
@@ -44,7 +49,7 @@ describe("what a dispatcher stores", () => {
 
     it("lets another take over when the lease has run out, and shuts the first one out", async () => {
       const work = messageWork(db());
-      await work.rows.insertOne(aMessage({ _id: "msg_b", fence: 0 }));
+      await collectionOf<MessageRow>(db(), messageCollection).insertOne(aMessage({ _id: "msg_b", fence: 0 }));
       const first = await work.take("msg_b", lease("a"));
       const second = await work.take("msg_b", lease("b", later(30_001)));
       if (first === null || second === null) throw new Error("both leases were free");
@@ -54,14 +59,18 @@ describe("what a dispatcher stores", () => {
 
     it("does not start a message before its time", async () => {
       const work = messageWork(db());
-      await work.rows.insertOne(aMessage({ _id: "msg_c", status: "queued", scheduled_for: later(60_000) }));
+      await collectionOf<MessageRow>(db(), messageCollection).insertOne(
+        aMessage({ _id: "msg_c", status: "queued", scheduled_for: later(60_000) }),
+      );
       expect(await work.take("msg_c", lease("a"))).to.equal(null);
       expect(await work.take("msg_c", lease("a", later(60_000)))).to.include({ status: "processing" });
     });
 
     it("does not touch a cancelled message", async () => {
       const work = messageWork(db());
-      await work.rows.insertOne(aMessage({ _id: "msg_d", status: "cancelled" }));
+      await collectionOf<MessageRow>(db(), messageCollection).insertOne(
+        aMessage({ _id: "msg_d", status: "cancelled" }),
+      );
       expect(await work.take("msg_d", lease("a"))).to.equal(null);
       expect(await work.needsTurn("msg_d", noon)).to.equal(false);
     });
@@ -73,7 +82,9 @@ describe("what a dispatcher stores", () => {
       const chunk = aChunk({ _id: "chk_a", message_id: "msg_chunks", recipients: ["sub_1"] });
       await kept.keep([chunk]);
       await kept.keep([{ ...chunk, recipients: ["sub_2"] }]);
-      expect(await kept.rows.findOne({ _id: "chk_a" })).to.deep.include({ recipients: ["sub_1"] });
+      expect(await collectionOf<ChunkRow>(db(), chunkCollection).findOne({ _id: "chk_a" })).to.deep.include({
+        recipients: ["sub_1"],
+      });
     });
 
     it("opens waiting chunks in order and counts the open ones, retries included", async () => {
@@ -102,7 +113,10 @@ describe("what a dispatcher stores", () => {
       await kept.keep([parent, retry]);
       for (const chunk of [parent, retry]) expect(await kept.end(chunk)).to.equal(true);
       expect(await kept.recipientsOfRetries("chk_p")).to.deep.equal(["sub_1"]);
-      expect(await kept.rows.findOne({ _id: "chk_p" })).to.deep.include({ status: "done", recipients: [] });
+      expect(await collectionOf<ChunkRow>(db(), chunkCollection).findOne({ _id: "chk_p" })).to.deep.include({
+        status: "done",
+        recipients: [],
+      });
     });
   });
 
@@ -126,9 +140,8 @@ describe("what a dispatcher stores", () => {
 
   describe("retention", () => {
     it("removes a plan's old messages with their deliveries, and nothing else", async () => {
-      const work = messageWork(db());
       const old = { plan: "short", status: "completed" as const };
-      await work.rows.insertMany([
+      await collectionOf<MessageRow>(db(), messageCollection).insertMany([
         aMessage({ ...old, _id: "msg_old", completed_at: noon }),
         aMessage({ ...old, _id: "msg_young", completed_at: later(60_000) }),
         aMessage({ ...old, _id: "msg_going", status: "processing", completed_at: null }),
@@ -136,7 +149,9 @@ describe("what a dispatcher stores", () => {
       ]);
       await deliveries(db()).record([rowOf("msg_old"), rowOf("msg_young")]);
       expect(await retention(db()).removeOldest("short", later(1_000))).to.deep.equal({ removed: 1, isMore: false });
-      const left = await work.rows.find({ plan: { $in: ["short", "long"] } }).toArray();
+      const left = await collectionOf<MessageRow>(db(), messageCollection)
+        .find({ plan: { $in: ["short", "long"] } })
+        .toArray();
       expect(left.map(({ _id }) => _id).sort()).to.deep.equal(["msg_going", "msg_long", "msg_young"]);
       expect(await retention(db()).planNames()).to.include.members(["long", "short"]);
       expect(await deliveries(db()).tally("msg_old")).to.deep.equal([]);
@@ -147,8 +162,10 @@ describe("what a dispatcher stores", () => {
   describe("retention of a message with many deliveries", () => {
     it("removes a thousand in a command, and the message after the last", async () => {
       const ended = { plan: "many", status: "completed" as const, completed_at: noon };
-      const work = messageWork(db());
-      await work.rows.insertMany([aMessage({ ...ended, _id: "msg_many" }), aMessage({ ...ended, _id: "msg_one" })]);
+      await collectionOf<MessageRow>(db(), messageCollection).insertMany([
+        aMessage({ ...ended, _id: "msg_many" }),
+        aMessage({ ...ended, _id: "msg_one" }),
+      ]);
       for (let from = 0; from < 2_500; from += 500) await deliveries(db()).record(rowsOf("msg_many", from, from + 500));
       await deliveries(db()).record([rowOf("msg_one")]);
       const watched = await MongoClient.connect((await testServers()).mongodbUrl, { monitorCommands: true });
@@ -170,9 +187,15 @@ describe("what a dispatcher stores", () => {
       await deliveries(db()).record(rowsOf("msg_parts", 0, 900));
       await deliveries(db()).record(rowsOf("msg_parts", 900, 1_800));
       const of = { filter: { message_id: "msg_parts" }, hint: "list" };
-      expect(await removePages(deliveries(db()).rows, { ...of, pages: 1 })).to.equal(false);
-      expect(await deliveries(db()).rows.countDocuments({ message_id: "msg_parts" })).to.equal(800);
-      expect(await removePages(deliveries(db()).rows, { ...of, pages: 1 })).to.equal(true);
+      expect(await removePages(collectionOf<DeliveryRow>(db(), deliveryCollection), { ...of, pages: 1 })).to.equal(
+        false,
+      );
+      expect(
+        await collectionOf<DeliveryRow>(db(), deliveryCollection).countDocuments({ message_id: "msg_parts" }),
+      ).to.equal(800);
+      expect(await removePages(collectionOf<DeliveryRow>(db(), deliveryCollection), { ...of, pages: 1 })).to.equal(
+        true,
+      );
     });
   });
 

@@ -4,9 +4,11 @@ import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { UpdateUser } from "#core/schema/people/user.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
+import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
-import { type UserRow, users } from "#core/storage/people/users.ts";
+import { type UserRow, userCollection, users } from "#core/storage/people/users.ts";
 import { updateUser } from "../../../../apiserver/people/update-user.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
 import { usePeopleSite } from "../../../support/system/people.ts";
@@ -25,22 +27,42 @@ describe("the timers of users and subscriptions", function () {
       const user = aUser(of);
       const device = aSubscription({ ...of, user_id: user._id });
       const created = subscriptionEvent("subscription.created", device, device.created_at);
-      await users(site.db).rows.insertOne({ ...user, outbox: [userCreated(user)], due_at: due() });
-      await subscriptions(site.db).rows.insertOne({ ...device, outbox: [created], due_at: due() });
+      await collectionOf<UserRow>(site.db, userCollection).insertOne({
+        ...user,
+        outbox: [userCreated(user)],
+        due_at: due(),
+      });
+      await collectionOf<SubscriptionRow>(site.db, subscriptionCollection).insertOne({
+        ...device,
+        outbox: [created],
+        due_at: due(),
+      });
       await site.startDispatcher();
-      await until(async () => (await users(site.db).rows.findOne({ _id: user._id }))?.due_at === null);
-      await until(async () => (await subscriptions(site.db).rows.findOne({ _id: device._id }))?.due_at === null);
+      await until(
+        async () => (await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: user._id }))?.due_at === null,
+      );
+      await until(
+        async () =>
+          (await collectionOf<SubscriptionRow>(site.db, subscriptionCollection).findOne({ _id: device._id }))
+            ?.due_at === null,
+      );
       await until(
         () =>
           site.eventsOn(user._id, "user.created").length + site.eventsOn(device._id, "subscription.created").length ===
           2,
       );
-      expect((await users(site.db).rows.findOne({ _id: user._id }))?.outbox).to.deep.equal([]);
+      expect((await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: user._id }))?.outbox).to.deep.equal(
+        [],
+      );
     });
 
     it("tell of a subscription whose address is gone", async () => {
       const [gone, renewed, seen] = [aSubscription(of), aSubscription(of), aSubscription(of)];
-      await subscriptions(site.db).rows.insertMany([gone, renewed, { ...seen, last_active_at: due() }]);
+      await collectionOf<SubscriptionRow>(site.db, subscriptionCollection).insertMany([
+        gone,
+        renewed,
+        { ...seen, last_active_at: due() },
+      ]);
       const since = due(-1_000);
       const named = [gone, { ...renewed, token: "another" }, seen].map(({ _id, token }) => ({ _id, token, since }));
       await invalidated(site.db)(named, site.clock.now());
@@ -57,15 +79,17 @@ describe("the timers of users and subscriptions", function () {
 
   describe("with users that change", () => {
     const change = async (id: string, body: UpdateUser): Promise<UserRow> => {
-      const row = await users(site.db).rows.findOne({ _id: id });
+      const row = await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: id });
       if (row === null) throw new Error(`${id} is gone`);
       return updateUser({ users: users(site.db), nameOwner: async () => undefined, clock: site.clock })(row, body);
     };
 
     it("tell of all changes of five seconds at once, and of later ones by another event", async () => {
       const user = aUser({ ...of, tags: { plan: "free" } });
-      await users(site.db).rows.insertOne(user);
-      await subscriptions(site.db).rows.insertOne(aSubscription({ ...of, user_id: user._id }));
+      await collectionOf<UserRow>(site.db, userCollection).insertOne(user);
+      await collectionOf<SubscriptionRow>(site.db, subscriptionCollection).insertOne(
+        aSubscription({ ...of, user_id: user._id }),
+      );
       const beganMs = Date.now() - 20_000;
       const standAfter = (ms: number) => site.stand(new Date(beganMs + ms)); // however long each step takes
       standAfter(0);
@@ -75,12 +99,18 @@ describe("the timers of users and subscriptions", function () {
       standAfter(4_000);
       await site.startDispatcher();
       const control = aUser(of); // by when its event is out, the timers have passed over the other user too
-      await users(site.db).rows.insertOne({ ...control, outbox: [userCreated(control)], due_at: site.clock.now() });
+      await collectionOf<UserRow>(site.db, userCollection).insertOne({
+        ...control,
+        outbox: [userCreated(control)],
+        due_at: site.clock.now(),
+      });
       await until(() => site.eventsOn(control._id, "user.created").length === 1);
       expect(site.eventsOn(user._id, "user.updated")).to.deep.equal([]);
 
       standAfter(6_000);
-      await until(async () => (await users(site.db).rows.findOne({ _id: user._id }))?.due_at === null);
+      await until(
+        async () => (await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: user._id }))?.due_at === null,
+      );
       await until(() => site.eventsOn(user._id, "user.updated").length > 0);
       const [first, ...more] = site.eventsOn(user._id, "user.updated");
       expect(more).to.deep.equal([]);
@@ -99,16 +129,19 @@ describe("the timers of users and subscriptions", function () {
     it("repeat an external id on subscriptions that still have the one before", async () => {
       const user = aUser({ ...of, external_id: null });
       const device = aSubscription({ ...of, user_id: user._id, external_id: "before" });
-      await users(site.db).rows.insertOne(user);
-      await subscriptions(site.db).rows.insertOne(device);
+      await collectionOf<UserRow>(site.db, userCollection).insertOne(user);
+      await collectionOf<SubscriptionRow>(site.db, subscriptionCollection).insertOne(device);
       const externalId = `ext-${user._id}`;
       await change(user._id, { external_id: externalId }); // and killed before it could be repeated
-      await users(site.db).rows.updateOne({ _id: user._id }, { $set: { due_at: due() } });
+      await collectionOf<UserRow>(site.db, userCollection).updateOne({ _id: user._id }, { $set: { due_at: due() } });
       await site.startDispatcher();
       await until(() => site.eventsOn(user._id, "user.updated").length > 0);
       const [event] = site.eventsOn(user._id, "user.updated");
       expect(event?.data["subscriptions"]).to.have.nested.property("[0].external_id", externalId);
-      expect((await subscriptions(site.db).rows.findOne({ _id: device._id }))?.external_id).to.equal(externalId);
+      expect(
+        (await collectionOf<SubscriptionRow>(site.db, subscriptionCollection).findOne({ _id: device._id }))
+          ?.external_id,
+      ).to.equal(externalId);
     });
 
     it("tell of users whose events are larger than JetStream takes, and of the others", async () => {
@@ -117,7 +150,7 @@ describe("the timers of users and subscriptions", function () {
       const others = Array.from({ length: 3 }, () =>
         aUser({ ...of, app_id: "app_2", changed: ["language"], due_at: due() }),
       );
-      await users(site.db).rows.insertMany([...large, ...others]);
+      await collectionOf<UserRow>(site.db, userCollection).insertMany([...large, ...others]);
       await site.startDispatcher();
       const all = [...large, ...others];
       await until(() => all.every(({ _id }) => site.eventsOn(_id, "user.updated").length === 1), 15_000);
@@ -127,18 +160,27 @@ describe("the timers of users and subscriptions", function () {
         expect(event).to.include({ truncated: true });
         expect(event?.data).to.include({ user_id: _id });
       }
-      await until(async () => (await users(site.db).rows.countDocuments({ changed: { $ne: [] } })) === 0);
+      await until(
+        async () =>
+          (await collectionOf<UserRow>(site.db, userCollection).countDocuments({ changed: { $ne: [] } })) === 0,
+      );
     });
 
     it("tell of the others when one user's document is damaged, which says why it is set aside", async () => {
       const damaged = aUser({ ...of, changed: ["language"], due_at: due(-60_000) });
       const others = Array.from({ length: 150 }, () => aUser({ ...of, changed: ["language"], due_at: due() }));
-      await users(site.db).rows.insertMany([damaged, ...others]);
-      await users(site.db).rows.updateOne({ _id: damaged._id }, { $unset: { first_seen_at: 1 } });
+      await collectionOf<UserRow>(site.db, userCollection).insertMany([damaged, ...others]);
+      await collectionOf<UserRow>(site.db, userCollection).updateOne(
+        { _id: damaged._id },
+        { $unset: { first_seen_at: 1 } },
+      );
       await site.startDispatcher();
       await until(() => others.every(({ _id }) => site.eventsOn(_id, "user.updated").length === 1), 15_000);
-      await until(async () => (await users(site.db).rows.findOne({ _id: damaged._id }))?.set_aside !== undefined);
-      const row = await users(site.db).rows.findOne({ _id: damaged._id });
+      await until(
+        async () =>
+          (await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: damaged._id }))?.set_aside !== undefined,
+      );
+      const row = await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: damaged._id });
       expect(row?.set_aside).to.include({ failures: 1 });
       expect(row?.set_aside?.reason).to.include("first_seen_at is missing");
       expect(row?.changed).to.deep.equal(["language"]);
@@ -147,26 +189,27 @@ describe("the timers of users and subscriptions", function () {
     it("tell of a tenant's users while another's events have filled their share of the stream, and later of theirs", async () => {
       const late = aUser({ ...of, tenant_id: "ten_full", changed: ["language"], due_at: due() });
       const user = aUser({ ...of, changed: ["language"], due_at: due() });
-      const changedOf = async ({ _id }: UserRow) => (await users(site.db).rows.findOne({ _id }))?.changed;
+      const changedOf = async ({ _id }: UserRow) =>
+        (await collectionOf<UserRow>(site.db, userCollection).findOne({ _id }))?.changed;
       const empty = await site.fill("ten_full", late.app_id);
-      await users(site.db).rows.insertMany([late, user]);
+      await collectionOf<UserRow>(site.db, userCollection).insertMany([late, user]);
       await site.startDispatcher();
       await until(async () => (await changedOf(user))?.length === 0);
       expect(await changedOf(late)).to.deep.equal(["language"]);
       await until(() => site.eventsOn(user._id, "user.updated").length === 1);
       await empty();
-      await users(site.db).rows.updateOne({ _id: late._id }, { $set: { due_at: due() } });
+      await collectionOf<UserRow>(site.db, userCollection).updateOne({ _id: late._id }, { $set: { due_at: due() } });
       await until(async () => (await changedOf(late))?.length === 0);
       await until(() => site.eventsOn(late._id, "user.updated").length === 1);
     });
 
     it("keep a change that comes while the one before is published", async () => {
       const user = aUser(of);
-      await users(site.db).rows.insertOne(user);
+      await collectionOf<UserRow>(site.db, userCollection).insertOne(user);
       const first = await change(user._id, { language: "it" });
       await change(user._id, { country: "IT" });
       await users(site.db).forgetChanges([first]); // as the publisher of the first one does
-      const row = await users(site.db).rows.findOne({ _id: user._id });
+      const row = await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: user._id });
       expect(row?.changed).to.have.members(["language", "country"]);
       expect(row?.due_at).to.be.instanceOf(Date);
     });

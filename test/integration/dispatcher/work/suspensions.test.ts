@@ -1,7 +1,8 @@
 import { expect } from "chai";
-import { chunks } from "#core/storage/messages/chunks.ts";
+import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { suspension } from "#core/storage/suspension.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { type Suspensions, suspensions } from "../../../../dispatcher/work/suspensions.ts";
@@ -52,9 +53,12 @@ describe("the suspensions of tenants", function () {
     const messages = db().collection<MessageRow>(messageCollection.name);
     await messages.insertOne(aMessage({ _id: `msg_${id}`, ...wait }));
     await messages.insertOne(aMessage({ _id: `msg_${id}_ended`, ...wait, due_at: null, status: "completed" }));
-    await chunks(db()).rows.insertOne(aChunk({ _id: `chk_${id}`, ...wait }));
+    await collectionOf<ChunkRow>(db(), chunkCollection).insertOne(aChunk({ _id: `chk_${id}`, ...wait }));
     const read = () =>
-      Promise.all([messages.findOne({ _id: `msg_${id}` }), chunks(db()).rows.findOne({ _id: `chk_${id}` })]);
+      Promise.all([
+        messages.findOne({ _id: `msg_${id}` }),
+        collectionOf<ChunkRow>(db(), chunkCollection).findOne({ _id: `chk_${id}` }),
+      ]);
     return {
       isReleased: async () =>
         (await read()).every(

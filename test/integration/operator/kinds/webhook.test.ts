@@ -5,7 +5,7 @@ import type { WebhookStatus } from "#core/schema/webhooks/resource.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { bucketMs, latencyBoundsMs, webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
-import { removals } from "#core/storage/work/removals.ts";
+import { type RemovalRow, removalCollection } from "#core/storage/work/removals.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
@@ -258,7 +258,9 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     await herald.remove(shaped());
     await herald.gone(shaped());
     expect(await rows().findOne({ _id })).to.equal(null);
-    expect(await removals(herald.db).rows.findOne({ _id })).to.include({ kind: "webhook" });
+    expect(await collectionOf<RemovalRow>(herald.db, removalCollection).findOne({ _id })).to.include({
+      kind: "webhook",
+    });
   });
 
   it("an App's removal takes its endpoints that were made over REST, and announces it", async () => {

@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { Deposed } from "#core/storage/settings/managed.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { removals } from "#core/storage/work/removals.ts";
+import { type RemovalRow, removalCollection } from "#core/storage/work/removals.ts";
 import { allKinds } from "../../../../operator/kinds/all.ts";
 import { cascade } from "../../../../operator/records/cascade.ts";
 import type { Base } from "../../../../operator/records/platform.ts";
@@ -73,6 +74,9 @@ describe("operator: what goes with an app or a tenant", function () {
     expect(await outcome(led(Infinity).ofTenant(app.tenant_id))).to.equal("done");
     expect(await counts()).to.deep.equal({ api_keys: 0, webhooks: 0, removals: 1, revoked_tokens: 1 });
     expect(await revokedTokens(db()).has(key.hashes[0]?.hash ?? "")).to.equal(true);
-    expect(await removals(db()).rows.findOne({})).to.include({ _id: app._id, kind: "app" });
+    expect(await collectionOf<RemovalRow>(db(), removalCollection).findOne({})).to.include({
+      _id: app._id,
+      kind: "app",
+    });
   });
 });

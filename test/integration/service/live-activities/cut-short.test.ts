@@ -1,8 +1,14 @@
 import { expect } from "chai";
-import { activities, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
-import { type ActivityChannelRow, activityChannels } from "#core/storage/live-activities/channels.ts";
-import { messages } from "#core/storage/messages/messages.ts";
+import { type LiveActivityRow, liveActivityCollection } from "#core/storage/live-activities/activities.ts";
+import {
+  type ActivityChannelRow,
+  activityChannelCollection,
+  activityChannels,
+} from "#core/storage/live-activities/channels.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { usage } from "#core/storage/messages/usage.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import { aStartToken } from "../../../support/live-activities/activities.ts";
 import { activityJobs } from "../../../support/live-activities/jobs.ts";
@@ -47,11 +53,14 @@ describe("a start of a live activity that is refused or cut short", () => {
       caller,
       replica: activityReplica(db(), sender, clock),
       runDue: () => activityJobs(db(), clock).runDue(app._id),
-      activities: (): Promise<LiveActivityRow[]> => activities(db()).rows.find(ofApp).toArray(),
+      activities: (): Promise<LiveActivityRow[]> =>
+        collectionOf<LiveActivityRow>(db(), liveActivityCollection).find(ofApp).toArray(),
       channels: async (): Promise<ActivityChannelRow["status"][]> =>
-        (await channels.rows.find(ofApp).toArray()).map(({ status }) => status).toSorted(),
+        (await collectionOf<ActivityChannelRow>(db(), activityChannelCollection).find(ofApp).toArray())
+          .map(({ status }) => status)
+          .toSorted(),
       /** As a kill before the message of a start was stored leaves it. */
-      forgetMessages: () => messages(db()).rows.deleteMany(ofApp),
+      forgetMessages: () => collectionOf<MessageRow>(db(), messageCollection).deleteMany(ofApp),
     };
   };
 
@@ -120,7 +129,7 @@ describe("a start of a live activity that is refused or cut short", () => {
     const { replica, runDue, clock, channels, forgetMessages } = await anApp();
     await replica.start(onChannel);
     await forgetMessages();
-    await activities(db()).rows.deleteMany({});
+    await collectionOf<LiveActivityRow>(db(), liveActivityCollection).deleteMany({});
     clock.tick(301_000);
     await runDue();
     expect(await channels()).to.deep.equal(["ready", "ready"]);

@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { type CommandStartedEvent, type Document, MongoClient } from "mongodb";
 import { newId } from "#core/domain/ids.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { type MessageFilter, messageCollection, messages } from "#core/storage/messages/messages.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { aMessage } from "../../../../support/rows/work.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 import { testServers } from "../../../../support/servers/servers.ts";
@@ -26,7 +28,7 @@ describe("a list of messages", () => {
         ...(n === 0 && { idempotency_key: "rare" }),
       }),
     );
-    await messages(db()).rows.insertMany(rows);
+    await collectionOf<MessageRow>(db(), messageCollection).insertMany(rows);
   });
   after(() => client.close());
 
