@@ -1,35 +1,14 @@
-import type { Clock } from "#core/domain/clock.ts";
-import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import { EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/events/custom.ts";
 import { eventKinds } from "#core/schema/events/envelope.ts";
-import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
 import { routeOf } from "../http/route.ts";
-import type { EventStore } from "../publishing/event-store.ts";
-import { definer } from "./definitions/define.ts";
-import { type DefinitionPlatform, definitionRoutes, definitionUse } from "./definitions/routes.ts";
+import { definitionRoutes } from "./definitions/routes.ts";
 import { docs } from "./openapi.ts";
-import { publishEvents } from "./publish.ts";
+import { type EventUse, eventUseCases } from "./use-cases.ts";
 
-type EventPlatform = DefinitionPlatform & {
-  events: Pick<EventStore, "keep">;
-  metrics: Pick<ApiserverMetrics, "customEvents">;
-  clock: Clock;
-};
-
-const make = ({ events, metrics, clock, ...platform }: EventPlatform) => ({
-  definitions: definitionUse({ ...platform, clock }),
-  publish: publishEvents({
-    define: definer({ definitions: eventDefinitions(platform.db), clock }),
-    keep: events.keep,
-    count: (outcome, n) => metrics.customEvents.inc({ outcome }, n),
-    clock,
-  }),
-});
-
-const route = routeOf<ReturnType<typeof make>>({ tag: "Events", scopes: ["events:write"] });
+const route = routeOf<EventUse>({ tag: "Events", scopes: ["events:write"] });
 
 const routes = [
   route({
@@ -63,7 +42,7 @@ const routes = [
 ];
 
 /** Custom events, and the catalogue of all kinds. */
-export const events = feature({ make, routes, ...docs });
+export const events = feature({ make: eventUseCases, routes, ...docs });
 
 /** The catalogue of events, in the order of docs/events.md. */
 export const eventTypeList: EventTypeList = {

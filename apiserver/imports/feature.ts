@@ -1,74 +1,20 @@
-import type { Db } from "mongodb";
-import type { Clock } from "#core/domain/clock.ts";
-import { AppError } from "#core/errors.ts";
-import {
-  CreateImport,
-  Import,
-  ImportList,
-  ImportQuery,
-  importLimits,
-  importPaging,
-} from "#core/schema/imports/import.ts";
+import { CreateImport, Import, ImportList, ImportQuery, importLimits } from "#core/schema/imports/import.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { FileStore } from "#core/storage/files/store.ts";
-import { cancelled, type ImportRow, imports as importStore } from "#core/storage/imports/imports.ts";
+import { type ImportRow } from "#core/storage/imports/imports.ts";
 import { feature } from "../http/feature.ts";
-import { appOfPath, existing } from "../http/locate.ts";
-import { type Cursors, type Page, readPage } from "../http/pages.ts";
+import { appOfPath } from "../http/locate.ts";
 import { type Located, routeOf } from "../http/route.ts";
-import type { NarrowLimit } from "../limits/narrow-limit.ts";
-import { createImport } from "./create.ts";
 import { docs } from "./openapi.ts";
-import { importView } from "./views.ts";
+import { type ImportUse, importUseCases } from "./use-cases.ts";
 
-type ImportPlatform = {
-  db: Db;
-  files: FileStore;
-  limit: NarrowLimit;
-  uncount: NarrowLimit;
-  cursors: Cursors;
-  clock: Clock;
-};
-
-const make = ({ db, files, limit, uncount, cursors, clock }: ImportPlatform) => {
-  const imports = importStore(db);
-  const view = importView({ files, clock });
-  const look = ({ tenant_id: tenantId, _id: appId }: AppRow, id = "") => imports.find(tenantId, appId, id);
-  const find = async (app: AppRow, id?: string): Promise<ImportRow> => existing(await look(app, id), "import");
-  return {
-    view,
-    look,
-    find,
-    create: createImport({ imports, files, limit, uncount, clock }),
-
-    list: async (app: AppRow, query: ImportQuery): Promise<Page<Import>> => {
-      const of = { tenantId: app.tenant_id, appId: app._id };
-      const list = { cursors, paging: importPaging, list: `imports/${app._id}`, query };
-      const read = (page: { after: string | null; limit: number }) => imports.page(of, page);
-      const page = await readPage({ ...list, read, positionOf: ({ _id }) => _id, view: (row: ImportRow) => row });
-      return { ...page, data: await Promise.all(page.data.map(view)) };
-    },
-
-    /** Ends it; one that runs, after the rows that it is about to write. Source: docs/reference/imports.md#cancelling. */
-    cancel: async (app: AppRow, { _id, status, error }: ImportRow): Promise<ImportRow> => {
-      if (error === cancelled) return find(app, _id); // it stays so
-      if (status !== "pending" && status !== "running")
-        throw new AppError("HS_CONFLICT", `the import has ${status}`, { status });
-      await imports.cancel(app.tenant_id, _id, clock.now());
-      return find(app, _id);
-    },
-  };
-};
-
-type Use = ReturnType<typeof make>;
 type Found = { app: AppRow; row: ImportRow };
 
 const ofApp = "/v1/apps/{appId}/imports";
 
-const route = routeOf<Use>({ tag: "Imports", scopes: ["admin"] });
+const route = routeOf<ImportUse>({ tag: "Imports", scopes: ["admin"] });
 
 /** The import that the path names. */
-const importOfPath = async (located: Located<Use>): Promise<Found> => {
+const importOfPath = async (located: Located<ImportUse>): Promise<Found> => {
   const app = await appOfPath(located);
   return { app, row: await located.use.find(app, located.params["importId"]) };
 };
@@ -138,4 +84,4 @@ const routes = [
 ];
 
 /** Imports of users and subscriptions. */
-export const imports = feature({ make, routes, ...docs });
+export const imports = feature({ make: importUseCases, routes, ...docs });

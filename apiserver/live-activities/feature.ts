@@ -1,96 +1,19 @@
-import type { Db } from "mongodb";
-import { defaultPlatforms } from "#core/domain/live-activities/platforms.ts";
-import { AppError } from "#core/errors.ts";
-import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import { DeleteLiveActivityTypeQuery } from "#core/schema/live-activities/activity.ts";
 import {
-  activityLimits,
   CreateLiveActivityType,
   LiveActivityType,
   LiveActivityTypeList,
   UpdateLiveActivityType,
 } from "#core/schema/live-activities/type.ts";
-import type { AppRow } from "#core/storage/apps/apps.ts";
-import { activities as activityStore } from "#core/storage/live-activities/activities.ts";
-import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
-import { endOfType } from "#core/storage/live-activities/end-of-type.ts";
-import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { feature } from "../http/feature.ts";
 import { done, routeOf } from "../http/route.ts";
-import type { By } from "../settings/audit.ts";
 import { settingRoutes } from "../settings/routes.ts";
-import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
 import { channelRoutes } from "./channel-routes.ts";
-import { channelUse } from "./channels.ts";
-import { checkName, checkSchemas } from "./checks.ts";
 import { docs } from "./openapi.ts";
-import { type SendPlatform, sendRoutes, sends, typeOfPath } from "./send-routes.ts";
-import { activityTypeView } from "./views.ts";
-
-const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
-  const { db } = platform;
-  const [store, activities, tokens] = [appActivityTypes(db), activityStore(db), startTokens(db)];
-  const endAll = endOfType(db);
-  const types = settings(platform, {
-    what: "live activity type",
-    store,
-    view: activityTypeView,
-    plan: { feature: "live_activities", metric: "live_activity_types", most: activityLimits.types },
-    taken: async ({ tenant_id, app_id, name }: LiveActivityTypeRow) => {
-      const details = { field: "name", id: (await store.findByName(tenant_id, app_id, name))?._id ?? null };
-      return new AppError("HS_ALREADY_EXISTS", "the app has a live activity type of this name", details);
-    },
-  });
-  /** By its id, else by its name. Source: docs/reference/live-activities.md#schemas. */
-  const find = async (tenantId: string, appId: string, idOrName: string): Promise<LiveActivityTypeRow | null> =>
-    (await store.find(tenantId, appId, idOrName)) ?? store.findByName(tenantId, appId, idOrName);
-  /** With its push-to-start tokens: counted as they are asked for, so that no counter can go wrong. */
-  const counted = async (row: LiveActivityTypeRow): Promise<LiveActivityTypeRow> => ({
-    ...row,
-    push_to_start_tokens: await tokens.count({ appId: row.app_id, typeId: row._id }),
-  });
-  return {
-    ...types,
-    ...sends(platform, find),
-    channels: channelUse(platform),
-    find,
-    ofApp: async (tenantId: string, appId: string): Promise<LiveActivityTypeRow[]> =>
-      mapBounded(await types.ofApp(tenantId, appId), 8, counted),
-
-    check: (body: CreateLiveActivityType): void => {
-      checkName(body.name);
-      checkSchemas(body);
-    },
-
-    create: async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
-      const { description = null, attributes_schema = anyAttributes } = body;
-      const { platforms = defaultPlatforms, frequent_updates = false } = body;
-      const row = newSetting(app, id, platform.clock.now());
-      return types.create(by, { ...row, ...body, description, attributes_schema, platforms, frequent_updates });
-    },
-
-    update: async (by: By, found: LiveActivityTypeRow, body: UpdateLiveActivityType): Promise<LiveActivityTypeRow> => {
-      checkSchemas(body);
-      return counted(await types.change(by, "updated", found, () => ({ set: body })));
-    },
-
-    /** While activities of it run only when they are to be ended. @throws AppError HS_CONFLICT */
-    removeType: async (by: By, found: LiveActivityTypeRow, isForced: boolean): Promise<void> => {
-      const running = await activities.countRunning(found.app_id, found._id);
-      if (running > 0 && !isForced) {
-        const details = { status: "running", active_activities: running };
-        throw new AppError("HS_CONFLICT", "activities of this type are running", details);
-      }
-      await types.remove(by, found);
-      await endAll(found.app_id, found._id, platform.clock.now());
-    },
-  };
-};
-
-/** What checks attributes when no schema is given: nothing. Source: docs/reference/live-activities.md#attributes. */
-const anyAttributes = { type: "object" as const, properties: {} };
+import { sendRoutes, typeOfPath } from "./send-routes.ts";
+import { type LiveActivityUse, liveActivityUseCases } from "./use-cases.ts";
 
 const schemas = {
   create: CreateLiveActivityType,
@@ -120,7 +43,7 @@ const types = settingRoutes<LiveActivityTypeRow, typeof schemas>({
 });
 
 /** As the usual removal of a setting; a query says what becomes of running activities. */
-const remove = routeOf<ReturnType<typeof make>>({ tag: "Live activities", scopes: ["admin"] })({
+const remove = routeOf<LiveActivityUse>({ tag: "Live activities", scopes: ["admin"] })({
   id: "deleteLiveActivityType",
   method: "DELETE",
   path: "/v1/apps/{appId}/live-activities/types/{activityType}",
@@ -135,7 +58,7 @@ const remove = routeOf<ReturnType<typeof make>>({ tag: "Live activities", scopes
 
 /** Types of live activities, what is sent of them, and the tokens that devices report. */
 export const liveActivities = feature({
-  make,
+  make: liveActivityUseCases,
   routes: [types.list, types.create, types.update, remove, ...sendRoutes, ...channelRoutes],
   ...docs,
 });

@@ -1,10 +1,5 @@
-import type { Db } from "mongodb";
-import type { Clock } from "#core/domain/clock.ts";
 import { messageView } from "#core/domain/messages/views.ts";
 import { NotFound } from "#core/errors.ts";
-import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
-import type { KeyRing } from "#core/runtime/process/key-ring.ts";
-import type { Log } from "#core/runtime/process/log.ts";
 import { DeliveryListQuery, DeliveryPage } from "#core/schema/messages/delivery.ts";
 import { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
 import {
@@ -15,81 +10,20 @@ import {
   MessageQuery,
 } from "#core/schema/messages/message.ts";
 import { CreateNotification } from "#core/schema/messages/notification.ts";
-import { chunks } from "#core/storage/messages/chunks.ts";
-import { deliveryList } from "#core/storage/messages/delivery-list.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
-import { messageCollection, messages as messageStore } from "#core/storage/messages/messages.ts";
-import { settleReserved } from "#core/storage/messages/settlement.ts";
-import { targets } from "#core/storage/messages/targets.ts";
-import { usage } from "#core/storage/messages/usage.ts";
-import { collectionOf } from "#core/storage/mongo/collection.ts";
-import type { CountAccepted } from "../accepting/accept-message.ts";
-import { counting } from "../audience/counting.ts";
-import { estimate } from "../audience/estimate.ts";
 import { feature } from "../http/feature.ts";
 import { idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
 import { appOfBody, appOfQuery, requireApp } from "../http/locate.ts";
-import type { Cursors } from "../http/pages.ts";
 import { type Located, routeOf } from "../http/route.ts";
-import type { NarrowLimit } from "../limits/narrow-limit.ts";
-import { quota } from "../limits/quota.ts";
-import type { MessageHints } from "../publishing/message-hints.ts";
-import { accept, notificationLimit } from "./accept.ts";
-import { cancel } from "./cancel.ts";
-import { estimateAudience } from "./estimate-audience.ts";
-import { listDeliveries, listMessages } from "./list.ts";
 import { docs } from "./openapi.ts";
-
-type MessagePlatform = {
-  db: Db;
-  secrets: Pick<KeyRing, "seal" | "open">;
-  clock: Clock;
-  log: Log;
-  countAccepted: CountAccepted;
-  cursors: Cursors;
-  limit: NarrowLimit;
-  hints: MessageHints;
-  mjml: Pick<MjmlCompiler, "compile">;
-  settings: { firstDayMessages: number };
-};
-
-const make = ({ db, secrets, clock, log, cursors, limit, hints, mjml, settings, countAccepted }: MessagePlatform) => {
-  const messages = messageStore(db);
-  const counters = usage(db);
-  const reservations = quota({ usage: counters, stored: messages.stored, ...settings });
-  const counted = estimate({ targets: targets(db), ...counting({ db, secrets, clock, log }) });
-  return {
-    find: messages.find,
-    list: listMessages({ messages, cursors }),
-    listDeliveries: listDeliveries({ deliveries: deliveryList(db), cursors }),
-    limit: notificationLimit(limit),
-    accept: accept({
-      messages,
-      estimate: counted,
-      compile: mjml.compile,
-      quota: reservations,
-      publish: hints.message,
-      count: countAccepted,
-      clock,
-    }),
-    estimateAudience: estimateAudience({ estimate: counted, limit }),
-    cancel: cancel({
-      messages,
-      chunks: chunks(db),
-      settle: settleReserved(collectionOf<MessageRow>(db, messageCollection), counters),
-      clock,
-    }),
-  };
-};
-
-type Use = ReturnType<typeof make>;
+import { type MessageUse, messageUseCases } from "./use-cases.ts";
 
 const readers = ["notifications:write", "analytics:read"] as const;
 
-const route = routeOf<Use>({ tag: "Notifications", scopes: ["notifications:write"] });
+const route = routeOf<MessageUse>({ tag: "Notifications", scopes: ["notifications:write"] });
 
 /** The message that the path names, in an app that the caller may use. */
-const messageOfPath = async ({ use, params, query, caller, signal }: Located<Use>): Promise<MessageRow> => {
+const messageOfPath = async ({ use, params, query, caller, signal }: Located<MessageUse>): Promise<MessageRow> => {
   const message = await use.find(caller.tenant._id, params["messageId"] ?? "", signal);
   const { app_id: appId } = query;
   if (message === null || (typeof appId === "string" && appId !== message.app_id)) throw new NotFound("notification");
@@ -188,4 +122,4 @@ const routes = [
 ];
 
 /** Notifications and what became of them. */
-export const messages = feature({ make, routes, ...docs });
+export const messages = feature({ make: messageUseCases, routes, ...docs });

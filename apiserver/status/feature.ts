@@ -1,6 +1,3 @@
-import type { Db } from "mongodb";
-import type { Clock } from "#core/domain/clock.ts";
-import { NotFound } from "#core/errors.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import {
   AddIncidentUpdate,
@@ -11,48 +8,21 @@ import {
   UpdateIncident,
 } from "#core/schema/status/incident.ts";
 import { StatusDocument } from "#core/schema/status/status.ts";
-import { type IncidentRow, incidents } from "#core/storage/status/incidents.ts";
+import { type IncidentRow } from "#core/storage/status/incidents.ts";
 import { feature } from "../http/feature.ts";
-import type { Cursors } from "../http/pages.ts";
 import { done, type Located, routeOf } from "../http/route.ts";
-import type { Board } from "./board.ts";
-import { incidentUseCases } from "./incidents.ts";
 import { docs } from "./openapi.ts";
-import { isCalled } from "./operating-tenant.ts";
-import { documentOf, incidentView } from "./views.ts";
+import { type StatusUse, statusUseCases } from "./use-cases.ts";
+import { incidentView } from "./views.ts";
 
-type StatusPlatform = {
-  db: Db;
-  cursors: Cursors;
-  clock: Clock;
-  status: Pick<Board, "now">;
-  settings: { operatingTenant?: string | undefined };
-};
+const common = routeOf<StatusUse>({ tag: "Status", scopes: ["admin"] });
 
-const make = ({ db, cursors, clock, status, settings }: StatusPlatform) => ({
-  ...incidentUseCases({ store: incidents(db), cursors, clock }),
-  /** The one that a request made which was cut short; null when it made none. */
-  made: incidents(db).find,
-  document: () => documentOf(status.now()),
-
-  /** Incidents are the installation's: only keys of the tenant that runs it know of them. @throws NotFound for others */
-  requireOperating: ({ caller: { tenant, key } }: Pick<Located<unknown>, "caller">): void => {
-    const wanted = settings.operatingTenant;
-    const isMeant = wanted !== undefined && isCalled(tenant, wanted) && key.app_ids === null;
-    if (!isMeant) throw new NotFound("route");
-  },
-});
-
-type Use = ReturnType<typeof make>;
-
-const common = routeOf<Use>({ tag: "Status", scopes: ["admin"] });
-
-const ofAll = async (located: Located<Use>): Promise<null> => {
+const ofAll = async (located: Located<StatusUse>): Promise<null> => {
   located.use.requireOperating(located);
   return null;
 };
 
-const ofPath = async (located: Located<Use>): Promise<IncidentRow> => {
+const ofPath = async (located: Located<StatusUse>): Promise<IncidentRow> => {
   located.use.requireOperating(located);
   return located.use.find(located.params["incidentId"] ?? "");
 };
@@ -159,4 +129,4 @@ const routes = [
 ];
 
 /** How the service is, and its incidents. */
-export const status = feature({ make, routes, ...docs });
+export const status = feature({ make: statusUseCases, routes, ...docs });

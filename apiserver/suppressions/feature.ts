@@ -1,6 +1,3 @@
-import type { Db } from "mongodb";
-import type { Clock } from "#core/domain/clock.ts";
-import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import {
   CreateSuppression,
   CreateSuppressionResult,
@@ -9,50 +6,21 @@ import {
   SuppressionListQuery,
   SuppressionPage,
 } from "#core/schema/suppressions/suppression.ts";
-import { targets } from "#core/storage/messages/targets.ts";
-import { contactSubscriptions } from "#core/storage/people/ended.ts";
-import { subscriptions } from "#core/storage/people/subscriptions.ts";
-import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
-import { type SuppressionRow, suppressions as suppressionStore } from "#core/storage/suppressions/suppressions.ts";
+import { type SuppressionRow } from "#core/storage/suppressions/suppressions.ts";
 import { feature } from "../http/feature.ts";
-import { appOfPath, existing } from "../http/locate.ts";
-import type { Cursors } from "../http/pages.ts";
+import { appOfPath } from "../http/locate.ts";
 import { type Located, routeOf } from "../http/route.ts";
-import { addSuppressions } from "./add.ts";
 import { checkForm } from "./checks.ts";
-import { listSuppressions } from "./list.ts";
 import { docs } from "./openapi.ts";
-import { removeSuppression } from "./remove.ts";
+import { type SuppressionUse, suppressionUseCases } from "./use-cases.ts";
 import { suppressionView } from "./views.ts";
-
-type SuppressionPlatform = { db: Db; secrets: Pick<KeyRing, "seal" | "open">; cursors: Cursors; clock: Clock };
-
-const make = ({ db, secrets, cursors, clock }: SuppressionPlatform) => {
-  const suppressions = suppressionStore(db);
-  const subjectsOf = suppressionKeys(db, secrets, clock);
-  return {
-    find: async (tenantId: string, appId: string, id = ""): Promise<SuppressionRow> =>
-      existing(await suppressions.find({ tenantId, appId }, id, clock.now()), "suppression"),
-    list: listSuppressions({ suppressions, subjectsOf, cursors, clock }),
-    add: addSuppressions({
-      suppressions,
-      subjectsOf,
-      subscriptions: subscriptions(db),
-      targets: targets(db),
-      clock,
-    }),
-    remove: removeSuppression({ suppressions, subscriptions: contactSubscriptions(db), clock }),
-  };
-};
-
-type Use = ReturnType<typeof make>;
 
 const ofApp = "/v1/apps/{appId}/suppressions";
 
-const route = routeOf<Use>({ tag: "Suppressions", scopes: ["notifications:write"] });
+const route = routeOf<SuppressionUse>({ tag: "Suppressions", scopes: ["notifications:write"] });
 
 /** The entry that the path names. */
-const suppressionOfPath = async (located: Located<Use>): Promise<SuppressionRow> => {
+const suppressionOfPath = async (located: Located<SuppressionUse>): Promise<SuppressionRow> => {
   const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
   return located.use.find(tenantId, appId, located.params["suppressionId"]);
 };
@@ -105,4 +73,4 @@ const routes = [
 ];
 
 /** Addresses and users that get no messages. */
-export const suppressions = feature({ make, routes, ...docs });
+export const suppressions = feature({ make: suppressionUseCases, routes, ...docs });

@@ -1,33 +1,14 @@
-import type { Db } from "mongodb";
-import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
 import { Usage } from "#core/schema/usage/usage.ts";
-import { usage as quotaCounters } from "#core/storage/messages/usage.ts";
-import { webhookBacklogs } from "#core/storage/usage/backlogs.ts";
-import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
 import { feature } from "../http/feature.ts";
 import { type Located, routeOf } from "../http/route.ts";
-import { quotaUses } from "../limits/quota.ts";
 import { docs } from "./openapi.ts";
-import { showUsage } from "./show.ts";
+import { type UsageUse, usageUseCases } from "./use-cases.ts";
 
-type UsagePlatform = { db: Db; clock: Clock; settings: { firstDayMessages: number } };
-
-const make = ({ db, clock, settings: { firstDayMessages } }: UsagePlatform) => ({
-  show: showUsage({
-    usage: tenantUsage(db),
-    backlogs: webhookBacklogs(db),
-    quotas: quotaUses({ usage: quotaCounters(db), firstDayMessages }),
-    clock,
-  }),
-});
-
-type Use = ReturnType<typeof make>;
-
-const route = routeOf<Use>({ tag: "Usage", scopes: ["analytics:read"] });
+const route = routeOf<UsageUse>({ tag: "Usage", scopes: ["analytics:read"] });
 
 /** What the organisation does is told to keys of all its apps only: one of some apps knows nothing of the others. */
-const ofCaller = async ({ caller }: Located<Use>): Promise<null> => {
+const ofCaller = async ({ caller }: Located<UsageUse>): Promise<null> => {
   if (caller.key.app_ids === null) return null;
   throw new AppError("HS_FORBIDDEN", "a key that is bound to apps does not see the usage of the organisation", {
     reason: "key_of_apps",
@@ -47,4 +28,4 @@ const routes = [
 ];
 
 /** What an organisation uses of the service. */
-export const usage = feature({ make, routes, ...docs });
+export const usage = feature({ make: usageUseCases, routes, ...docs });

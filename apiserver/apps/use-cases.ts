@@ -1,0 +1,27 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import { accountChecks } from "#core/storage/apps/account-checks.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { existing } from "../http/locate.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { channelAccounts, type Shown } from "./views.ts";
+
+export type AppUse = ReturnType<typeof appUseCases>;
+
+/** What the operations on apps do. */
+export const appUseCases = ({ db, limit, clock }: { db: Db; limit: NarrowLimit; clock: Clock }) => {
+  const checks = accountChecks(db);
+  const list = async (app: AppRow): Promise<Shown[]> => channelAccounts(app, await checks.of(app));
+  return {
+    list,
+
+    find: async (app: AppRow, channel = ""): Promise<Shown> =>
+      existing((await list(app)).find((account) => account.channel === channel) ?? null, "account"),
+
+    /** Has an account tested now, by a dispatcher. Source: docs/reference/channels.md#connection-test. */
+    test: async (app: AppRow, { channel }: Shown): Promise<void> => {
+      await limit("channels.test", `${app._id}/${channel}`);
+      await checks.ask(app, [channel], clock.now());
+    },
+  };
+};

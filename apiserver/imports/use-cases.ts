@@ -1,0 +1,55 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError } from "#core/errors.ts";
+import type { Import, ImportQuery } from "#core/schema/imports/import.ts";
+import { importPaging } from "#core/schema/imports/import.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
+import { cancelled, type ImportRow, imports as importStore } from "#core/storage/imports/imports.ts";
+import { existing } from "../http/locate.ts";
+import { type Cursors, type Page, readPage } from "../http/pages.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { createImport } from "./create.ts";
+import { importView } from "./views.ts";
+
+export type ImportPlatform = {
+  db: Db;
+  files: FileStore;
+  limit: NarrowLimit;
+  uncount: NarrowLimit;
+  cursors: Cursors;
+  clock: Clock;
+};
+
+export type ImportUse = ReturnType<typeof importUseCases>;
+
+/** What the operations on imports do. */
+export const importUseCases = ({ db, files, limit, uncount, cursors, clock }: ImportPlatform) => {
+  const imports = importStore(db);
+  const view = importView({ files, clock });
+  const look = ({ tenant_id: tenantId, _id: appId }: AppRow, id = "") => imports.find(tenantId, appId, id);
+  const find = async (app: AppRow, id?: string): Promise<ImportRow> => existing(await look(app, id), "import");
+  return {
+    view,
+    look,
+    find,
+    create: createImport({ imports, files, limit, uncount, clock }),
+
+    list: async (app: AppRow, query: ImportQuery): Promise<Page<Import>> => {
+      const of = { tenantId: app.tenant_id, appId: app._id };
+      const list = { cursors, paging: importPaging, list: `imports/${app._id}`, query };
+      const read = (page: { after: string | null; limit: number }) => imports.page(of, page);
+      const page = await readPage({ ...list, read, positionOf: ({ _id }) => _id, view: (row: ImportRow) => row });
+      return { ...page, data: await Promise.all(page.data.map(view)) };
+    },
+
+    /** Ends it; one that runs, after the rows that it is about to write. Source: docs/reference/imports.md#cancelling. */
+    cancel: async (app: AppRow, { _id, status, error }: ImportRow): Promise<ImportRow> => {
+      if (error === cancelled) return find(app, _id); // it stays so
+      if (status !== "pending" && status !== "running")
+        throw new AppError("HS_CONFLICT", `the import has ${status}`, { status });
+      await imports.cancel(app.tenant_id, _id, clock.now());
+      return find(app, _id);
+    },
+  };
+};

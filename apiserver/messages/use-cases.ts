@@ -1,0 +1,80 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { chunks } from "#core/storage/messages/chunks.ts";
+import { deliveryList } from "#core/storage/messages/delivery-list.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection, messages as messageStore } from "#core/storage/messages/messages.ts";
+import { settleReserved } from "#core/storage/messages/settlement.ts";
+import { targets } from "#core/storage/messages/targets.ts";
+import { usage } from "#core/storage/messages/usage.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import type { CountAccepted } from "../accepting/accept-message.ts";
+import { counting } from "../audience/counting.ts";
+import { estimate } from "../audience/estimate.ts";
+import type { Cursors } from "../http/pages.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { quota } from "../limits/quota.ts";
+import type { MessageHints } from "../publishing/message-hints.ts";
+import { accept, notificationLimit } from "./accept.ts";
+import { cancel } from "./cancel.ts";
+import { estimateAudience } from "./estimate-audience.ts";
+import { listDeliveries, listMessages } from "./list.ts";
+
+export type MessagePlatform = {
+  db: Db;
+  secrets: Pick<KeyRing, "seal" | "open">;
+  clock: Clock;
+  log: Log;
+  countAccepted: CountAccepted;
+  cursors: Cursors;
+  limit: NarrowLimit;
+  hints: MessageHints;
+  mjml: Pick<MjmlCompiler, "compile">;
+  settings: { firstDayMessages: number };
+};
+
+export type MessageUse = ReturnType<typeof messageUseCases>;
+
+/** What the operations on notifications do. */
+export const messageUseCases = ({
+  db,
+  secrets,
+  clock,
+  log,
+  cursors,
+  limit,
+  hints,
+  mjml,
+  settings,
+  countAccepted,
+}: MessagePlatform) => {
+  const messages = messageStore(db);
+  const counters = usage(db);
+  const reservations = quota({ usage: counters, stored: messages.stored, ...settings });
+  const counted = estimate({ targets: targets(db), ...counting({ db, secrets, clock, log }) });
+  return {
+    find: messages.find,
+    list: listMessages({ messages, cursors }),
+    listDeliveries: listDeliveries({ deliveries: deliveryList(db), cursors }),
+    limit: notificationLimit(limit),
+    accept: accept({
+      messages,
+      estimate: counted,
+      compile: mjml.compile,
+      quota: reservations,
+      publish: hints.message,
+      count: countAccepted,
+      clock,
+    }),
+    estimateAudience: estimateAudience({ estimate: counted, limit }),
+    cancel: cancel({
+      messages,
+      chunks: chunks(db),
+      settle: settleReserved(collectionOf<MessageRow>(db, messageCollection), counters),
+      clock,
+    }),
+  };
+};
