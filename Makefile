@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install up down demo check generate verify test install-chart-tools chart e2e coverage bench fuzz clean
+.PHONY: help install up down demo kubectl-herald check generate verify test install-chart-tools chart e2e coverage bench fuzz clean
 NODE := node_modules/.bin/node
 
 help: ## list the targets
@@ -25,6 +25,9 @@ down: bootstrap ## stop everything that was started here; data stays
 demo: install-servers ## run the whole system on the real servers and send one message on each channel
 	$(call say,starting the servers and the whole system and sending a message on each channel: a quarter of a minute)
 	@$(NODE) dev/demo.ts
+
+kubectl-herald: bootstrap ## make kubectl herald, one file that needs Node.js 24 alone; TO names a folder of your PATH
+	@$(NODE) dev/kubectl-plugin.ts $(or $(TO),.dev/bin)
 
 ##@ Change it
 

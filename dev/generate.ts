@@ -9,6 +9,7 @@ import { dashboards } from "./generators/dashboards/all.ts";
 import { eventsPage } from "./generators/events-page.ts";
 import { fluxFiles } from "./generators/flux.ts";
 import type { GeneratedFile } from "./generators/generated-file.ts";
+import { kubectlPage } from "./generators/kubectl-page.ts";
 import { openapiFile } from "./generators/openapi.ts";
 import { filtersPage } from "./generators/reference/filters-page.ts";
 import { operationsPage } from "./generators/reference/operations-page.ts";
@@ -25,6 +26,7 @@ const generators: readonly (() => GeneratedFile[])[] = [
   filtersPage,
   referenceTables,
   settingsPage,
+  kubectlPage,
   eventsPage,
   chartCrds,
   chartKinds,

@@ -1,4 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import type { KubeObject } from "#core/runtime/kube/objects.ts";
 import type { OperatorMetrics } from "#core/runtime/metrics/operator.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Changes } from "#core/storage/directory.ts";
@@ -7,9 +9,7 @@ import { type Dependant, dependants } from "./engine/links.ts";
 import { controllerMetrics, restartsAtZero } from "./engine/metrics.ts";
 import type { Priority } from "./engine/work-queue.ts";
 import { allKinds } from "./kinds/all.ts";
-import type { KubeClient } from "./kube/client.ts";
 import type { Report } from "./kube/events.ts";
-import type { KubeObject } from "./kube/objects.ts";
 import { type ReflectorTiming, reflectors } from "./kube/reflector.ts";
 import { type Scope, secretPartsOf } from "./kube/scope.ts";
 import { metadataOnly, trimSecret } from "./kube/secrets.ts";

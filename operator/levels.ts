@@ -1,9 +1,9 @@
 import type { Gauge, Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { metricsIn } from "#core/runtime/metrics/series.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 import type { Stores } from "./engine/stores.ts";
-import type { Resource } from "./kube/objects.ts";
 import { readyIn } from "./policies/conditions.ts";
 
 export type LevelsDeps = { stores: Pick<Stores, "byKind">; streams: () => Promise<StreamLevel[]> };

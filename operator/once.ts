@@ -1,6 +1,6 @@
+import { keyOf, type Resource } from "#core/runtime/kube/objects.ts";
 import type { Stores } from "./engine/stores.ts";
 import { table } from "./keys/print.ts";
-import { keyOf, type Resource } from "./kube/objects.ts";
 import { pause } from "./kube/watch.ts";
 import type { Operator } from "./operator.ts";
 import { readyIn } from "./policies/conditions.ts";

@@ -1,8 +1,8 @@
+import { allResources } from "#core/channels/all-resources.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import { eventKinds } from "#core/schema/events/envelope.ts";
 import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
 import { document } from "../../apiserver/features.ts";
-import { allResources } from "../../operator/kinds/all.ts";
 import { type CustomResourceDefinition, kindsDocument } from "./kinds-document.ts";
 import type { OpenApi } from "./openapi.ts";
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { allResources } from "#core/channels/all-resources.ts";
 import { resourceGroup } from "#core/schema/kubernetes/definition.ts";
-import { allResources } from "../../operator/kinds/all.ts";
 import { rootDir } from "../files/paths.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 

@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
+import { allResources } from "#core/channels/all-resources.ts";
 import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
 import { resourceGroup } from "#core/schema/kubernetes/definition.ts";
-import { allResources } from "../../operator/kinds/all.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
 /** One CustomResourceDefinition a file, under crds/. */

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { allResources } from "#core/channels/all-resources.ts";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
 import { incidentResource } from "#core/schema/status/resource.ts";
-import { allResources } from "../../operator/kinds/all.ts";
 import { rootDir } from "../files/paths.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 

@@ -1,6 +1,6 @@
+import { allResources } from "#core/channels/all-resources.ts";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { type StructuralSchema, structural } from "#core/schema/kubernetes/structural.ts";
-import { allResources } from "../../operator/kinds/all.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
 /** One page a kind, under docs/resources/: every member with its type, default, bounds and description. */

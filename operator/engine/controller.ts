@@ -1,10 +1,10 @@
 import type { Clock } from "#core/domain/clock.ts";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import { keyOf, type Resource } from "#core/runtime/kube/objects.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import { resourceApi } from "../kube/api.ts";
-import type { KubeClient } from "../kube/client.ts";
 import type { Note, Report } from "../kube/events.ts";
-import { keyOf, type Resource } from "../kube/objects.ts";
 import { type ReflectorTiming, reflectors } from "../kube/reflector.ts";
 import { partsOf, type Scope } from "../kube/scope.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";

@@ -1,4 +1,4 @@
-import type { Resource } from "../kube/objects.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { Finding } from "../policies/conditions.ts";
 
 /** What a pass found: conditions, the status members of the kind, and when to look again. */

@@ -1,5 +1,5 @@
+import { type KubeObject, keyFrom, keyOf } from "#core/runtime/kube/objects.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import { type KubeObject, keyFrom, keyOf } from "../kube/objects.ts";
 import type { Indexes, Store, StoreEvent } from "../kube/store.ts";
 import { type Claimant, idOf } from "../policies/management.ts";
 import type { ResourceOf, Stores } from "./stores.ts";

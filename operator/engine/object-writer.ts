@@ -1,11 +1,11 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
+import { KubeError } from "#core/runtime/kube/errors.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type Condition, reconcileRequestCharacters } from "#core/schema/kubernetes/common.ts";
 import { unavailable } from "#core/storage/mongo/connect.ts";
 import type { ResourceApi } from "../kube/api.ts";
-import { KubeError } from "../kube/errors.ts";
 import type { Note } from "../kube/events.ts";
-import type { Resource } from "../kube/objects.ts";
 import {
   conditionsIn,
   conditionsOf,

@@ -1,4 +1,4 @@
-import type { Resource } from "../kube/objects.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { StoreEvent } from "../kube/store.ts";
 import type { Priority } from "./work-queue.ts";
 

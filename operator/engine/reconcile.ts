@@ -1,11 +1,11 @@
 import { ValidationError } from "#core/errors.ts";
+import { isConflict, isNotFound, KubeError } from "#core/runtime/kube/errors.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import { Deposed } from "#core/storage/settings/managed.ts";
-import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Note } from "../kube/events.ts";
-import type { Resource } from "../kube/objects.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { type Handler, refusal, type Verdict } from "./handler.ts";
 import { hasFinalizer, type ObjectWriterDeps, objectWriter, statusOnError } from "./object-writer.ts";

@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
+import type { KubeObject, Resource } from "#core/runtime/kube/objects.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import type { KubeObject, Resource } from "../kube/objects.ts";
 import { type Indexes, objectStore, type Store } from "../kube/store.ts";
 import type { Claimant } from "../policies/management.ts";
 

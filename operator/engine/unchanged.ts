@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Resource } from "../kube/objects.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { Handler, Verdict } from "./handler.ts";
 
 export type UnchangedDeps<R extends Resource> = {

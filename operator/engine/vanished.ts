@@ -1,4 +1,4 @@
-import { keyOf, type Resource } from "../kube/objects.ts";
+import { keyOf, type Resource } from "#core/runtime/kube/objects.ts";
 import type { StoreEvent } from "../kube/store.ts";
 import { hasFinalizer } from "./object-writer.ts";
 

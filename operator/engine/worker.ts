@@ -1,6 +1,6 @@
-import { KubeError } from "../kube/errors.ts";
+import { KubeError } from "#core/runtime/kube/errors.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { Note } from "../kube/events.ts";
-import type { Resource } from "../kube/objects.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import { isAskedAgain } from "./object-writer.ts";

@@ -1,4 +1,3 @@
-import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import type { Kind } from "../records/kind.ts";
 import { apiKey } from "./api-key.ts";
 import { app } from "./app.ts";
@@ -10,6 +9,3 @@ import { webhook } from "./webhook.ts";
 
 /** Every kind, owners before what they own. */
 export const allKinds: readonly Kind[] = [plan, tenant, app, apiKey, webhook, liveActivityType, incident];
-
-/** The definition of each: CRDs, pages, the chart's roles and Argo CD's health checks follow from it. */
-export const allResources: readonly ResourceDefinition[] = allKinds.map(({ definition }) => definition);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type ApiKeySpec, apiKeyResource } from "#core/schema/api-keys/resource.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
 import { type ApiKeyRow, apiKeyCollection, apiKeys } from "#core/storage/api-keys/api-keys.ts";
@@ -8,7 +9,6 @@ import { managedRows } from "#core/storage/settings/managed.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { beside, link, namespaceOf } from "../engine/links.ts";
-import type { Resource } from "../kube/objects.ts";
 import type { OwnSecret } from "../kube/secrets.ts";
 import { hashesAfter, hashesBefore } from "../policies/api-keys/hashes.ts";
 import { madeAtOf, nextRotationAt, overlapMsOf } from "../policies/api-keys/rotation.ts";

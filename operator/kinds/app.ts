@@ -1,13 +1,13 @@
 import { secretNamesOf } from "#core/channels/accounts.ts";
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
 import { type AccountCheckRows, type AccountChecks, accountChecks } from "#core/storage/apps/account-checks.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { link, namespaceOf } from "../engine/links.ts";
-import type { Resource } from "../kube/objects.ts";
 import { secretValues } from "../kube/secrets.ts";
 import { accountsStatus, accountsVerified, testedAccounts, unasked } from "../policies/apps/accounts.ts";
 import { accountsOf, sealAccounts } from "../policies/apps/seal-accounts.ts";

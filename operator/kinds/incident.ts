@@ -1,8 +1,8 @@
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type IncidentSpec, incidentResource } from "#core/schema/status/resource.ts";
 import type { IncidentStatus } from "#core/schema/status/vocabulary.ts";
 import { type IncidentRow, incidentCollection } from "#core/storage/status/incidents.ts";
 import type { Handler } from "../engine/handler.ts";
-import type { Resource } from "../kube/objects.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 
 type Incident = Resource<IncidentSpec, { id?: string; status?: IncidentStatus }>;

@@ -1,5 +1,6 @@
 import { defaultPlatforms } from "#core/domain/live-activities/platforms.ts";
 import { contradictions } from "#core/domain/live-activities/schema.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type LiveActivityTypeSpec, liveActivityTypeResource } from "#core/schema/live-activities/resource.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -11,7 +12,6 @@ import {
 } from "#core/storage/live-activities/types.ts";
 import { type Handler, refusal } from "../engine/handler.ts";
 import { beside } from "../engine/links.ts";
-import type { Resource } from "../kube/objects.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";

@@ -1,9 +1,9 @@
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import type { Handler, Verdict } from "../engine/handler.ts";
 import { link } from "../engine/links.ts";
-import type { Resource } from "../kube/objects.ts";
 import { type PlanStreams, planStreams } from "../plans/streams.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { defineKind, type Tools } from "../records/kind.ts";

@@ -1,11 +1,11 @@
 import { appResource } from "#core/channels/app-resource.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
 import { type TenantSpec, type TenantStatus, tenantResource } from "#core/schema/tenants/resource.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { type Handler, refusal } from "../engine/handler.ts";
 import { link, namespaceOf } from "../engine/links.ts";
-import type { Resource } from "../kube/objects.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { idOf, isClaiming, nameOf as managerName } from "../policies/management.ts";
 import { type Claimant, namespaceNotWatched, namespaceTaken, sharesOf } from "../policies/tenants/namespaces.ts";

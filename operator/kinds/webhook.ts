@@ -1,4 +1,5 @@
 import { filterProblems } from "#core/domain/webhooks/filter.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { templateProblem } from "#core/runtime/templates/engine.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -9,7 +10,6 @@ import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webho
 import { removals, webhookRemoval } from "#core/storage/work/removals.ts";
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { beside } from "../engine/links.ts";
-import type { Resource } from "../kube/objects.ts";
 import { type FoundSecret, secretValues } from "../kube/secrets.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { addressProblem } from "../policies/webhooks/address.ts";

@@ -1,6 +1,7 @@
-import { type ResourceDefinition, resourceGroup, resourceVersion } from "#core/schema/kubernetes/definition.ts";
-import type { KubeClient } from "./client.ts";
-import { type KubeObject, type Resource, trimmed } from "./objects.ts";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import { type Resource, trimmed } from "#core/runtime/kube/objects.ts";
+import { collectionPath, objectPath } from "#core/runtime/kube/paths.ts";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 
 /**
  * Calls about a resource of ours. Each write names the uid, so that none reaches another object of the same name, and
@@ -50,10 +51,3 @@ export const presence =
     if (at.namespace !== undefined && !isWatched(at.namespace)) return "unseen";
     return (await called(client, definition, at, signal)).length > 0 ? "there" : "gone";
   };
-
-/** Collection of a kind, of a namespace or over all of them. */
-export const collectionPath = ({ plural }: ResourceDefinition, { namespace }: { namespace?: string } = {}): string =>
-  `/apis/${resourceGroup}/${resourceVersion}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${plural}`;
-
-const objectPath = (definition: ResourceDefinition, { metadata }: KubeObject): string =>
-  `${collectionPath(definition, metadata)}/${metadata.name}`;

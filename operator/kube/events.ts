@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import { isConflict, isNotFound, KubeError } from "#core/runtime/kube/errors.ts";
+import type { ObjectMeta, Resource } from "#core/runtime/kube/objects.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { Deposed } from "#core/storage/settings/managed.ts";
-import type { KubeClient } from "./client.ts";
-import { isConflict, isNotFound, KubeError } from "./errors.ts";
-import type { ObjectMeta, Resource } from "./objects.ts";
 
 /** Says to people what happened to a resource; `kubectl describe` shows it. */
 export type Note = { type: "Normal" | "Warning"; reason: string; message: string };

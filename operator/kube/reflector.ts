@@ -1,7 +1,7 @@
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import { isGone, KubeError } from "#core/runtime/kube/errors.ts";
+import { type KubeObject, trimmed } from "#core/runtime/kube/objects.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { KubeClient } from "./client.ts";
-import { isGone, KubeError } from "./errors.ts";
-import { type KubeObject, trimmed } from "./objects.ts";
 import type { Part } from "./scope.ts";
 import type { Store, StoreEvent } from "./store.ts";
 import { jittered, pause, watch } from "./watch.ts";

@@ -1,6 +1,6 @@
+import type { KubeObject } from "#core/runtime/kube/objects.ts";
+import { collectionPath } from "#core/runtime/kube/paths.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import { collectionPath } from "./api.ts";
-import type { KubeObject } from "./objects.ts";
 
 /** Where an operator may look. */
 export type Scope = {

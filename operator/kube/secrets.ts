@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { KubeClient } from "./client.ts";
-import { isNotFound, isUnanswered } from "./errors.ts";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import { isNotFound, isUnanswered } from "#core/runtime/kube/errors.ts";
+import type { KubeObject, Resource, Secret } from "#core/runtime/kube/objects.ts";
 import type { Note, Report } from "./events.ts";
-import type { KubeObject, Resource, Secret } from "./objects.ts";
 
 /** Only metadata is watched: values are read when they are needed, and kept nowhere. */
 export const metadataOnly = {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type KubeObject, keyOf } from "./objects.ts";
+import { type KubeObject, keyOf } from "#core/runtime/kube/objects.ts";
 
 /** What happened to an object since it was last seen. `same`: a new list shows it unchanged. */
 export type StoreEvent<T> =

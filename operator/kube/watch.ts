@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KubeClient } from "./client.ts";
-import { KubeError } from "./errors.ts";
-import type { KubeObject } from "./objects.ts";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import { KubeError } from "#core/runtime/kube/errors.ts";
+import type { KubeObject } from "#core/runtime/kube/objects.ts";
 
 export type WatchEvent<T> = { type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"; object: T };
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { kubeClient } from "#core/runtime/kube/client.ts";
+import { connection } from "#core/runtime/kube/connection.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { kubeClient } from "../kube/client.ts";
-import { connection } from "../kube/connection.ts";
 import { applyPlans, type PlanManifest } from "./default-plans.ts";
 
 // The chart's Job, in the image: `node apply-plans.js FOLDER` applies the plans in the folder's .json files.

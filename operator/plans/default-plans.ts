@@ -1,8 +1,8 @@
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import { isConflict, KubeError } from "#core/runtime/kube/errors.ts";
+import { collectionPath } from "#core/runtime/kube/paths.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
-import { collectionPath } from "../kube/api.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isConflict, KubeError } from "../kube/errors.ts";
 import { pause } from "../kube/watch.ts";
 
 /** A Plan as the chart's values give it. */

@@ -1,8 +1,8 @@
 import { derivedId } from "#core/domain/ids.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
 import type { Managed, ManagedRow } from "#core/storage/settings/managed.ts";
-import type { Resource } from "../kube/objects.ts";
 import { type Finding, ready, refused } from "./conditions.ts";
 
 /** A resource of ours: its spec has the members of every kind. */

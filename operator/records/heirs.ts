@@ -1,4 +1,4 @@
-import { keyOf } from "../kube/objects.ts";
+import { keyOf } from "#core/runtime/kube/objects.ts";
 import { type Claimant, claimOf, idOf, isMine } from "../policies/management.ts";
 import type { NamedRow, Place, RecordDeps } from "./record-deps.ts";
 

@@ -1,9 +1,9 @@
+import type { KubeObject } from "#core/runtime/kube/objects.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
 import { type ManagedRows, managedRows } from "#core/storage/settings/managed.ts";
 import type { Handler } from "../engine/handler.ts";
 import { beside, indexesOf, type Linked } from "../engine/links.ts";
 import { unlessUnchanged } from "../engine/unchanged.ts";
-import type { KubeObject } from "../kube/objects.ts";
 import type { Indexes, Store } from "../kube/store.ts";
 import type { Claimant } from "../policies/management.ts";
 import type { OwnSecret } from "./own-secret.ts";

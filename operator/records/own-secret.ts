@@ -1,5 +1,5 @@
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
-import type { Resource } from "../kube/objects.ts";
 import type { OwnSecret as Found, FoundSecret, Owner, Secrets } from "../kube/secrets.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { type Claimant, isRetained } from "../policies/management.ts";

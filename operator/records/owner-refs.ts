@@ -1,8 +1,8 @@
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
+import { keyOf, type Resource } from "#core/runtime/kube/objects.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { beside, link } from "../engine/links.ts";
-import { keyOf, type Resource } from "../kube/objects.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
 import type { Platform } from "./platform.ts";

@@ -1,10 +1,10 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { sumOfUsage, usageFigures } from "#core/domain/usage/figures.ts";
 import { loudest } from "#core/domain/usage/loudest.ts";
+import { keyOf, type Resource } from "#core/runtime/kube/objects.ts";
 import type { OperatorMetrics } from "#core/runtime/metrics/operator.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { TenantSpec, TenantStatus } from "#core/schema/tenants/resource.ts";
-import { keyOf, type Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
 import { pause } from "../kube/watch.ts";
 import { usageStatus } from "../policies/tenants/usage.ts";

@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { type KubeClient, kubeClient } from "#core/runtime/kube/client.ts";
+import { connection } from "#core/runtime/kube/connection.ts";
 import { rootDir, testDir } from "../../dev/files/paths.ts";
 import { freePorts } from "../../dev/processes/free-ports.ts";
 import type { ProgramName } from "../../dev/processes/programs.ts";
 import { startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { s3Settings } from "../../dev/servers/s3.ts";
-import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
-import { connection } from "../../operator/kube/connection.ts";
 import type { Manifest } from "../integration/operator/support/harness.ts";
 import { privateServers } from "../support/servers/servers.ts";
 import { giveAndroid } from "../support/system/sending.ts";

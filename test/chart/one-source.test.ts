@@ -6,6 +6,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
+import { allResources } from "#core/channels/all-resources.ts";
 import { timings } from "#core/domain/timing.ts";
 import {
   callbackStream,
@@ -17,7 +18,6 @@ import {
 import { loadConfig } from "#core/runtime/process/config.ts";
 import { rootDir } from "../../dev/files/paths.ts";
 import { nodeFlags } from "../../dev/processes/programs.ts";
-import { allResources } from "../../operator/kinds/all.ts";
 import { chartDir, objectsIn, type Rendered, render, valuesFiles } from "./support/helm.ts";
 
 const read = (...path: string[]): string => readFileSync(join(...path), "utf8");

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { allResources } from "../../operator/kinds/all.ts";
+import { allResources } from "#core/channels/all-resources.ts";
 import { eventually } from "./support/cluster/cluster.ts";
 import { inventory } from "./support/cluster/inventory.ts";
 import { releaseName } from "./support/release.ts";

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
+import { allResources } from "#core/channels/all-resources.ts";
 import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
-import { allResources } from "../../../operator/kinds/all.ts";
 import type { GeneratedFile } from "../generated-file.ts";
 
 /** The CustomResourceDefinitions as templates of the chart, so that an upgrade of the release upgrades them. */

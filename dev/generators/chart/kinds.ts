@@ -1,5 +1,5 @@
+import { allResources } from "#core/channels/all-resources.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import { allResources } from "../../../operator/kinds/all.ts";
 import type { GeneratedFile } from "../generated-file.ts";
 
 /** The kinds as templates of the chart, from which the rules of its roles are made. */

@@ -1,5 +1,5 @@
+import { isConflict, KubeError } from "#core/runtime/kube/errors.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import { isConflict, KubeError } from "../../kube/errors.ts";
 import { jittered, pause } from "../../kube/watch.ts";
 import type { Lease, LeaseApi, LeaseDeps } from "./lease.ts";
 

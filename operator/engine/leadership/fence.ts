@@ -1,5 +1,5 @@
+import type { KubeClient } from "#core/runtime/kube/client.ts";
 import { Deposed, type Fence } from "#core/storage/settings/managed.ts";
-import type { KubeClient } from "../../kube/client.ts";
 import type { Term } from "./leader.ts";
 
 /** Allows writes only while this process leads. Before its first term nothing may be written. */

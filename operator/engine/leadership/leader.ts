@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isConflict, isNotFound, KubeError } from "../../kube/errors.ts";
+import { isConflict, isNotFound, KubeError } from "#core/runtime/kube/errors.ts";
 import { pause } from "../../kube/watch.ts";
 import { candidacy, type LeaderDeps, type TakenLease } from "./candidacy.ts";
 import { type Lease, type LeaseApi, leaseApi } from "./lease.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { LeaderTiming } from "#core/domain/timing.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { KubeObject } from "../../kube/objects.ts";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import type { KubeObject } from "#core/runtime/kube/objects.ts";
 import { type WatchEvent, watch } from "../../kube/watch.ts";
 
 export type LeaseDeps = {

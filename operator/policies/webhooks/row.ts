@@ -1,7 +1,7 @@
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
-import type { Resource } from "../../kube/objects.ts";
 
 type Webhook = Resource<WebhookSpec, { enabledFor?: string }>;
 

@@ -1,7 +1,7 @@
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { ifOpenable, type KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookSpec, WebhookStatus } from "#core/schema/webhooks/resource.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Resource } from "../../kube/objects.ts";
 import type { FoundSecret, OwnSecret } from "../../kube/secrets.ts";
 import { isRotationDue, retaken, rotateAnnotation } from "../own-secret.ts";
 

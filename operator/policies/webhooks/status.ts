@@ -1,7 +1,7 @@
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { WebhookSpec, WebhookStatus } from "#core/schema/webhooks/resource.ts";
 import type { HealthWindow } from "#core/schema/webhooks/webhook.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Resource } from "../../kube/objects.ts";
 import { type Finding, refused } from "../conditions.ts";
 import { healthStatus } from "./health.ts";
 import { enableAnnotation, enableAskedFor, suspendedReason } from "./row.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import type { KubeObject, Resource } from "#core/runtime/kube/objects.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
-import type { KubeClient } from "../../../operator/kube/client.ts";
-import type { KubeObject, Resource } from "../../../operator/kube/objects.ts";
 import { reflector } from "../../../operator/kube/reflector.ts";
 import { objectStore, type Store } from "../../../operator/kube/store.ts";
 import { soon } from "../servers.ts";

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse } from "yaml";
+import { allResources } from "#core/channels/all-resources.ts";
 import { findTool } from "../../../dev/files/find-tool.ts";
 import { rootDir } from "../../../dev/files/paths.ts";
-import { allResources } from "../../../operator/kinds/all.ts";
 import {
   type Installation,
   installation,

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { Agent, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
-import { connection } from "../../../operator/kube/connection.ts";
+import { connection } from "#core/runtime/kube/connection.ts";
 
 /** A request as RBAC judges it, e.g. `patch herald.dev/apps/status`. */
 export type Use = { verb: string; resource: string; status: number };

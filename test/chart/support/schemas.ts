@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { KubeClient } from "../../../operator/kube/client.ts";
-import { KubeError } from "../../../operator/kube/errors.ts";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import { KubeError } from "#core/runtime/kube/errors.ts";
 
 /** A JSON Schema as the API server describes it. */
 type Schema = {

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
 import { makeStores } from "../../../operator/engine/stores.ts";
 import { allKinds } from "../../../operator/kinds/all.ts";
-import type { Resource } from "../../../operator/kube/objects.ts";
 import { watchLevels } from "../../../operator/levels.ts";
 
 type Plan = Resource<PlanSpec>;

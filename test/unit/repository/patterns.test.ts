@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
+import { allResources } from "#core/channels/all-resources.ts";
 import { formatMessages } from "#core/schema/json/formats.ts";
 import { wordsOf } from "#core/schema/json/patterns.ts";
 import { document, operations } from "../../../apiserver/features.ts";
-import { allResources } from "../../../operator/kinds/all.ts";
 
 /** Every value that schemas have for a keyword, but what they forbid, by where it stands. */
 const found = (keyword: string, schema: unknown, at: string, into = new Map<string, string>()): Map<string, string> => {

@@ -1,10 +1,10 @@
 import { expect } from "chai";
+import type { KubeClient } from "#core/runtime/kube/client.ts";
+import { keyOf, type Resource } from "#core/runtime/kube/objects.ts";
+import { collectionPath } from "#core/runtime/kube/paths.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
-import { collectionPath } from "../../../../operator/kube/api.ts";
-import type { KubeClient } from "../../../../operator/kube/client.ts";
-import { keyOf, type Resource } from "../../../../operator/kube/objects.ts";
 import { reflector } from "../../../../operator/kube/reflector.ts";
 import { objectStore } from "../../../../operator/kube/store.ts";
 import { until } from "../../../support/until.ts";

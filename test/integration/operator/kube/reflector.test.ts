@@ -1,8 +1,8 @@
 import { expect } from "chai";
+import { type KubeClient, kubeClient } from "#core/runtime/kube/client.ts";
+import { connection } from "#core/runtime/kube/connection.ts";
+import type { KubeObject } from "#core/runtime/kube/objects.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { type KubeClient, kubeClient } from "../../../../operator/kube/client.ts";
-import { connection } from "../../../../operator/kube/connection.ts";
-import type { KubeObject } from "../../../../operator/kube/objects.ts";
 import { reflector } from "../../../../operator/kube/reflector.ts";
 import { objectStore, type Store } from "../../../../operator/kube/store.ts";
 import { until } from "../../../support/until.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
+import { allResources } from "#core/channels/all-resources.ts";
+import { KubeError } from "#core/runtime/kube/errors.ts";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { idPrefixes } from "#core/schema/vocabulary/id-prefixes.ts";
 import { kubectlFor } from "../../../../dev/demo/kubectl.ts";
-import { allResources } from "../../../../operator/kinds/all.ts";
-import { KubeError } from "../../../../operator/kube/errors.ts";
 import { type Installation, installation, label, type Manifest } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 import { crdCases, rulesOf } from "./crd-cases.ts";

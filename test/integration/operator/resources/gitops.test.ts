@@ -2,9 +2,9 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
+import { allResources } from "#core/channels/all-resources.ts";
 import { type Kubectl, kubectlFor } from "../../../../dev/demo/kubectl.ts";
 import { rootDir } from "../../../../dev/files/paths.ts";
-import { allResources } from "../../../../operator/kinds/all.ts";
 import { type Installation, installation, label, type Manifest } from "../support/harness.ts";
 import { apnsKey, serviceAccount, vapidKey } from "../support/manifests.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import { isNews } from "../../../../operator/engine/priority.ts";
-import type { Resource } from "../../../../operator/kube/objects.ts";
 
 describe("what happened to an object", () => {
   const aTenant = (status: object): Resource => ({

@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { Verdict } from "../../../../operator/engine/handler.ts";
 import { unlessUnchanged } from "../../../../operator/engine/unchanged.ts";
-import type { Resource } from "../../../../operator/kube/objects.ts";
 
 const anObject = (): Resource => ({ metadata: { name: "a", uid: "1", resourceVersion: "1" }, spec: {} });
 const fine: Verdict = { ready: { status: "True", reason: "Reconciled", message: "" }, isChanged: false };

@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import type { ObjectMeta, Resource } from "#core/runtime/kube/objects.ts";
 import { finalizer } from "../../../../operator/engine/object-writer.ts";
 import { vanished } from "../../../../operator/engine/vanished.ts";
-import type { ObjectMeta, Resource } from "../../../../operator/kube/objects.ts";
 import type { StoreEvent } from "../../../../operator/kube/store.ts";
 
 const aResource = (metadata: Partial<ObjectMeta> = {}): Resource => ({

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
+import { allResources } from "#core/channels/all-resources.ts";
 import { allCollections } from "#core/storage/collections.ts";
 import { rootDir } from "../../../../dev/files/paths.ts";
 import { allKinds } from "../../../../operator/kinds/all.ts";
@@ -12,6 +13,10 @@ const samples = globSync("config/samples/*.yaml", { cwd: rootDir }).flatMap((fil
 );
 
 describe("kinds/all.ts", () => {
+  it("has each kind that has a definition, in the same order", () => {
+    expect(allKinds.map(({ definition }) => definition)).to.deep.equal(allResources);
+  });
+
   it("has no kind, plural or collection twice", () => {
     for (const namesOf of [
       ({ definition }: (typeof allKinds)[number]) => definition.kind,

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { appResource } from "#core/channels/app-resource.ts";
+import { keyOf } from "#core/runtime/kube/objects.ts";
 import { apiKeyResource } from "#core/schema/api-keys/resource.ts";
 import { liveActivityTypeResource } from "#core/schema/live-activities/resource.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
@@ -8,7 +9,6 @@ import { webhookResource } from "#core/schema/webhooks/resource.ts";
 import { dependants } from "../../../../operator/engine/links.ts";
 import { makeStores } from "../../../../operator/engine/stores.ts";
 import { allKinds } from "../../../../operator/kinds/all.ts";
-import { keyOf } from "../../../../operator/kube/objects.ts";
 import type { StoreEvent } from "../../../../operator/kube/store.ts";
 import { type Claimant, idOf } from "../../../../operator/policies/management.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type KubeObject, trimmed } from "../../../../operator/kube/objects.ts";
+import { type KubeObject, trimmed } from "#core/runtime/kube/objects.ts";
 import { objectStore } from "../../../../operator/kube/store.ts";
 
 const anObject = (version: number, metadata: Partial<KubeObject["metadata"]> = {}): KubeObject => ({

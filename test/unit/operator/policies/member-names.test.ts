@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { allResources } from "../../../../operator/kinds/all.ts";
+import { allResources } from "#core/channels/all-resources.ts";
 import { memberName } from "../../../../operator/policies/member-names.ts";
 
 describe("the name of a record's member in its resource", () => {

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { type TSchema, Type } from "typebox";
+import { allResources } from "#core/channels/all-resources.ts";
 import { Closed, MapOf } from "#core/schema/json/common.ts";
 import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
 import { structural } from "#core/schema/kubernetes/structural.ts";
-import { allResources } from "../../../../../operator/kinds/all.ts";
 
 describe("structural", () => {
   const rewritten: { it: string; schema: TSchema; expect: object }[] = [

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect } from "chai";
 import { stringify } from "yaml";
-import { connection } from "../../../../operator/kube/connection.ts";
+import { connection } from "#core/runtime/kube/connection.ts";
 
 describe("kubeconfig", () => {
   let dir: string;

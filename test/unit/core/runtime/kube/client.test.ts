@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { type KubeClient, kubeClient } from "../../../../operator/kube/client.ts";
-import { until } from "../../../support/until.ts";
+import { type KubeClient, kubeClient } from "#core/runtime/kube/client.ts";
+import { until } from "../../../../support/until.ts";
 
 describe("kubeClient", () => {
   let server: Server;

@@ -18,7 +18,9 @@ export type KubeRequest = {
 export type KubeClient = ReturnType<typeof kubeClient>;
 
 export type KubeClientDeps = {
-  connection: Connection;
+  connection: Pick<Connection, "server" | "authorize">;
+  /** What the API server's audit log calls the program. */
+  userAgent?: string;
   /** Called for every answer: method and status (0: none). */
   onAnswer?: (method: string, status: number) => void;
 };
@@ -30,9 +32,12 @@ const maxAnswerBytes = 64 * 1024 * 1024; // a page of 500 objects of the largest
  * Talks to the Kubernetes API. Every failure is a {@link KubeError}, except the abort of `signal`. Connections are kept
  * and shared; client-node would open a new one for every call.
  */
-export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps) => {
+export const kubeClient = ({ connection, userAgent = "herald-operator", onAnswer = () => {} }: KubeClientDeps) => {
   const agents = { shared: agentOf(connection, 64), urgent: agentOf(connection, 4) };
-  const send = { shared: sender(connection, agents.shared), urgent: sender(connection, agents.urgent) };
+  const send = {
+    shared: sender(connection, agents.shared, userAgent),
+    urgent: sender(connection, agents.urgent, userAgent),
+  };
   const streams = new Set<IncomingMessage>();
 
   const begin = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
@@ -87,10 +92,10 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps) 
 };
 
 const sender =
-  (connection: Connection, agent: HttpAgent) =>
+  (connection: Pick<Connection, "server" | "authorize">, agent: HttpAgent, userAgent: string) =>
   async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
     const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
-    const options = await optionsOf(connection, request, body);
+    const options = await optionsOf(connection, { ...request, userAgent }, body);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const begin = agent instanceof HttpsAgent ? httpsRequest : httpRequest;
     const sent = begin({ ...options, agent, signal }, resolve);
@@ -99,7 +104,7 @@ const sender =
     return await promise;
   };
 
-const agentOf = ({ server }: Connection, maxSockets: number): HttpAgent =>
+const agentOf = ({ server }: Pick<Connection, "server">, maxSockets: number): HttpAgent =>
   new (server.protocol === "https:" ? HttpsAgent : HttpAgent)({
     keepAlive: true,
     keepAliveMsecs: 15_000, // TCP's own probes begin then: a peer that vanished is noticed some 10 s later
@@ -114,8 +119,8 @@ const dropIdle = (agents: Record<string, HttpAgent>): void => {
 };
 
 const optionsOf = async (
-  { server, authorize }: Connection,
-  request: KubeRequest,
+  { server, authorize }: Pick<Connection, "server" | "authorize">,
+  request: KubeRequest & { userAgent: string },
   body: Buffer | undefined,
 ): Promise<RequestOptions> => {
   const options = {
@@ -125,7 +130,7 @@ const optionsOf = async (
     path: `${server.pathname.replace(/\/$/, "")}${request.path}`,
     headers: {
       accept: request.accept ?? "application/json",
-      "user-agent": "herald-operator",
+      "user-agent": request.userAgent,
       // Node frames the body of no DELETE by itself: the API server would take it for the next request.
       ...(body && { "content-type": contentTypeOf(request), "content-length": String(body.length) }),
     },

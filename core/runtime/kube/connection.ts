@@ -18,10 +18,10 @@ export type Connection = ReturnType<typeof connection>;
 
 /**
  * Where the Kubernetes API is, and with which credentials requests are sent: by `KUBECONFIG`, else by the pod's service account,
- * else by `~/.kube/config`.
+ * else by `~/.kube/config`. `context` is another one of the kubeconfig than its current one.
  */
-export const connection = (env: NodeJS.ProcessEnv) => {
-  const { cluster, user } = inKubeconfig(env) ?? inPod(env) ?? inHome();
+export const connection = (env: NodeJS.ProcessEnv, context?: string) => {
+  const { cluster, user, namespace } = inKubeconfig(env, context) ?? inPod(env) ?? inHome(context);
   if (cluster.proxyUrl) throw unusable("proxy-url is not supported: reach the API server directly");
   const legacy = user.authProvider as { config?: { tokenFile?: string } } | undefined; // untyped in client-node
   if (legacy && !legacy.config?.tokenFile) throw unusable("auth-provider is not supported: use exec");
@@ -30,6 +30,8 @@ export const connection = (env: NodeJS.ProcessEnv) => {
   const prove = credentialsOf(user);
   return {
     server,
+    /** The namespace of the context, or of the pod; null when neither names one. */
+    namespace,
     /** Adds the certificates and the credentials that are valid now. */
     authorize: async (options: RequestOptions & { headers: Record<string, string> }): Promise<void> => {
       Object.assign(options, trust);
@@ -41,12 +43,12 @@ export const connection = (env: NodeJS.ProcessEnv) => {
 
 const unusable = (why: string): Error => new Error(`kubeconfig: ${why}`);
 
-type Access = { cluster: Cluster; user: User };
+type Access = { cluster: Cluster; user: User; namespace: string | null };
 
-const inKubeconfig = ({ KUBECONFIG }: NodeJS.ProcessEnv): Access | null => {
+const inKubeconfig = ({ KUBECONFIG }: NodeJS.ProcessEnv, context: string | undefined): Access | null => {
   const files = (KUBECONFIG ?? "").split(delimiter).filter((file) => file !== "" && existsSync(file));
   if (KUBECONFIG && files.length === 0) throw unusable(`no such file: ${KUBECONFIG}`);
-  return files.length === 0 ? null : accessIn(files);
+  return files.length === 0 ? null : accessIn(files, context);
 };
 
 const podDir = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -62,25 +64,27 @@ const inPod = ({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port }:
       skipTLSVerify: false,
     },
     user: { name: "pod", authProvider: { config: { tokenFile: `${podDir}/token` } } }, // read again every minute
+    namespace: existsSync(`${podDir}/namespace`) ? readFileSync(`${podDir}/namespace`, "utf8").trim() : null,
   };
 };
 
-const inHome = (): Access => {
+const inHome = (context: string | undefined): Access => {
   const file = join(homedir(), ".kube", "config");
   if (!existsSync(file)) throw unusable("none given: set KUBECONFIG");
-  return accessIn([file]);
+  return accessIn([file], context);
 };
 
 /** Merges several files as kubectl does: the first file that names a thing decides. */
-const accessIn = (files: readonly string[]): Access => {
+const accessIn = (files: readonly string[], wanted: string | undefined): Access => {
   const parts = files.map((file) => readFile(file));
-  const contextName = parts.find(({ current }) => current !== "")?.current;
+  const contextName = wanted ?? parts.find(({ current }) => current !== "")?.current;
   const context = parts.flatMap(({ contexts }) => contexts).find(({ name }) => name === contextName);
-  if (context === undefined) throw unusable("current-context names no context");
+  if (context === undefined)
+    throw unusable(wanted === undefined ? "current-context names no context" : `there is no context ${wanted}`);
   const cluster = parts.flatMap(({ clusters }) => clusters).find(({ name }) => name === context.cluster);
   const user = parts.flatMap(({ users }) => users).find(({ name }) => name === context.user);
   if (cluster === undefined) throw unusable(`context ${context.name} names no cluster`);
-  return { cluster, user: user ?? { name: "nobody" } };
+  return { cluster, user: user ?? { name: "nobody" }, namespace: context.namespace ?? null };
 };
 
 const readFile = (file: string) => {

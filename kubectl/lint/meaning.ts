@@ -1,0 +1,42 @@
+import { contradictions } from "#core/domain/live-activities/schema.ts";
+import { isTimeZone } from "#core/domain/time-zone.ts";
+import { filterProblems } from "#core/domain/webhooks/filter.ts";
+import { templateProblem } from "#core/runtime/templates/engine.ts";
+import type { LiveActivityTypeSpec } from "#core/schema/live-activities/resource.ts";
+import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
+import { type Finding, stepsOf } from "./finding.ts";
+import type { Manifest } from "./manifest.ts";
+
+/**
+ * What the operator would refuse of a resource that its schema admits, by the same checks as the operator's. The resource
+ * has passed its schema.
+ */
+export const meaningFindings = (manifest: Manifest): Finding[] => (checks[manifest.kind] ?? (() => []))(manifest);
+
+const checks: Record<string, (manifest: Manifest) => Finding[]> = {
+  App: (manifest) => {
+    const { timeZone } = specOf(manifest) as { timeZone?: string };
+    if (timeZone === undefined || isTimeZone(timeZone)) return [];
+    return [manifest.finding("time-zone", ["spec", "timeZone"], `${timeZone} is not an IANA time zone`)];
+  },
+  Webhook: (manifest) => {
+    const { bodyTemplate, filters } = specOf(manifest) as Pick<WebhookSpec, "bodyTemplate" | "filters">;
+    const problem = bodyTemplate === undefined ? null : templateProblem(bodyTemplate);
+    return [
+      ...(problem === null ? [] : [manifest.finding("template", ["spec", "bodyTemplate"], problem)]),
+      ...(filters === undefined ? [] : filterProblems(filters, "spec.filters")).map(({ field, message }) =>
+        manifest.finding("filter", stepsOf(field), message),
+      ),
+    ];
+  },
+  LiveActivityType: (manifest) => {
+    const { contentStateSchema, attributesSchema } = specOf(manifest) as LiveActivityTypeSpec;
+    return [
+      ...contradictions(contentStateSchema, "spec.contentStateSchema"),
+      ...(attributesSchema === undefined ? [] : contradictions(attributesSchema, "spec.attributesSchema")),
+    ].map(({ field, message }) => manifest.finding("activity-schema", stepsOf(field), message));
+  },
+};
+
+/** Of the type that its kind's schema gives it: it has passed that. */
+const specOf = ({ value }: Manifest): unknown => value["spec"];
