@@ -13,7 +13,7 @@ export const narrowRates = {
   },
   "notifications.estimate": { of: "`POST /v1/notifications/estimate` of an app", calls: 10, seconds: 1 },
   "subscriptions.write": {
-    of: "changes of one subscription, by its id, or by its token where it is registered; also by `subscriptions` of `POST …/users`",
+    of: "changes of one subscription, by its id, or by its token where it is registered; also by `subscriptions` of `POST …/users` and `…/users/batch`",
     calls: 1,
     seconds: 1,
     burst: 10,

@@ -2,6 +2,7 @@ import { allDefinitions } from "#core/channels/all.ts";
 import { subscriptionExample, userExample } from "#core/schema/events/people.ts";
 import { examples as refs } from "#core/schema/events/refs.ts";
 import { patterns } from "#core/schema/json/patterns.ts";
+import type { UpsertedUser } from "#core/schema/people/batch.ts";
 import type { UpdateIdentity, UserReference } from "#core/schema/people/identity.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import type { UpdateUser, UpsertUser } from "#core/schema/people/user.ts";
@@ -30,6 +31,18 @@ const { external_id, aliases, tags, properties, language, timezone, country } = 
 const profile = { external_id, aliases, tags, properties, language, timezone, country };
 const users: UpsertUser[] = [{ ...profile, subscriptions: [phone] }];
 
+const reserved = { field: "external_id", message: "is a reserved value, not an id of one user" };
+const refusedUser: UpsertedUser = {
+  index: 1,
+  id: null,
+  created: false,
+  error: {
+    code: "HS_VALIDATION_ERROR",
+    message: `${reserved.field}: ${reserved.message}`,
+    details: { ...reserved, errors: [reserved] },
+  },
+};
+
 const oneAlias = { ...having("aliases"), properties: { aliases: { type: "object", minProperties: 1 } } };
 
 const addresses = allDefinitions.map(({ name, address }) => ({
@@ -57,6 +70,9 @@ export const docs: Docs = {
     UpdateSubscription: [{ status: "unsubscribed" }, { test_device: true }] satisfies UpdateSubscription[],
     UpdateUser: [{ tags: { tier: null }, language: "en" }] satisfies UpdateUser[],
     UpsertUser: users,
+    UpsertUsers: [{ users: [{ external_id: "customer-1", tags: { tier: "gold" } }, { external_id: "null" }] }],
+    UpsertedUser: [{ index: 0, id: refs.user_id, created: true, error: null }],
+    UsersUpserted: [{ results: [{ index: 0, id: refs.user_id, created: true, error: null }, refusedUser] }],
     User: [userExample],
     UserReference: [{ label: "external_id", id: refs.external_id }] satisfies UserReference[],
   },
@@ -71,6 +87,8 @@ export const docs: Docs = {
   narrowed: {
     CreateSubscription: (schema) => ({ ...changed(schema, { device }), oneOf: addresses }),
     UpdateSubscription: (schema) => changed(schema, { device }),
+    UpsertUsers: (schema) =>
+      changed(schema, { users: (list) => ({ ...list, items: { $ref: "#/components/schemas/UpsertUser" } }) }),
     UpsertUser: (schema) => ({ ...schema, anyOf: [having("external_id"), oneAlias] }),
   },
 };

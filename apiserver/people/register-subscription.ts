@@ -33,19 +33,30 @@ export const registerSubscription =
     const addressed = addressOf(body, at);
     const owned = await deps.subscriptions.ofUser(user.tenant_id, user.app_id, user._id);
     const now = deps.clock.now();
-    const made = blankSubscription(newId("subscription", now), { user, ...addressed }, now);
+    const made = madeSubscription(user, addressed, body, now);
     const known = owned.find((row) => row.channel === made.channel && row.token === made.token);
     const displaced = known === undefined ? displacedOf(owned) : null;
     if (known === undefined || known.status === "invalid") await deps.requireSubscribers(caller, [made]);
     if (displaced !== null) await deps.remove(displaced);
     const change = (read: SubscriptionRow) => changeOf(read, { user, addressed, body, now });
-    const wanted = { made: { ...made, ...change(made) }, known, change };
+    const wanted = { made, known, change };
     const writing = deps.subscriptions.put(user.tenant_id, wanted);
     const put = await (displaced === null ? writing : writing.catch(halfDone));
     if (put.hasNews) deps.publish(put.row);
     await deps.followStatus(put.row, body.status);
     return put;
   };
+
+/** A subscription of a user as a body wants it, should the app not have it. */
+export const madeSubscription = (
+  user: UserRow,
+  addressed: Addressed,
+  body: UpdateSubscription,
+  now: Date,
+): SubscriptionRow => {
+  const blank = blankSubscription(newId("subscription", now), { user, ...addressed }, now);
+  return { ...blank, ...changeOf(blank, { user, addressed, body, now }) };
+};
 
 /** Refuses what {@link registerSubscription} would refuse of these, one after the other: all or none. Writes nothing. */
 export const requireRegistrable =
@@ -83,7 +94,7 @@ export const displacedOf = <Row extends Owned>(owned: readonly Row[]): Row | nul
   return oldest;
 };
 
-type Registration = { user: UserRow; addressed: Addressed; body: CreateSubscription; now: Date };
+type Registration = { user: UserRow; addressed: Addressed; body: UpdateSubscription; now: Date };
 
 const changeOf = (read: SubscriptionRow, { user, addressed, body, now }: Registration): Partial<SubscriptionRow> => ({
   user_id: user._id,

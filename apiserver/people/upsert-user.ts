@@ -28,7 +28,7 @@ export type UpsertUserDeps = {
 /** `id`: the one that a new user gets; of a request that is repeated the same as before. */
 export type UserWanted = { caller: Caller; app: AppRow; body: UpsertUser; id: string };
 
-type Written = { user: UserRow; isNew: boolean };
+export type Written = { user: UserRow; isNew: boolean };
 
 const attempts = 5; // each lost to another writer of the same user
 
@@ -69,13 +69,14 @@ const write = async (deps: UpsertUserDeps, wanted: UserWanted, addressed: readon
   throw new AppError("HS_CONFLICT", "the user is being changed by others at the same moment", { status: "busy" });
 };
 
-const keysOf = ({ external_id: externalId, aliases = {} }: UpsertUser): string[] => [
+/** The ids that a body names, as the store keeps them. */
+export const keysOf = ({ external_id: externalId, aliases = {} }: UpsertUser): string[] => [
   ...(externalId === undefined ? [] : [aliasKey("external_id", externalId)]),
   ...Object.entries(aliases).map(([label, id]) => aliasKey(label, id)),
 ];
 
 /** Whom the ids mean: the external id first. Another's alias among them is a conflict, never a merge. */
-const ownerOf = (found: readonly UserRow[], body: UpsertUser): UserRow | null => {
+export const ownerOf = (found: readonly UserRow[], body: UpsertUser): UserRow | null => {
   const named =
     body.external_id === undefined ? undefined : found.find((user) => user.external_id === body.external_id);
   const owner = named ?? found[0] ?? null;
@@ -94,9 +95,14 @@ export const aliasClaimed = (owner: UserRow, wanted: readonly string[]): AppErro
   return new AppError("HS_ALIAS_CLAIMED", `another user has this ${label}`, { label, user_id: owner._id });
 };
 
-const make = async ({ users, publish }: UpsertUserDeps, blank: UserRow, body: UpsertUser): Promise<UserRow | null> => {
+/** A user that a body makes, with their event. */
+export const newUser = (blank: UserRow, body: UpsertUser): UserRow => {
   const whole = { ...blank, ...changeOf(blank, body).whole };
-  const row = { ...whole, outbox: [userCreated(whole)], due_at: sweepAfter(blank.created_at) };
+  return { ...whole, outbox: [userCreated(whole)], due_at: sweepAfter(blank.created_at) };
+};
+
+const make = async ({ users, publish }: UpsertUserDeps, blank: UserRow, body: UpsertUser): Promise<UserRow | null> => {
+  const row = newUser(blank, body);
   if (!(await users.insert(row))) return null;
   publish(row);
   return row;

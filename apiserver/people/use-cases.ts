@@ -3,6 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { apps as appStore } from "#core/storage/apps/apps.ts";
 import { forgetActivities } from "#core/storage/live-activities/forget.ts";
+import { manyPeople } from "#core/storage/people/many.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users as userStore } from "#core/storage/people/users.ts";
@@ -14,6 +15,7 @@ import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { recentCounts } from "../limits/recent-counts.ts";
 import { type Billable, requireSubscribers } from "../limits/subscriber-quota.ts";
 import type { PeopleOutbox } from "../publishing/people-outbox.ts";
+import { upsertUsers } from "./batch/upsert-users.ts";
 import { deleteSubscription } from "./delete-subscription.ts";
 import { deleteUser } from "./delete-user.ts";
 import { followStatus } from "./follow-status.ts";
@@ -65,19 +67,22 @@ export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePl
   });
   const limits = subscriptionLimits(limit);
   const register = registerSubscription({ ...ofDevices, remove: removeSubscription });
+  const upsertOne = upsertUser({
+    users,
+    nameOwner,
+    limit: limits.registration,
+    requireRegistrable: requireRegistrable(ofDevices),
+    register,
+    publish: publish.user,
+    clock,
+  });
   return {
+    now: clock.now,
     findUser: users.find,
     subscriptions,
     limits,
-    upsertUser: upsertUser({
-      users,
-      nameOwner,
-      limit: limits.registration,
-      requireRegistrable: requireRegistrable(ofDevices),
-      register,
-      publish: publish.user,
-      clock,
-    }),
+    upsertUser: upsertOne,
+    upsertUsers: upsertUsers({ ...ofDevices, many: manyPeople(db), upsertOne, countBillable, limits, publish, clock }),
     updateUser: updateUser({ users, nameOwner, clock }),
     deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
     registerSubscription: register,

@@ -1,6 +1,8 @@
+import { derivedIdAt, newId } from "#core/domain/ids.ts";
 import { identityView, userView } from "#core/domain/people/views.ts";
 import { NotFound } from "#core/errors.ts";
 import { OkReply } from "#core/schema/json/error.ts";
+import { UpsertUsers, UsersUpserted } from "#core/schema/people/batch.ts";
 import { Identity, UpdateIdentity } from "#core/schema/people/identity.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/people/user.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
@@ -33,6 +35,22 @@ export const userRoutes = [
     handle: async ({ use, caller, body, resource: app, newId }) => {
       const { user, isNew } = await use.upsertUser({ caller, app, body, id: newId("user") });
       return { body: await shown(use, user), status: isNew ? 201 : 200 };
+    },
+  }),
+
+  route({
+    id: "upsertUsers",
+    method: "POST",
+    path: `${ofApp}/users/batch`,
+    summary: "Make or update up to 1,000 users; what is wrong with one stops no other",
+    body: UpsertUsers,
+    reply: UsersUpserted,
+    locate: appOfPath,
+    repeatable: {},
+    handle: async ({ use, caller, body: { users }, resource: app, once }) => {
+      const idOf = (index: number): string =>
+        once === null ? newId("user", use.now()) : derivedIdAt("user", once.begunAt, once.id, String(index));
+      return { body: { results: await use.upsertUsers({ caller, app, users, idOf }) } };
     },
   }),
 

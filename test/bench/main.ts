@@ -16,6 +16,7 @@ import { foundation } from "./foundation.ts";
 import { imports } from "./imports/imports.ts";
 import { type Course, type Measurements, measureAll } from "./measure-all.ts";
 import { operator } from "./operator/operator.ts";
+import { people } from "./people/user-batches.ts";
 import { requests } from "./requests.ts";
 import { shortRound, wholeRound } from "./servers.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
@@ -34,6 +35,7 @@ const all: Record<string, Measurements> = {
   exports,
   imports,
   "custom-events": customEvents,
+  people,
   operator,
 };
 const baselines = join(import.meta.dirname, "baselines");

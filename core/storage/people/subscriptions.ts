@@ -135,7 +135,8 @@ export const isEnded = (
   after: Partial<SubscriptionRow>,
 ): boolean => after.status === "unsubscribed" && before.status !== "unsubscribed" && before.unsubscribed_at === null;
 
-const withCreated = (row: SubscriptionRow): SubscriptionRow => ({
+/** A new one, with its event. */
+export const withCreated = (row: SubscriptionRow): SubscriptionRow => ({
   ...row,
   outbox: [subscriptionEvent("subscription.created", row, row.created_at)],
   due_at: sweepAfter(row.created_at),

@@ -76,6 +76,11 @@ const useUsers = async (ask: Ask, app: string): Promise<void> => {
   await ask("POST", `${app}/users`, { external_id: "ann", aliases: { crm: "a-1" }, subscriptions });
   await ask("POST", `${app}/users`, { external_id: "ann", aliases: { crm: "a-1", shop: "s-1" } });
   await ask("POST", `${app}/users`, { external_id: "bob", subscriptions }); // takes the device over
+  const two = [
+    { external_id: "ann", language: "it" },
+    { external_id: `new-${aToken()}`, subscriptions: [{ channel: "ios_push", token: aToken() }] },
+  ];
+  await ask("POST", `${app}/users/batch`, { users: two });
   await ask("GET", `${app}/users/by/crm/a-1`);
   await ask("PATCH", `${app}/users/by/external_id/ann`, { language: "de" });
   const { id } = await ask("POST", `${app}/users/by/external_id/ann/subscriptions`, {

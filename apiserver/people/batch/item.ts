@@ -1,0 +1,29 @@
+import { parser } from "#core/schema/json/parser.ts";
+import { UpsertUser } from "#core/schema/people/user.ts";
+import type { Addressed } from "../subscription-checks.ts";
+import { checkUpsert, keysOf } from "../upsert-user.ts";
+import type { Batch } from "./upsert-users.ts";
+
+/** An item of a batch that could be written, as far as it can be judged by itself. */
+export type Item = {
+  index: number;
+  body: UpsertUser;
+  /** Of its subscriptions, in their order. */
+  addressed: readonly Addressed[];
+  /** The ids that it names, as the store keeps them. */
+  keys: readonly string[];
+  /** Of the user, should it be a new one. */
+  id: string;
+};
+
+const parse = parser(UpsertUser);
+
+/** @throws ValidationError for what could never be written, whoever there is */
+export const judge = (given: unknown, index: number, { idOf }: Pick<Batch, "idOf">): Item => {
+  const body = parse(given);
+  const addressed = checkUpsert(body);
+  return { index, body, addressed, keys: keysOf(body), id: idOf(index) };
+};
+
+/** One text for an address of an app. */
+export const addressKey = ({ channel, token }: Pick<Addressed, "channel" | "token">): string => `${channel} ${token}`;

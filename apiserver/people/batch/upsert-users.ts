@@ -1,0 +1,59 @@
+import { mapBounded } from "#core/runtime/batching/bounded.ts";
+import type { UpsertedUser } from "#core/schema/people/batch.ts";
+import type { UpsertUser } from "#core/schema/people/user.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Caller } from "../../access/caller.ts";
+import type { UserWanted, Written } from "../upsert-user.ts";
+import { groupsOf } from "./groups.ts";
+import { type Item, judge } from "./item.ts";
+import { type KnownDeps, knownOf } from "./known.ts";
+import { type Outcomes, outcomesOf } from "./outcomes.ts";
+import { type RoomDeps, roomOf } from "./room.ts";
+import { type WriteDeps, writeTogether } from "./write.ts";
+
+export type UpsertUsersDeps = KnownDeps &
+  RoomDeps &
+  WriteDeps & {
+    /** Writes one user as `POST …/users` does. */
+    upsertOne: (wanted: UserWanted) => Promise<Written>;
+  };
+
+/** `idOf`: the id that a new user of an item gets; of a request that is repeated the same as before. */
+export type Batch = { caller: Caller; app: AppRow; users: readonly unknown[]; idOf: (index: number) => string };
+
+const groupsAtOnce = 8; // each writes one user after another
+
+/**
+ * Makes or updates up to 1,000 users. What is wrong with one stops no other. Most are written together, in a few commands: those
+ * of whom no other item says anything, and who have no subscription that the app knows. The others are written one by one, in
+ * the order of their items where these name the same user or address; so are those that others wrote at the same moment.
+ * Can be repeated.
+ */
+export const upsertUsers =
+  (deps: UpsertUsersDeps) =>
+  async (batch: Batch): Promise<UpsertedUser[]> => {
+    const outcomes = outcomesOf(batch.users.length);
+    const judged = batch.users.flatMap((given, index) => outcomes.valueOf(index, () => judge(given, index, batch)));
+    const known = await knownOf(deps, batch.app, judged);
+    const room = await roomOf(deps, batch.caller, known);
+    const items = judged.flatMap((item) => outcomes.valueOf(item.index, () => room.reserve(item)));
+    const groups = groupsOf(items);
+    const alone = groups.flatMap(([first, ...others]) => (first === undefined || others.length > 0 ? [] : [first]));
+    const left = await writeTogether(deps, batch, { items: alone, known, outcomes });
+    const inOrder = [...left.map((item) => [item]), ...groups.filter(({ length }) => length > 1)];
+    await mapBounded(inOrder, groupsAtOnce, (group) => writeOneByOne(deps, batch, group, outcomes));
+    return outcomes.all();
+  };
+
+const writeOneByOne = async (
+  { upsertOne }: UpsertUsersDeps,
+  { caller, app }: Batch,
+  group: readonly Item[],
+  outcomes: Outcomes,
+): Promise<void> => {
+  for (const { index, body, id } of group)
+    await outcomes.settle(index, async () => {
+      const { user, isNew } = await upsertOne({ caller, app, body: body satisfies UpsertUser, id });
+      return { id: user._id, created: isNew };
+    });
+};
