@@ -81,7 +81,7 @@ const queueUp = async ({ system, apiserver }: WebhookBench, { endpoints, queued 
 const lastWithinMs = 30_000;
 
 /** Publishes a scenario and takes the time until each event first arrives. */
-const paced = async (bench: WebhookBench, scenario: Scenario): Promise<LatencyResult> => {
+export const paced = async (bench: WebhookBench, scenario: Scenario): Promise<LatencyResult> => {
   const { events } = scenario;
   const { sentAtMs, perSecond: sentPerSecond } = await publish(bench, scenario);
   await arrived(bench.sink, events, lastWithinMs).catch(() => undefined); // how many came is a figure

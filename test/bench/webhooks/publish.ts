@@ -15,6 +15,8 @@ export type Scenario = {
   /** Each with endpoints of its own, in the partitions in turn; its requests in turn. One when left out. */
   apps?: number;
   events: number;
+  /** The number of its first event, where others of the same names came before; 0 when left out. */
+  firstEvent?: number;
   perRequest: number;
   names: number;
   endpointsPerName: number;
@@ -85,7 +87,8 @@ const appsOf = ({ app }: System, { apps = 1 }: Scenario): AppRow[] =>
         channels: {},
       }));
 
-const appIdIn = (partition: number, app: AppRow, n: number): string => {
+/** The id of an app in a partition, the same for the same `n` of an app. */
+export const appIdIn = (partition: number, app: AppRow, n: number): string => {
   for (let tries = 0; ; tries++) {
     const id = derivedIdAt("app", app.created_at, app._id, `${n}/${tries}`);
     if (partitionOf(id) === partition) return id; // the sixteenth try, on average
@@ -128,7 +131,7 @@ export const publish = async (
   scenario: Scenario,
   kind: "event" | "warm" = "event",
 ): Promise<Published> => {
-  const { events, perRequest, names, perSecond: pace } = scenario;
+  const { events, firstEvent = 0, perRequest, names, perSecond: pace } = scenario;
   const urls = appsOf(system, scenario).map((app) => eventsUrl({ ...system, app }, apiserver));
   const sentAtMs: number[] = [];
   const { perSecond, failures } = await runLoad({
@@ -139,7 +142,7 @@ export const publish = async (
     headers: { authorization: `Bearer ${system.token}` },
     body: (request) => {
       const first = request * perRequest;
-      const numbers = Array.from({ length: Math.min(perRequest, events - first) }, (_, i) => first + i);
+      const numbers = Array.from({ length: Math.min(perRequest, events - first) }, (_, i) => firstEvent + first + i);
       for (const n of numbers) sentAtMs[n] = monotonicMs();
       return JSON.stringify({ events: numbers.map((n) => anEvent(`${kind}_${n % names}`, n)) });
     },

@@ -11,6 +11,8 @@ export type Received = {
   lastAtMs: number;
   /** Requests at paths that begin with `/hang`: never answered. */
   held: number;
+  /** Requests at paths that begin with `/slow/<ms>`: answered after that, and not counted otherwise. */
+  slow: number;
 };
 
 /** First arrival of each event, by its `bench_n`. */
@@ -25,7 +27,7 @@ const nowMs = (): number => Number(hrtime.bigint()) / 1e6;
 // A bare receiver of webhooks as a process of its own: it answers 200 at once and keeps only what is asked for.
 const seen = new Map<string, Set<string>>();
 const firstAtMs = new Map<number, number>();
-const totals: Received = { requests: 0, distinct: 0, lastAtMs: 0, held: 0 };
+const totals: Received = { requests: 0, distinct: 0, lastAtMs: 0, held: 0, slow: 0 };
 
 const numberIn = (body: string): number => Number(/"bench_n":(\d+)/.exec(body)?.[1] ?? Number.NaN);
 
@@ -48,6 +50,13 @@ const receive = (request: IncomingMessage, response: ServerResponse): void => {
     request.resume();
     return;
   }
+  const [, slowMs] = /^\/slow\/(\d+)/.exec(path) ?? [];
+  if (slowMs !== undefined) {
+    totals.slow++;
+    request.resume();
+    setTimeout(() => response.writeHead(200).end(), Number(slowMs));
+    return;
+  }
   let body = "";
   request.setEncoding("utf8");
   request.on("data", (chunk: string) => {
@@ -65,7 +74,7 @@ const answers: Record<ReceiverQuestion, () => Received | Arrivals> = {
   forget: () => {
     seen.clear();
     firstAtMs.clear();
-    Object.assign(totals, { requests: 0, distinct: 0, lastAtMs: 0, held: 0 } satisfies Received);
+    Object.assign(totals, { requests: 0, distinct: 0, lastAtMs: 0, held: 0, slow: 0 } satisfies Received);
     return totals;
   },
 };
