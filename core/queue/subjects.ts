@@ -40,4 +40,10 @@ export const groupIn = (subject: string): PartitionGroup | null => {
   return groups === undefined ? null : { groups: Number(groups), group: Number(group) };
 };
 
+/** The tenant that a subject of events names, also one of the last release. */
+export const tenantIn = (subject: string): string => {
+  const [, tenantId] = /\.(?:app-events\.\d+\.\d+|events)\.([^.]+)/.exec(subject) ?? [];
+  return tenantId ?? "";
+};
+
 export type Subjects = ReturnType<typeof subjects>;

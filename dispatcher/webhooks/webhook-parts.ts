@@ -2,9 +2,11 @@ import type { Timing } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { sharedPlaces } from "#core/queue/jetstream/shared-places.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { tenantPlaces } from "#core/queue/jetstream/tenant-places.ts";
+import { tenantTurns } from "#core/queue/jetstream/tenant-turns.ts";
 import { eventStream, formerEventStream, type StreamSpec, webhookConsumer } from "#core/queue/jetstream/topology.ts";
 import { type WorkerOptions, worker } from "#core/queue/jetstream/worker.ts";
-import type { Subjects } from "#core/queue/subjects.ts";
+import { type Subjects, tenantIn } from "#core/queue/subjects.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
@@ -134,23 +136,29 @@ const owned = (deps: OwnedDeps): { partitions: Partitions; parts: Part[] } => {
  * A batch of events waits until all is stored, while its events are grouped, or while an endpoint hangs for the first
  * time. Many are small; large ones take the places of several, as some 60 are enough to keep a dispatcher busy.
  */
-const batches = { atOnce: 512, ofPartition: 16, bytesOfPlace: 8_192 };
+const batches = { atOnce: 1_024, ofPartition: 16, bytesOfPlace: 8_192 }; // a tenant has half of them at most
 /** Longer than a batch of events waits until it is stored. */
 const handleTimeoutMs = 90_000;
 
 /** Makes what reads the events of one partition. */
 const partitionReader = (deps: WebhookPartsDeps, match: Match): ((partition: number) => Part) => {
   const places = sharedPlaces({ most: batches.atOnce, own: batches.ofPartition });
+  const tenants = tenantPlaces(batches.atOnce);
   const spec = eventStream(deps.natsPrefix, deps.timing);
-  return (partition) =>
-    eventWorker(deps, { spec, consumer: webhookConsumer(partition), handle: match(partition), places });
+  return (partition) => {
+    const source = { spec, consumer: webhookConsumer(partition), handle: match(partition), places };
+    return eventWorker(deps, { ...source, turns: tenantTurns(tenants, tenantIn) });
+  };
 };
 
 /** Reads what programs of the last release publish. It goes with the next one. */
 const formerReader = (deps: WebhookPartsDeps, match: Match): Part =>
   eventWorker(deps, { spec: formerEventStream(deps.natsPrefix, deps.timing), consumer: "webhooks", handle: match() });
 
-type Source = Pick<WorkerOptions<unknown>, "consumer" | "places"> & { spec: StreamSpec; handle: ReturnType<Match> };
+type Source = Pick<WorkerOptions<unknown>, "consumer" | "places" | "turns"> & {
+  spec: StreamSpec;
+  handle: ReturnType<Match>;
+};
 
 const eventWorker = (deps: WebhookPartsDeps, { spec, ...source }: Source): Part => {
   const { nats, natsReplicas, timing, metrics, log } = deps;

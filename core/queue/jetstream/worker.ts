@@ -10,6 +10,7 @@ import type { Hint } from "./hint.ts";
 import { isPassing } from "./passing.ts";
 import { Puller } from "./pull.ts";
 import { placesOfOne, type SharedPlaces } from "./shared-places.ts";
+import { noTurns, type TenantTurns } from "./tenant-turns.ts";
 
 /** What becomes of a hint: it is done, it comes again later, or it is given up. */
 export type Settlement =
@@ -43,6 +44,8 @@ export type WorkerOptions<T> = {
   bytesOfPlace?: number;
   /** Places that it shares with others; left out: it has its own. */
   places?: SharedPlaces;
+  /** Tells whether a message is its tenant's turn; left out: all are. */
+  turns?: TenantTurns;
   /** Names it in spans and in metrics, but for how many messages it handled; its consumer's name when left out. */
   series?: string;
   timeoutMs: number;
@@ -79,7 +82,7 @@ type Job = {
 export const worker = <T>(given: WorkerOptions<T>): Part => {
   const options = { ...given, series: given.series ?? given.consumer };
   const { nats, stream, consumer, series, concurrency, timing, log } = options;
-  const { bytesOfPlace = Number.POSITIVE_INFINITY } = options;
+  const { bytesOfPlace = Number.POSITIVE_INFINITY, turns = noTurns, repair } = options;
   declareSeries(options);
   const jobs = new Set<Job>();
   let taken = 0;
@@ -87,16 +90,19 @@ export const worker = <T>(given: WorkerOptions<T>): Part => {
   let heartbeat: NodeJS.Timeout | undefined;
 
   const placesOf = ({ bytes }: Hint): number => Math.max(1, Math.ceil(bytes / bytesOfPlace));
-  const onHint = (hint: Hint): void => {
-    if (isStopping) return hint.nak(); // at once, to another process
-    if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
-    const startedMs = Date.now();
-    const job = begun(hint, { startedMs, isRepeated: mayBeRepeated(hint, options) });
+  const onHint = (delivered: Hint): void => {
+    if (isStopping) return delivered.nak(); // at once, to another process
+    if (jobs.size >= concurrency) return delivered.nak(retryMs.first); // an answer to a request that was thought lost
+    const needed = placesOf(delivered);
+    const turn = turns.take(heedingReconnect(delivered, options), needed);
+    if (turn === null) return;
+    const job = begun(turn.hint);
     jobs.add(job);
-    taken += placesOf(hint);
+    taken += needed;
     job.end = run(job, options).finally(() => {
       jobs.delete(job);
-      taken -= placesOf(hint);
+      taken -= needed;
+      turn.free();
       places.freed();
     });
   };
@@ -104,8 +110,6 @@ export const worker = <T>(given: WorkerOptions<T>): Part => {
     () => taken + pull.asked,
     () => pull.freed(),
   );
-  const firstPlaces = Number.isFinite(bytesOfPlace) ? Math.sqrt(concurrency) : 1; // large ones would come all at once
-  const { repair } = options;
   const pull: Puller = new Puller({
     nats,
     stream,
@@ -113,7 +117,7 @@ export const worker = <T>(given: WorkerOptions<T>): Part => {
     concurrency,
     room: places.room,
     placesOf,
-    firstPlaces,
+    firstPlaces: Number.isFinite(bytesOfPlace) ? Math.sqrt(concurrency) : 1, // large ones would come all at once
     onHint,
     repair,
     log,
@@ -146,12 +150,14 @@ const declareSeries = <T>({ stream, consumer, series, metrics }: Named<T>): void
   metrics.handleSeconds.zero({ consumer: series });
 };
 
-const mayBeRepeated = (hint: Hint, { nats, timing }: Pick<WorkerOptions<unknown>, "nats" | "timing">): boolean =>
-  hint.attempt > 1 || hint.mayBeRepeated || nats.sinceReconnectMs() < timing.ackWaitMs; // what it has forgotten comes first
+/** What JetStream has forgotten comes first after a reconnect, as if for the first time. */
+const heedingReconnect = (hint: Hint, { nats, timing }: Pick<WorkerOptions<unknown>, "nats" | "timing">): Hint =>
+  nats.sinceReconnectMs() < timing.ackWaitMs ? { ...hint, mayBeRepeated: true } : hint;
 
-const begun = (hint: Hint, since: Pick<Job, "startedMs" | "isRepeated">): Job => ({
+const begun = (hint: Hint): Job => ({
   hint,
-  ...since,
+  startedMs: Date.now(),
+  isRepeated: hint.attempt > 1 || hint.mayBeRepeated,
   traceparent: hint.traceparent,
   abort: new AbortController(),
   end: Promise.resolve(),

@@ -37,7 +37,12 @@ export const accepting = (deps: AcceptDeps): Accept => {
     const single = async ({ endpoint, events }: EndpointEvents): Promise<void> => {
       if (events.length === 0) return;
       const rows = () => events.map((event) => deliveryOf(endpoint, write(event), clock.now()));
-      await queues.place(endpoint, events.length, isRepeated ? await unknown(deps, rows()) : rows);
+      const characters = events.reduce((sum, event) => sum + write(event).text.length, 0);
+      await queues.place(
+        endpoint,
+        { count: events.length, characters },
+        isRepeated ? await unknown(deps, rows()) : rows,
+      );
     };
     const one = async ({ endpoint, events }: EndpointEvents): Promise<void> => {
       const grouped = events.filter((event) => isGrouped(endpoint, event));

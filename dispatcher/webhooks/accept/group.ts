@@ -4,6 +4,7 @@ import { isSampled } from "#core/runtime/tracing/traceparent.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Deliveries } from "../history/deliveries.ts";
+import { charactersOf } from "../queue/pending-deliveries.ts";
 import type { EndpointQueues } from "../queues/endpoint-queues.ts";
 import { batchDeliveryOf } from "./delivery.ts";
 
@@ -89,5 +90,5 @@ const store = async (
   );
   // one more than there are, when some are known: whoever stored those may have been killed before it notified anybody
   const count = rows.length + (known.size > 0 ? 1 : 0);
-  await queues.place(endpoint, count, () => rows, { isStoredFirst: true });
+  await queues.place(endpoint, { count, characters: charactersOf(rows) }, () => rows, { isStoredFirst: true });
 };

@@ -19,20 +19,26 @@ export type PlacingDeps = {
   fellBack: () => void;
 };
 
+/** How many new deliveries there are, and the characters of all their bodies. */
+export type Amount = { count: number; characters: number };
+
 /**
- * Places `count` new deliveries of one endpoint, which are made when there is memory for them: in the endpoint's queue,
- * when this process owns it, or in the store for its owner. Resolves when all are stored. Those that are `isStoredFirst`
- * are sent only after they are stored.
+ * Places new deliveries of one endpoint, which are made when there is memory for them: in the endpoint's queue, when this
+ * process owns it, or in the store for its owner. Resolves when all are stored. Those that are `isStoredFirst` are sent
+ * only after they are stored.
  */
 export type Place = (
   endpoint: WebhookRow,
-  count: number,
+  amount: Amount,
   make: () => readonly WebhookDeliveryRow[],
   how?: { isStoredFirst: boolean },
 ) => Promise<void>;
 
-/** New deliveries in memory, over all endpoint queues. JetStream keeps their events until they are stored. */
-const mostUnstored = 600;
+/**
+ * Characters of new deliveries in memory, over all endpoint queues, which tenants share. JetStream keeps their events until
+ * they are stored. Small ones count as `least`, for what they have beside their bodies: so a tenant alone has 600.
+ */
+const unstored = { most: 1_200 * 32_768, least: 32_768 };
 /** Callers that wait for room in an endpoint queue, over all queues: callers for other endpoints must not wait behind them. */
 const mostWaiting = 48;
 /** So many stored deliveries are remembered, as their events may be published twice. */
@@ -45,7 +51,7 @@ type Queues = {
 };
 
 export const placing = (deps: PlacingDeps, queues: Queues): Place => {
-  const memory = budget(mostUnstored);
+  const memory = budget(unstored.most);
   const stored = new LRUCache<string, true>(atMostEntries(mostRemembered));
   let waiting = 0;
 
@@ -86,10 +92,11 @@ export const placing = (deps: PlacingDeps, queues: Queues): Place => {
     await Promise.all([...taken, leave(key, left).then(() => free(left.length))]);
   };
 
-  return async (endpoint, count, make, { isStoredFirst } = { isStoredFirst: false }) => {
+  return async (endpoint, amount, make, { isStoredFirst } = { isStoredFirst: false }) => {
+    const { count } = amount;
     const key = keyOf(endpoint);
     const isDisabled = endpoint.status === "disabled";
-    const { free, freeAll } = await entered(memory, count);
+    const { free, freeAll } = await entered(memory, endpoint.tenant_id, amount);
     try {
       const queue = await queueFor(deps, queues, endpoint);
       const room = whenRoom(queue, count);
@@ -116,12 +123,13 @@ const queueFor = async (deps: PlacingDeps, queues: Queues, endpoint: WebhookRow)
 type New = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void; isStoredFirst: boolean };
 
 /** Waits for memory, which is given back in parts. */
-const entered = async (memory: Budget, count: number) => {
-  await memory.enter(count);
+const entered = async (memory: Budget, tenantId: string, { count, characters }: Amount) => {
+  const each = Math.max(unstored.least, Math.ceil(characters / Math.max(1, count)));
+  await memory.enter(tenantId, each * count);
   let left = count;
   const free = (some: number): void => {
     left -= some;
-    memory.leave(some);
+    memory.leave(tenantId, each * some);
   };
   return { free, freeAll: () => free(left) };
 };

@@ -24,10 +24,8 @@ const whole = {
   pace: { ...oneEndpoint, perSecond: 50, events: 1_500, warmUp: 200 },
   healthy: { ...oneEndpoint, perSecond: 20, events: 800, warmUp: 200 },
   hanging: { endpoints: 20, queued: 1_000 },
-  floods: [
-    { events: 20_000, perRequest: 1, endpoints: 3, answerMs: 50 },
-    { events: 50_000, perRequest: 100, endpoints: 3, answerMs: 50 },
-  ],
+  flood: { events: 50_000, perRequest: 100, endpoints: 3, answerMs: 50 },
+  besideFlood: { ...oneEndpoint, perSecond: 20, events: 400, warmUp: 200 },
   million: { endpoints: 100, queued: 10_000 },
   history: { deliveries: 1_000_000, pages: 200 },
   requests: { requests: 30_000, warmUp: 5_000 },
@@ -42,7 +40,8 @@ const short: typeof whole = {
   pace: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   healthy: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   hanging: { endpoints: 2, queued: 10 },
-  floods: [{ events: 200, perRequest: 10, endpoints: 3, answerMs: 50 }],
+  flood: { events: 200, perRequest: 10, endpoints: 3, answerMs: 50 },
+  besideFlood: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   million: { endpoints: 4, queued: 10 },
   history: { deliveries: 1_000, pages: 3 },
   requests: { requests: 300, warmUp: 50 },
@@ -195,19 +194,18 @@ const measureHanging =
   };
 
 const measureTenants: Measurement = async (round, tell) => {
-  const { floods, healthy } = sizeOf(round);
-  for (const flood of floods)
-    for (const dispatchers of [1, 2]) {
-      const { alone, beside, floodSent } = await latencyBesideFlood(round, flood, { ...healthy, dispatchers });
-      const size = `${flood.events} events, ${flood.perRequest} a request, for ${flood.endpoints} endpoints of ${flood.answerMs} ms`;
-      const name = `webhooks beside a tenant with ${flood.events} queued, ${dispatchers} dispatchers`;
-      const times = `p50 ${beside.p50Ms.toFixed(1)} ms; alone ${alone.p50Ms.toFixed(1)} and ${alone.p99Ms.toFixed(1)} ms`;
-      const how = `${paceOf(beside)}; ${times}; beside ${size}, of which ${floodSent} requests were made by then`;
-      tell(
-        { name, reach: atLeast(beside.sent), value: beside.arrived, unit: "arrived", how },
-        { name: `${name}, p99`, reach: atMost(1_000), value: beside.p99Ms, unit: "ms", how },
-      );
-    }
+  const { flood, besideFlood } = sizeOf(round);
+  for (const dispatchers of [1, 2]) {
+    const { alone, beside, floodSent } = await latencyBesideFlood(round, flood, { ...besideFlood, dispatchers });
+    const size = `${flood.events} events, ${flood.perRequest} a request, for ${flood.endpoints} endpoints of ${flood.answerMs} ms`;
+    const name = `webhooks beside a tenant with ${flood.events} queued, ${dispatchers} dispatchers`;
+    const times = `p50 ${beside.p50Ms.toFixed(1)} ms; alone ${alone.p50Ms.toFixed(1)} and ${alone.p99Ms.toFixed(1)} ms`;
+    const how = `${paceOf(beside)}; ${times}; beside ${size}, of which ${floodSent} requests were made by then`;
+    tell(
+      { name, reach: atLeast(beside.sent), value: beside.arrived, unit: "arrived", how },
+      { name: `${name}, p99`, reach: atMost(1_000), value: beside.p99Ms, unit: "ms", how },
+    );
+  }
 };
 
 const measureList: Measurement = async (round, tell) => {

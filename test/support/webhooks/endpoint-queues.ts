@@ -8,6 +8,7 @@ import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts
 import { deliveryOf, written } from "../../../dispatcher/webhooks/accept/delivery.ts";
 import { healthNotes } from "../../../dispatcher/webhooks/health/notes.ts";
 import { type EndpointKey, keyOf } from "../../../dispatcher/webhooks/partitions/endpoints.ts";
+import { charactersOf } from "../../../dispatcher/webhooks/queue/pending-deliveries.ts";
 import { EndpointQueues, type EndpointQueuesDeps } from "../../../dispatcher/webhooks/queues/endpoint-queues.ts";
 import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
 import type { SendWebhook } from "../../../dispatcher/webhooks/send/send-webhook.ts";
@@ -37,7 +38,7 @@ export const place = (
   queues: EndpointQueues,
   endpoint: WebhookRow,
   rows: readonly WebhookDeliveryRow[],
-): Promise<void> => queues.place(endpoint, rows.length, () => rows);
+): Promise<void> => queues.place(endpoint, { count: rows.length, characters: charactersOf(rows) }, () => rows);
 
 /** Has the queue of an endpoint opened, and look into the store. */
 export const look = async (queues: EndpointQueues, endpoint: WebhookRow): Promise<void> => {

@@ -65,7 +65,8 @@ export const queueOfSuite = (name: string) => {
     await nats.close();
   });
   return {
-    publish: async (body: object): Promise<void> => void (await publisher(nats).publish(`${name}.a`, body)),
+    publish: async (body: object, of = "a"): Promise<void> =>
+      void (await publisher(nats).publish(`${name}.${of}`, body)),
     startWorker: async <T>(
       options: Pick<WorkerOptions<T>, "parse" | "handle"> & Partial<WorkerOptions<T>>,
     ): Promise<void> => {

@@ -70,7 +70,7 @@ describe("an endpoint queue loses nothing", function () {
     await until(() => sent.length === 1);
     const [waiting] = rowsFor(endpoint, 1) as [WebhookDeliveryRow];
     await deliveries().keep([waiting]);
-    await queues.place(endpoint, 1, () => []); // its event comes again
+    await queues.place(endpoint, { count: 1, characters: 0 }, () => []); // its event comes again
     await busyUntil(queues, endpoint, () => sent.includes(waiting._id));
   });
 

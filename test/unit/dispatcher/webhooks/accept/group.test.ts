@@ -17,7 +17,7 @@ const setUp = (storing: () => Promise<void> = async () => undefined) => {
   const traced: (readonly string[] | undefined)[] = [];
   const group = grouping({
     queues: {
-      place: async ({ _id }, count, make, how) => {
+      place: async ({ _id }, { count }, make, how) => {
         shares.push({ count, isStoredFirst: how?.isStoredFirst });
         await storing();
         for (const { payload, event_ids = [], traces } of make()) {
