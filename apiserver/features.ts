@@ -14,6 +14,7 @@ import { messages } from "./messages/feature.ts";
 import { people } from "./people/feature.ts";
 import type { Platform } from "./platform.ts";
 import { reference } from "./reference/outside.ts";
+import { segments } from "./segments/feature.ts";
 import { service } from "./service/feature.ts";
 import { status } from "./status/feature.ts";
 import { statusPage } from "./status/outside.ts";
@@ -27,6 +28,7 @@ export const features: readonly Feature<Platform>[] = [
   apps,
   messages,
   people,
+  segments,
   suppressions,
   templates,
   imports,

@@ -23,6 +23,7 @@ export const narrowRates = {
   "webhooks.rotate_secret": { of: "`POST …/rotate-secret` of a webhook", calls: 10, seconds: 60 },
   "webhooks.preview": { of: "`POST …/webhooks/preview` of an app", calls: 10, seconds: 60 },
   "webhooks.replay": { of: "`POST …/webhooks/deliveries/{deliveryId}/replay` of an app", calls: 60, seconds: 60 },
+  "segments.preview": { of: "`POST …/segments/preview` of an app", calls: 10, seconds: 60 },
   "exports.create": { of: "new exports of an app", calls: 10, seconds: 60 },
   "exports.history": { of: "new exports of `…/history` of an app", calls: 10, seconds: 60 },
   "exports.events": { of: "`POST …/export_events` of an app", calls: 10, seconds: 60 },

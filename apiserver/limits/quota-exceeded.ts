@@ -3,6 +3,7 @@ import { exportLimits } from "#core/schema/exports/export.ts";
 import { importLimits } from "#core/schema/imports/import.ts";
 import { mostChannels } from "#core/schema/live-activities/channel.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
+import { segmentLimits } from "#core/schema/segments/segment.ts";
 import { templateBounds } from "#core/schema/templates/template.ts";
 import { mostEndpoints } from "#core/storage/webhooks/endpoints.ts";
 
@@ -22,6 +23,7 @@ export const quotas = {
     limit: `the plan's \`webhookEndpoints\`, of an app, at most ${mostEndpoints}`,
     resets: "never",
   },
+  segments: { limit: `${segmentLimits.segments.toLocaleString("en")} of an app`, resets: "never" },
   live_activity_types: { limit: `${activityLimits.types} of an app`, resets: "never" },
   live_activity_channels: { limit: `${mostChannels.toLocaleString("en")} of an app`, resets: "never" },
   templates: { limit: `${templateBounds.templates.toLocaleString("en")} of an app`, resets: "never" },

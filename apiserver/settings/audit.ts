@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { newId } from "#core/domain/ids.ts";
@@ -100,6 +101,18 @@ const changesOf = (before: object | null, after: object | null): AuditFact["chan
   return Object.fromEntries(entries.filter(([, change]) => !isSame(change.before, change.after)));
 };
 
-const valueOf = (view: object | null, name: string): unknown => (view === null ? null : Reflect.get(view, name));
+const valueOf = (view: object | null, name: string): unknown => {
+  const value: unknown = view === null ? null : Reflect.get(view, name);
+  const text = JSON.stringify(value) ?? "";
+  return text.length > longestShown ? digestOf(text) : value;
+};
+
+const longestShown = 8_192; // characters of JSON: an event has both values of each member, and goes to every endpoint
+
+/** What stands for a value that is too long: who kept the value can tell that it is the same. */
+const digestOf = (text: string) => ({
+  omitted_bytes: Buffer.byteLength(text),
+  sha256: createHash("sha256").update(text).digest("hex"),
+});
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

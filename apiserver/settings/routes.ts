@@ -3,6 +3,7 @@ import type { ErrorCode } from "#core/errors.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import type { IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
 import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
+import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
 import { appOfPath, existing } from "../http/locate.ts";
@@ -10,11 +11,23 @@ import { done, type Located, routeOf } from "../http/route.ts";
 import type { By } from "./audit.ts";
 
 /** The schemas of one kind of settings: bodies of requests, and replies. */
-type Schemas = { create: TSchema; update: TSchema; view: TSchema; made: TSchema; list: TSchema };
+type Schemas = {
+  create: TSchema;
+  update: TSchema;
+  view: TSchema;
+  made: TSchema;
+  list: TSchema;
+  /** What a page of the list is asked for with; left out: the list has no pages. */
+  query?: TObject;
+};
+
+type QueryOf<S extends Schemas> = S extends { query: infer Query extends TObject } ? Static<Query> : never;
 
 /** What the usual operations on settings of one kind use. */
 type Use<Row, S extends Schemas> = Find<Row> & {
   ofApp: (tenantId: string, appId: string) => Promise<Row[]>;
+  /** One page of an app's, of a list that has pages. */
+  page?: (app: AppRow, query: QueryOf<S>) => Promise<Static<S["list"]>>;
   view: (row: Row) => Static<S["view"]>;
   /** As the reply to its creation shows it. */
   viewMade: (row: Row) => Static<S["made"]>;
@@ -40,6 +53,8 @@ type SettingKind<S extends Schemas> = {
   idKind: IdKind;
   /** What making and changing need of the plan; left out: every plan has it. */
   feature?: PlanFeature;
+  /** Scopes that suffice for reading, besides `admin`. */
+  reading?: readonly Scope[];
   schemas: S;
   summaries: { list: string; create: string; get: string; update: string; remove: string };
   /** Error codes of the creation, besides those of plans and limits. */
@@ -67,20 +82,24 @@ export const locateSetting =
 type Asked<Row, S extends Schemas> = { use: Use<Row, S>; caller: Caller; resource: AppRow };
 
 const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
-  const { name, tag, path, idKind, feature, schemas, summaries, errors = [] } = kind;
+  const { name, tag, path, idKind, feature, schemas, summaries, errors = [], reading = [] } = kind;
   const route = routeOf<Use<Row, S>>({ tag, scopes: ["admin"] });
   const common = { path, locate: appOfPath };
   const requireRoom = ({ use, caller, resource }: Asked<Row, S>): Promise<void> => use.requireRoom(caller, resource);
   const inPlan = feature === undefined ? {} : { feature, inPlan: requireRoom };
   return {
-    list: route({
+    list: route<TSchema, TObject, S["list"], AppRow>({
       ...common,
       id: `list${name}s`,
       method: "GET",
       summary: summaries.list,
+      scopes: [...reading, "admin"],
+      ...(schemas.query !== undefined && { query: schemas.query }),
       reply: schemas.list,
-      handle: async ({ use, resource }) => ({
-        body: { data: (await use.ofApp(resource.tenant_id, resource._id)).map(use.view) },
+      handle: async ({ use, resource, query }) => ({
+        body: use.page
+          ? await use.page(resource, query as QueryOf<S>) // sound: parsed by that very schema
+          : ({ data: (await use.ofApp(resource.tenant_id, resource._id)).map(use.view) } as Static<S["list"]>), // sound: what a list without pages is
       }),
     }),
 
@@ -109,7 +128,7 @@ const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
 };
 
 const routesOfOne = <Row, S extends Schemas>(kind: SettingKind<S>) => {
-  const { name, what, tag, path, parameter, feature, schemas, summaries } = kind;
+  const { name, what, tag, path, parameter, feature, schemas, summaries, reading = [] } = kind;
   const route = routeOf<Use<Row, S>>({ tag, scopes: ["admin"] });
   const common = { path: `${path}/{${parameter}}`, locate: locateSetting<Row>({ what, parameter }) };
   const errors = ["HS_MANAGED", "HS_CONFLICT"] as const;
@@ -120,6 +139,7 @@ const routesOfOne = <Row, S extends Schemas>(kind: SettingKind<S>) => {
       id: `get${name}`,
       method: "GET",
       summary: summaries.get,
+      scopes: [...reading, "admin"],
       reply: schemas.view,
       handle: async ({ use, resource }) => ({ body: use.view(resource) }),
     }),

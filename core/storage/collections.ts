@@ -31,6 +31,7 @@ import { indexesAsDeclared } from "./mongo/indexes.ts";
 import { subscriptionCollection } from "./people/subscription-row.ts";
 import { userCollection } from "./people/users.ts";
 import { planCollection } from "./plans/plans.ts";
+import { segmentCollection } from "./segments/segments.ts";
 import { callbackTokenCollection } from "./service/callback-tokens.ts";
 import { cursorSecretCollection } from "./service/cursor-secret.ts";
 import { providerCertificateCollection } from "./service/provider-certificates.ts";
@@ -91,6 +92,7 @@ export const allCollections: readonly CollectionSpec[] = [
   removalCollection,
   replyCollection,
   revokedTokenCollection,
+  segmentCollection,
   statusDayCollection,
   startTokenCollection,
   subscriptionCollection,

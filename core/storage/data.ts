@@ -4,6 +4,7 @@ import { allCollections } from "./collections.ts";
 import { collectionOf, type Person } from "./mongo/collection.ts";
 import { findIds, inPages, type OnPage } from "./mongo/pages.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./people/subscription-row.ts";
+import { segmentLists } from "./segments/lists.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "./webhooks/deliveries.ts";
 import { removePages } from "./work/removal-pages.ts";
 
@@ -32,6 +33,9 @@ export const storedData = (db: Db, specs = allCollections) => ({
     const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
     await removePages(rows, { filter: { endpoint_id: endpointId }, hint: "list_status", pages: Infinity, onPage });
   },
+
+  /** Takes everybody from the list of a segment whose own document is gone. @throws as removeApp */
+  emptyList: segmentLists(db).empty,
 
   /** Removes the documents that are a person's own: first those of subscriptions, which say whose these are. */
   removePerson: async (person: Owner): Promise<void> => {

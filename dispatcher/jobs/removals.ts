@@ -11,6 +11,7 @@ import { removeFilesOfApp } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type Subscriptions, subscriptions } from "#core/storage/people/subscriptions.ts";
+import { type SegmentWork, segmentWork } from "#core/storage/segments/work.ts";
 import { type WebhookWork, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type RemovalRow, type Removals, removalCollection, removals } from "#core/storage/work/removals.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
@@ -40,12 +41,13 @@ const passesAfterMs: Record<RemovalRow["kind"], readonly number[]> = {
   user: [0, minuteMs, hourMs, dayMs],
   app: [0, minuteMs, hourMs],
   webhook: [0, 2 * minuteMs],
+  segment: [0, minuteMs],
   subscription: [0],
 };
 
 const soonMs = 10_000; // until JetStream, or an app's document, is asked again
 const keptMs = hourMs; // the operator asks anew, more often than that, for as long as the app is to go
-const usualTurnMs = 20_000; // an app or endpoint may take hours, and what is gone by then stays gone
+const usualTurnMs = 20_000; // an app, endpoint or list may take hours, and what is gone by then stays gone
 
 /** Removals: docs/decisions/0042. That of a person does not give way to others, because erasing begins anew in each run. */
 export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): Job => {
@@ -54,7 +56,7 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
   const never = { due_at: null }; // the job says itself when it is due
   const box = outbox<RemovalRow>({ ...deps, rows, done: never, metrics: deps.metrics.queue });
   const stores = { end, subscriptions: subscriptions(deps.db), data: storedData(deps.db) };
-  const owners = { apps: apps(deps.db), webhooks: webhookWork(deps.db) };
+  const owners = { apps: apps(deps.db), webhooks: webhookWork(deps.db), segments: segmentWork(deps.db) };
   const joined = { ...deps, ...stores, ...owners, flush: box.flush };
   return job<RemovalRow>({
     name: "removals",
@@ -62,7 +64,8 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
     isApart: true,
     run: async (row, progress) =>
       (await isThere(joined, row)) ? askAgain(joined, row) : resultOf(joined, row, await pass(joined, row, progress)),
-    turnMs: ({ kind }) => (kind === "app" || kind === "webhook" ? turnMs : Number.POSITIVE_INFINITY),
+    turnMs: ({ kind }) =>
+      kind === "app" || kind === "webhook" || kind === "segment" ? turnMs : Number.POSITIVE_INFINITY,
     parts: [box],
   });
 };
@@ -70,21 +73,23 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
 type RemoveDeps = Pick<RemovalJobDeps, "files" | "stopping"> &
   Pick<Removals, "end"> & {
     subscriptions: Pick<Subscriptions, "remove">;
-    /** Whether an app, or an endpoint, is really gone. */
+    /** Whether an app, an endpoint or a segment is really gone. */
     apps: Pick<Apps, "find">;
     webhooks: Pick<WebhookWork, "find">;
+    segments: Pick<SegmentWork, "find">;
     data: StoredData;
     /** Publishes the events of a removal; false when that must wait. */
     flush: (row: RemovalRow) => Promise<boolean>;
     clock: Clock;
   };
 
-/** Data of an app or endpoint goes after its document: until then somebody may still decide to keep it. */
+/** Data of an app, endpoint or segment goes after its document: until then somebody may still decide to keep it. */
 const isThere = async (deps: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
   (kind === "app" && (await deps.apps.find(_id)) !== null) ||
-  (kind === "webhook" && (await deps.webhooks.find(_id)) !== null);
+  (kind === "webhook" && (await deps.webhooks.find(_id)) !== null) ||
+  (kind === "segment" && (await deps.segments.find(_id)) !== null);
 
-/** The app or endpoint is about to go, or was kept after all: nothing of it is removed now. */
+/** The app, endpoint or segment is about to go, or was kept after all: nothing of it is removed now. */
 const askAgain = async ({ end, clock }: RemoveDeps, row: RemovalRow): Promise<JobResult<RemovalRow>> => {
   const now = clock.now().getTime();
   if (now - row.removed_at.getTime() < keptMs) return { end: { dueAt: new Date(now + soonMs) } };
@@ -115,6 +120,7 @@ const removeRest = async (deps: RemoveDeps, { kind, _id, tenant_id, app_id, keys
 const forget = async ({ data, clock }: RemoveDeps, row: RemovalRow, progress: Progress): Promise<number> => {
   if (row.kind === "app") return data.removeApp(row.app_id, clock.now(), progress);
   if (row.kind === "webhook") await data.removeWebhook(row._id, progress);
+  if (row.kind === "segment") await data.emptyList(row.app_id, row._id, progress);
   if (row.kind !== "user") return 0;
   const { tenant_id: tenantId, app_id: appId, _id: userId, removed_at: at, passes } = row;
   return data.erasePerson({ tenantId, appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 }, progress);

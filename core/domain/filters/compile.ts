@@ -7,13 +7,21 @@ import type { Condition, FilterTree } from "./tree.ts";
 /** Whether somebody passes a filter. */
 export type Passes = (subject: Subject) => boolean;
 
+/** Who passes a segment, by its id. */
+export type MemberOf = (segmentId: string) => Passes;
+
+const noSegments: MemberOf = (id) => {
+  throw new RangeError(`nobody said who is in the segment ${id}`);
+};
+
 /**
  * Makes a filter a function: the truth about who passes. `now` is the instant that conditions on time are judged at. A
- * filter that asks about subscriptions is asked with each of a person's. Source: docs/reference/filters.md.
+ * filter that asks about subscriptions is asked with each of a person's. `memberOf` gives the functions of the segments that
+ * it names. Source: docs/reference/filters.md.
  */
-export const compileFilter = (tree: FilterTree, now: Date): Passes => {
-  if (tree.kind === "condition") return compileCondition(tree, now);
-  const of = tree.of.toSorted((a, b) => costOf(a) - costOf(b)).map((one) => compileFilter(one, now));
+export const compileFilter = (tree: FilterTree, now: Date, memberOf: MemberOf = noSegments): Passes => {
+  if (tree.kind === "condition") return compileCondition(tree, now, memberOf);
+  const of = tree.of.toSorted((a, b) => costOf(a) - costOf(b)).map((one) => compileFilter(one, now, memberOf));
   switch (tree.match) {
     case "all":
       return (subject) => of.every((passes) => passes(subject));
@@ -28,13 +36,18 @@ export const compileFilter = (tree: FilterTree, now: Date): Passes => {
 const costOf = (tree: FilterTree): number => {
   if (tree.kind === "group") return tree.of.reduce((sum, one) => sum + costOf(one), 1);
   if (tree.name === "random") return 10; // a hash
+  if (tree.name === "segment") return 20; // a filter of its own
   return tree.field.kind === "version" || tree.field.kind === "tag" ? 3 : 1;
 };
 
 /** A condition of the negative kind is true exactly when the positive one is not: also for what is absent. */
-const compileCondition = ({ field, op, value }: Condition, now: Date): Passes => {
+const compileCondition = ({ field, op, value }: Condition, now: Date, memberOf: MemberOf): Passes => {
   const { read } = field;
   const { op: positive, isNegated } = positiveOf(op);
+  if (positive === "member") {
+    const isMember = memberOf(String(value));
+    return (subject) => isMember(subject) !== isNegated;
+  }
   const test = tests[positive]({ value, kind: kinds[field.kind], now: now.getTime() });
   return (subject) => {
     const found = read(subject);
@@ -118,7 +131,7 @@ const elapsed =
     };
   };
 
-const tests: Record<Positive, (asked: Comparison) => Test> = {
+const tests: Record<Exclude<Positive, "member">, (asked: Comparison) => Test> = {
   eq: ({ value, kind }) => equal(value, kind),
   in: ({ value, kind }) => oneOf(listOf(value), kind),
   gt: above,

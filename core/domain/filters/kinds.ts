@@ -110,6 +110,7 @@ export const kinds = {
     key: (value) => (typeof value === "boolean" ? value : null),
   },
   choice: { what: "one of its values", ops: equality, key: textOf },
+  segment: { what: "the id or the name of a segment", ops: ["member", "not_member"], key: textOf },
 } as const satisfies Record<string, Kind>;
 
 export type KindName = keyof typeof kinds;

@@ -6,6 +6,7 @@ const negations = {
   not_contains: "contains",
   not_exists: "exists",
   not_within_last: "within_last",
+  not_member: "member",
 } as const satisfies Partial<Record<FilterOp, FilterOp>>;
 
 type Negative = keyof typeof negations;

@@ -70,6 +70,10 @@ const seconds: Taken = (value) =>
 
 const instantOrNow: Taken = (value, field, kind) => (value === "now" ? null : ordered(value, field, kind));
 
+/** An id or a name; which segments there are is not known here. */
+const segment: Taken = (value, _field, { what }) =>
+  typeof value === "string" && value !== "" && isShort(value) ? null : must(what);
+
 const takes: Record<FilterOp, Taken> = {
   eq: scalar,
   neq: scalar,
@@ -92,4 +96,6 @@ const takes: Record<FilterOp, Taken> = {
   after: instantOrNow,
   time_elapsed_gt: seconds,
   time_elapsed_lt: seconds,
+  member: segment,
+  not_member: segment,
 };

@@ -8,16 +8,29 @@ export type Query = Record<string, unknown>;
 
 /**
  * The part of a filter that the store can judge: who passes the filter is found by it always, others may be too. So a scan
- * reads less, and the function of {@link compileFilter} still decides.
+ * reads less, and the function of {@link compileFilter} still decides. `memberQuery` says the same of a segment that it names.
  */
-export const preFilter = (tree: FilterTree, of: Stored["of"], now: Date): Query => {
-  if (tree.kind === "condition")
+export const preFilter = (
+  tree: FilterTree,
+  of: Stored["of"],
+  now: Date,
+  memberQuery: (segmentId: string) => Query = everything,
+): Query => {
+  if (tree.kind === "condition") {
+    if (tree.op === "member") return memberQuery(String(tree.value));
     return tree.field.stored?.of === of ? conditionQuery(tree, tree.field.stored, now) : {};
-  const parts = tree.of.map((one) => preFilter(one, of, now));
+  }
+  const parts = tree.of.map((one) => preFilter(one, of, now, memberQuery));
+  if (tree.match === "none") return {}; // the opposite of a part that finds too many would find too few
+  return joined(tree.match, parts);
+};
+
+/** Queries of which all, or any, must match. */
+export const joined = (match: "all" | "any", parts: readonly Query[]): Query => {
   const narrowing = parts.filter((part) => Object.keys(part).length > 0);
-  if (tree.match === "all" && narrowing.length > 0) return { $and: narrowing };
-  if (tree.match === "any" && parts.length > 0 && narrowing.length === parts.length) return { $or: narrowing };
-  return {}; // the opposite of a part that finds too many would find too few
+  if (match === "all" && narrowing.length > 0) return { $and: narrowing };
+  if (match === "any" && parts.length > 0 && narrowing.length === parts.length) return { $or: narrowing };
+  return {};
 };
 
 type ConditionRead = { condition: Condition; stored: Stored; now: Date };
@@ -93,4 +106,6 @@ const queries: Record<FilterOp, (asked: ConditionRead) => Query> = {
   after: above,
   time_elapsed_gt: thereQuery,
   time_elapsed_lt: thereQuery,
+  member: everything,
+  not_member: everything,
 };

@@ -12,6 +12,8 @@ export type FilteredPerson = {
   last_active_at: Date;
   created_at: Date;
   session_count?: number;
+  /** Ids of the segments of kind `list` that they were put on; absent until they were. */
+  lists?: string[];
 };
 
 /** What filters read of a subscription. */

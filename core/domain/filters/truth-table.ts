@@ -8,7 +8,7 @@ import type { Subject } from "./subject.ts";
 export type TruthRow = { op: FilterOp; value: unknown; results: readonly boolean[] };
 
 /** The values that a kind is asked about, and what each op makes of them. */
-export type TruthTable = { kind: KindName; found: readonly unknown[]; rows: readonly TruthRow[] };
+export type TruthTable = { kind: ValueKind; found: readonly unknown[]; rows: readonly TruthRow[] };
 
 /** What every op says of every sort of value, the absent one first: computed by the function that decides about people. */
 export const truthTables = (): TruthTable[] =>
@@ -21,14 +21,15 @@ export const truthTables = (): TruthTable[] =>
 /** The instant at which the tables are made. */
 export const truthNow = new Date("2026-06-15T12:00:00Z");
 
-const kindNames = Object.keys(kinds) as KindName[]; // sound: its keys
+/** A segment is no value that is found: who is in it is decided by a filter of its own. */
+type ValueKind = Exclude<KindName, "segment">;
 
-const rowOf = (kind: KindName, op: FilterOp, found: readonly unknown[]): TruthRow => {
+const rowOf = (kind: ValueKind, op: FilterOp, found: readonly unknown[]): TruthRow => {
   const value = valueFor(kind, op);
   return { op, value, results: found.map((one) => resultOf(kind, { op, value }, one)) };
 };
 
-const resultOf = (kind: KindName, { op, value }: { op: FilterOp; value: unknown }, found: unknown): boolean => {
+const resultOf = (kind: ValueKind, { op, value }: { op: FilterOp; value: unknown }, found: unknown): boolean => {
   const field: Field = { kind, level: "user", read: () => found, stored: null };
   return compileFilter({ kind: "condition", path: "", name: kind, field, op, value }, truthNow)(nobody);
 };
@@ -38,7 +39,7 @@ const nobody = {} as Subject; // sound: the field of a table reads nothing of it
 /** What a kind is compared with, and what is found. */
 type Sample = { value: unknown; above?: unknown; part?: string; found: readonly unknown[] };
 
-const samples: Record<KindName, Sample> = {
+const samples: Record<ValueKind, Sample> = {
   text: { value: "berlin", part: "ber", found: ["", "berlin", "Berlin", "10", 10] },
   "text without case": { value: "de", part: "d", found: ["", "de", "DE", "fr", 10] },
   tag: { value: "10", above: "20", part: "1", found: ["10", "10.0", "1e1", "007", "15", "abc"] },
@@ -60,10 +61,12 @@ const samples: Record<KindName, Sample> = {
   choice: { value: "email", found: ["email", "sms"] },
 };
 
+const kindNames = Object.keys(samples) as ValueKind[]; // sound: its keys
+
 const span = { amount: 1, unit: "hours" };
 
 /** What each op is given; ops that are not named get the value of the sample. */
-const valueFor = (kind: KindName, op: FilterOp): unknown => {
+const valueFor = (kind: ValueKind, op: FilterOp): unknown => {
   const { value, above, part } = samples[kind];
   const given: Partial<Record<FilterOp, unknown>> = {
     between: [value, above],

@@ -24,6 +24,8 @@ export const filterOps = [
   "after",
   "time_elapsed_gt",
   "time_elapsed_lt",
+  "member",
+  "not_member",
 ] as const;
 
 export type FilterOp = (typeof filterOps)[number];

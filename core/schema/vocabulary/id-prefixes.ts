@@ -22,6 +22,7 @@ export const idPrefixes = {
   liveActivityRecipient: "lar",
   liveActivityToken: "ltk",
   liveActivityType: "lat",
+  segment: "seg",
   suppression: "sup",
   template: "tpl",
   addressVerdicts: "avd",

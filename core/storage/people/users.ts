@@ -34,6 +34,8 @@ export type UserRow = DueWork & {
   session_count?: number;
   /** What the last import with rows about them has done to them. */
   imported?: ImportedMark;
+  /** Ids of the segments of kind `list` that they were put on; absent until they were. */
+  lists?: string[];
 };
 
 /**
@@ -49,6 +51,7 @@ export const userCollection: CollectionSpec = {
   indexes: [
     { key: { app_id: 1, alias_keys: 1 }, name: "alias", unique: true },
     { key: { app_id: 1, _id: 1 }, name: "app" },
+    { key: { app_id: 1, lists: 1 }, name: "lists", partialFilterExpression: { lists: { $exists: true } } },
     dueIndex,
   ],
   owner: { kind: "app", member: "app_id" },

@@ -11,7 +11,7 @@ import type { JobRow } from "./jobs.ts";
  */
 export type RemovalRow = JobRow & {
   /** What is removed: `_id` is its id. */
-  kind: "user" | "subscription" | "app" | "webhook";
+  kind: "user" | "subscription" | "app" | "webhook" | "segment";
   /** By what the events about a user are found, in the history of webhooks too: their id, and `<label>:<id>` for ids of the app. */
   keys: string[];
   /** How often the history has been gone through. */
@@ -49,6 +49,12 @@ export const webhookRemoval = (endpoint: Pick<RemovalRow, "_id" | "tenant_id" | 
   outbox: [],
 });
 
+/** The removal of a segment: whoever is on its list is taken from it. */
+export const segmentRemoval = (segment: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date): RemovalRow => ({
+  ...webhookRemoval(segment, now),
+  kind: "segment",
+});
+
 const soonMs = 1_000; // by then who asked for the removal has done it and published its events
 
 /** Ids that were added before stay: they may be in events, too. */
@@ -63,13 +69,13 @@ export const removals = (db: Db) => {
   const rows = collectionOf<RemovalRow>(db, removalCollection);
   return {
     /**
-     * Writes down that something is to be removed. When that was written before: the removal of an app or endpoint, which may be
+     * Writes down that something is to be removed. When that was written before: the removal of an app, endpoint or segment, which may be
      * kept after all, counts from now; that of a user gets the events of now; another stays as it is.
      */
     begin: async (row: RemovalRow): Promise<void> => {
       if (await insertNew(rows, row)) return;
       const { _id, passes, removed_at, due_at } = row;
-      if (row.kind === "app" || row.kind === "webhook")
+      if (row.kind === "app" || row.kind === "webhook" || row.kind === "segment")
         await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
       if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
     },

@@ -29,6 +29,7 @@ export const boundsTables = (): Record<string, string> =>
 const requests: Record<string, readonly string[]> = {
   messages: ["CreateNotification"],
   people: ["UpsertUser"],
+  segments: ["CreateSegment", "SegmentMembers"],
   suppressions: ["CreateSuppression"],
   exports: ["CreateExport"],
   events: ["PublishEvents", "UpdateEventDefinition"],

@@ -12,8 +12,8 @@ const page = (): string => `# Filters
 
 <!-- Generated from core/domain/filters by \`make generate\`. -->
 
-A filter says which people and subscriptions are meant. This page is made of the code that decides. **No operation of this
-release takes a filter yet**: segments and the targets of messages will.
+A filter says which people and subscriptions are meant. [Segments](segments.md) are made of filters. This page is made of
+the code that decides.
 
 \`\`\`json
 { "all": [ { "field": "tags.plan", "op": "eq", "value": "gold" }, { "none": [ { "field": "country", "op": "in", "value": ["DE", "AT"] } ] } ] }
@@ -24,8 +24,8 @@ members is. An empty \`all\` and an empty \`none\` are true for everyone, an emp
 
 ## Rules
 
-- What is absent, and null is absent, makes an op false; \`neq\`, \`not_in\`, \`not_contains\`, \`not_exists\` and
-  \`not_within_last\` are true exactly when the op without the negation is false, so also for what is absent.
+- What is absent, and null is absent, makes an op false; \`neq\`, \`not_in\`, \`not_contains\`, \`not_exists\`,
+  \`not_within_last\` and \`not_member\` are true exactly when the op without the negation is false, so also for what is absent.
 - Texts are compared with their case, except \`language\`, \`country\` and \`email.domain\`.
 - A tag is a number where it is written as JSON writes one, with at most 15 digits: \`10\` equals \`10.0\`, and \`007\` is a text.
   Properties keep their types: \`10\` does not equal \`"10"\`. Lists are not walked through; \`contains\` finds an item of one.
@@ -35,6 +35,7 @@ members is. An empty \`all\` and an empty \`none\` are true for everyone, an emp
   without such a condition is judged for the person alone.
 - \`timezone\` is the device's, else the person's. A \`session_count\` that is not known is 0. \`random\` is a number from 0 to 99
   that follows from the person's id and never changes.
+- \`segment\` has the ops \`member\` and \`not_member\`, with the id or the name of a [segment](segments.md#members).
 - Times are judged at one instant for everybody.
 
 ## Bounds

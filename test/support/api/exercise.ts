@@ -16,6 +16,7 @@ import { addMailAccount } from "./exercise-callbacks.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useIncidents } from "./exercise-incidents.ts";
+import { useSegments } from "./exercise-segments.ts";
 import { useTemplates } from "./exercise-templates.ts";
 import { templateOf } from "./openapi-check.ts";
 
@@ -53,6 +54,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useTexts(system, api, twilio);
   await tell(api);
   await useLists(ask, system.app._id);
+  await useSegments(ask, `/v1/apps/${system.app._id}/segments`);
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
   await useTemplates(ask, `/v1/apps/${system.app._id}/templates`);
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);

@@ -53,6 +53,7 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
     name: "their.event",
     exportId: await makeBelow("/exports", { type: "users" }),
     importId: (await site.api.call("POST", `${ofApp}/imports`, { token, ...upload })).body.id,
+    segmentId: await makeBelow("/segments", { name: "theirs", kind: "list" }),
     suppressionId: await makeBelow("/suppressions", { external_id: "them" }),
     templateId,
     version: "1",

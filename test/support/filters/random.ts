@@ -84,6 +84,7 @@ export const randomly = (random: () => number) => {
       case "text":
       case "text without case":
       case "choice":
+      case "segment":
         return filled();
     }
   };

@@ -32,7 +32,9 @@ describe("a change whose event cannot be stored", () => {
     const { id } = (await call("POST", "/webhooks", wanted)).body;
     const { id: typeId } = (await call("POST", "/live-activities/types", { name: "A", content_state_schema: schema }))
       .body;
-    const before = [await stored("webhooks"), await stored("live_activity_types")];
+    const { id: segmentId } = (await call("POST", "/segments", { name: "A", kind: "list" })).body;
+    const all = async () => Promise.all(["webhooks", "live_activity_types", "segments"].map(stored));
+    const before = await all();
     await withoutEvents(async () => {
       for (const [method, path, body] of [
         ["POST", "/webhooks", wanted],
@@ -42,11 +44,14 @@ describe("a change whose event cannot be stored", () => {
         ["POST", "/live-activities/types", { name: "B", content_state_schema: schema }],
         ["PATCH", `/live-activities/types/${typeId}`, { description: "b" }],
         ["DELETE", `/live-activities/types/${typeId}`],
+        ["POST", "/segments", { name: "B", filter: { all: [] } }],
+        ["PATCH", `/segments/${segmentId}`, { name: "C" }],
+        ["DELETE", `/segments/${segmentId}`],
       ] as const) {
         expect((await call(method, path, body)).status, `${method} ${path}`).to.equal(500);
       }
     });
-    expect([await stored("webhooks"), await stored("live_activity_types")]).to.deep.equal(before);
+    expect(await all()).to.deep.equal(before);
   });
 
   it("leaves the secret that receivers know valid for a day after the next rotation", async () => {

@@ -1,0 +1,44 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { parseFilter } from "#core/domain/filters/parse.ts";
+import { type Condition, conditionsOf } from "#core/domain/filters/tree.ts";
+import { type Judged, judge, subjectsOf } from "#core/domain/segments/judge.ts";
+import { aimed, type SegmentMembers, segmentMembers } from "#core/domain/segments/members.ts";
+import { NotFound } from "#core/errors.ts";
+import type { SegmentExplanation } from "#core/schema/segments/segment.ts";
+import type { SegmentPeople } from "#core/storage/segments/people.ts";
+import type { SegmentRow, Segments } from "#core/storage/segments/segments.ts";
+
+export type ExplainDeps = {
+  segments: Pick<Segments, "definitions">;
+  people: Pick<SegmentPeople, "called">;
+  clock: Clock;
+};
+
+/** Whether somebody is in a segment, and what each condition found of them. @throws NotFound for somebody unknown */
+export const explainSegment =
+  ({ segments, people, clock }: ExplainDeps) =>
+  async (segment: SegmentRow, externalId: string): Promise<SegmentExplanation> => {
+    const { _id, app_id: appId, tenant_id: tenantId, filter } = segment;
+    const somebody = await people.called({ tenantId, appId }, externalId);
+    if (somebody === null) throw new NotFound("user");
+    const now = clock.now();
+    const members = segmentMembers(await segments.definitions(appId, [_id]), now);
+    const conditions = filter === null ? [] : conditionsOf(parseFilter(filter));
+    return {
+      member: judge(members.ofSegment(_id), somebody).isMember,
+      conditions: conditions.map((condition) => explained(members, condition, somebody)),
+      as_of: now.toISOString(),
+    };
+  };
+
+type Explained = SegmentExplanation["conditions"][number];
+
+const explained = (members: SegmentMembers, condition: Condition, somebody: Judged): Explained => {
+  const { path, name, field, value } = condition;
+  const { passes, isOfPeople } = aimed(members, { included: [], excluded: [], filter: condition });
+  const subjects = subjectsOf(somebody, isOfPeople);
+  const found = subjects.map((subject): unknown =>
+    name === "segment" ? members.ofSegment(String(value)).passes(subject) : (field.read(subject) ?? null),
+  );
+  return { path, value: isOfPeople ? found[0] : found, passed: subjects.some((subject) => passes(subject)) };
+};

@@ -1,0 +1,53 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError, invalid } from "#core/errors.ts";
+import type { CreateSegment, UpdateSegment } from "#core/schema/segments/segment.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { SegmentRow } from "#core/storage/segments/segments.ts";
+import type { By } from "../settings/audit.ts";
+import { newSetting, type Settings } from "../settings/settings.ts";
+import { type CheckedFilter, refuseCircle } from "./checks.ts";
+
+export type SaveDeps = {
+  settings: Pick<Settings<SegmentRow>, "create" | "change">;
+  check: (app: Pick<AppRow, "_id">, filter: unknown) => Promise<CheckedFilter>;
+  findByName: (tenantId: string, appId: string, name: string) => Promise<SegmentRow | null>;
+  clock: Clock;
+};
+
+/** Refuses a new segment that has not what its kind needs. @throws ValidationError */
+export const checkKind = ({ kind = "filter", filter = null }: CreateSegment): void => {
+  if (kind === "filter" && filter === null) throw invalid("filter", "is required for a segment of kind filter");
+  if (kind === "list" && filter !== null) throw invalid("filter", "must be left out: who is on a list is put there");
+};
+
+export const createSegment =
+  ({ settings, check, clock }: SaveDeps) =>
+  async (by: By, app: AppRow, id: string, body: CreateSegment): Promise<SegmentRow> => {
+    const { name, description = null, kind = "filter" } = body;
+    const { filter, names } = kind === "list" ? listed : await check(app, body.filter);
+    const uncounted = { count: null, by_channel: null, counted_at: null };
+    const row = newSetting(app, id, clock.now());
+    return settings.create(by, { ...row, name, description, kind, filter, names, ...uncounted });
+  };
+
+const listed = { filter: null, names: [] };
+
+export const updateSegment =
+  ({ settings, check, findByName }: SaveDeps) =>
+  async (by: By, found: SegmentRow, { filter: given, ...members }: UpdateSegment): Promise<SegmentRow> => {
+    if (given !== undefined && found.kind === "list") throw invalid("filter", "is not a member of a list");
+    const { tenant_id: tenantId, app_id: appId, _id } = found;
+    if (members.name !== undefined) {
+      const other = await findByName(tenantId, appId, members.name);
+      if (other !== null && other._id !== _id) throw taken(other._id);
+    }
+    if (given === undefined) return settings.change(by, "updated", found, () => ({ set: members }));
+    const checked = await check({ _id: appId }, given);
+    refuseCircle(_id, checked);
+    const { filter, names } = checked;
+    return settings.change(by, "updated", found, () => ({ set: { ...members, filter, names } }));
+  };
+
+/** Another segment of the app has the name. */
+export const taken = (id: string | null): AppError =>
+  new AppError("HS_ALREADY_EXISTS", "the app has a segment of this name", { field: "name", id });

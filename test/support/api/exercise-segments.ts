@@ -1,0 +1,27 @@
+import type { Ask } from "./exercise.ts";
+
+/** Everything that is done with segments; users `ann` and `bob` are there. */
+export const useSegments = async (ask: Ask, segments: string): Promise<void> => {
+  const filter = { all: [{ field: "language", op: "eq", value: "de" }] };
+  const { id: first } = await ask("POST", segments, { name: "Germans", filter });
+  const naming = { any: [{ field: "segment", op: "member", value: "Germans" }, ...filter.all] };
+  const { id: second } = await ask("POST", segments, { name: "Others", filter: naming });
+  const { id: list } = await ask("POST", segments, { name: "Testers", kind: "list" });
+  for (const query of ["", "?sort=-name", "?sort=created_at", "?limit=1"]) {
+    const { next_cursor: cursor } = await ask("GET", `${segments}${query}`);
+    if (typeof cursor === "string") await ask("GET", `${segments}${query}&cursor=${cursor}`);
+  }
+  await ask("GET", `${segments}/${String(first)}`);
+  await ask("PATCH", `${segments}/${String(second)}`, { name: "Some", filter: naming });
+  const users = [
+    { label: "external_id", id: "ann" },
+    { label: "user_id", id: "usr_00000000000000000000000000" },
+  ];
+  await ask("POST", `${segments}/${String(list)}/members`, { users });
+  await ask("GET", `${segments}/${String(second)}/explain?external_id=ann`);
+  await ask("POST", `${segments}/preview`, {
+    filter: { any: [...naming.any, { field: "segment", op: "member", value: list }] },
+  });
+  await ask("DELETE", `${segments}/${String(list)}/members`, { users: users.slice(1) });
+  await ask("DELETE", `${segments}/${String(list)}`);
+};
