@@ -1,6 +1,5 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
-import { AppError } from "#core/errors.ts";
 import type { Import, ImportQuery } from "#core/schema/imports/import.ts";
 import { importPaging } from "#core/schema/imports/import.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -8,6 +7,7 @@ import type { FileStore } from "#core/storage/files/store.ts";
 import { cancelled, type ImportRow, imports as importStore } from "#core/storage/imports/imports.ts";
 import { existing } from "../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
+import { cancelJob } from "../jobs/cancel.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { createImport } from "./create.ts";
 import { importView } from "./views.ts";
@@ -44,12 +44,12 @@ export const importUseCases = ({ db, files, limit, uncount, cursors, clock }: Im
     },
 
     /** Ends it; one that runs, after the rows that it is about to write. Source: docs/reference/imports.md#cancelling. */
-    cancel: async (app: AppRow, { _id, status, error }: ImportRow): Promise<ImportRow> => {
-      if (error === cancelled) return find(app, _id); // it stays so
-      if (status !== "pending" && status !== "running")
-        throw new AppError("HS_CONFLICT", `the import has ${status}`, { status });
-      await imports.cancel(app.tenant_id, _id, clock.now());
-      return find(app, _id);
-    },
+    cancel: (app: AppRow, row: ImportRow): Promise<ImportRow> =>
+      cancelJob({
+        what: "import",
+        row,
+        error: cancelled,
+        end: () => imports.cancel(app.tenant_id, row._id, clock.now()),
+      }),
   };
 };

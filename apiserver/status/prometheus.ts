@@ -1,4 +1,5 @@
 import { type FigureName, type Figures, figureNames } from "#core/domain/status/rules.ts";
+import { readBounded } from "#core/runtime/http/read-bounded.ts";
 import { queries } from "#core/runtime/metrics/figures.ts";
 
 export type PrometheusOptions = {
@@ -42,15 +43,9 @@ const target = (url: string): { base: string; headers: Record<string, string> } 
 const mostBytes = 65_536;
 
 const bounded = async (reply: Response): Promise<unknown> => {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of reply.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > mostBytes) throw new RangeError("the reply is too large");
-    chunks.push(chunk);
-  }
+  const body = reply.body === null ? "" : await readBounded(reply.body, mostBytes);
   if (!reply.ok) throw new Error(`status ${reply.status}`);
-  return JSON.parse(Buffer.concat(chunks).toString());
+  return JSON.parse(body.toString());
 };
 
 /** The value of a vector of one sample. A rate of nothing is NaN: nothing was counted. */

@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
+import { readBounded } from "#core/runtime/http/read-bounded.ts";
 import type { Connection } from "./connection.ts";
 import { KubeError } from "./errors.ts";
 
@@ -142,16 +143,8 @@ const optionsOf = async (
 const contentTypeOf = ({ method, contentType }: KubeRequest): string =>
   contentType ?? (method === "PATCH" ? "application/merge-patch+json" : "application/json");
 
-const readAll = async (answer: IncomingMessage): Promise<string> => {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new Error("answer too large");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-};
+const readAll = async (answer: IncomingMessage): Promise<string> =>
+  (await readBounded(answer as AsyncIterable<Buffer>, maxAnswerBytes)).toString("utf8"); // sound: it has no encoding
 
 const refusal = async (answer: IncomingMessage): Promise<{ reason: string; retryAfterMs: number | null }> => {
   const seconds = Number(answer.headers["retry-after"] ?? Number.NaN);

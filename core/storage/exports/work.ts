@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
-import { pageRange } from "../mongo/page-range.ts";
+import { everyIdOf } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { type ExportRow, exportCollection } from "./exports.ts";
 
@@ -47,4 +47,4 @@ export const exportWork = (db: Db) => {
 };
 
 /** A bound without which the planner may read what belongs to others. */
-const anyId = pageRange("export", {}, { after: null, isDescending: false });
+const anyId = everyIdOf("export");

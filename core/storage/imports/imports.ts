@@ -3,7 +3,7 @@ import { dayMs } from "../../domain/durations.ts";
 import type { ImportStats, ImportStatus, ImportType } from "../../schema/imports/import.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
-import { pageRange } from "../mongo/page-range.ts";
+import { everyIdOf, pageRange } from "../mongo/page-range.ts";
 import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
 import type { Leased } from "../work/leases.ts";
@@ -105,7 +105,8 @@ export const imports = (db: Db) => {
         { limit: most, hint: "status" },
       ),
 
-    cancel: (tenantId: string, id: string, now: Date): Promise<void> =>
+    /** Ends one that waits, and has one that runs end with its batch; null when it has ended. */
+    cancel: (tenantId: string, id: string, now: Date): Promise<ImportRow | null> =>
       cancel(rows, { _id: id, tenant_id: tenantId }, now),
 
     ...work(rows),
@@ -167,7 +168,7 @@ const work = (rows: Collection<ImportRow>) => ({
   },
 });
 
-const anyId = { $gt: "imp_", $lt: "imp`" }; // "`" follows "_": both ends let the index search
+const anyId = everyIdOf("import");
 
 /** What waits for nothing but its turn. */
 const waits = { status: "pending", set_aside: { $exists: false } } as const;
@@ -189,15 +190,15 @@ export const endOf = (
 
 export const cancelled = "HS_CANCELLED: the import was cancelled; what was taken stays taken";
 
-/** One that waits ends at once; one that runs, with its batch. */
 const cancel = async (
   rows: Collection<ImportRow>,
   one: { _id: string; tenant_id: string },
   now: Date,
-): Promise<void> => {
+): Promise<ImportRow | null> => {
   const end = { ...endOf("failed", { error: cancelled, hasReport: false, now }), due_at: now };
-  const { matchedCount } = await rows.updateOne({ ...one, status: "pending" }, { $set: end });
-  if (matchedCount === 0) await rows.updateOne({ ...one, status: "running" }, { $set: { is_cancelled: true } });
+  const after = { returnDocument: "after" } as const;
+  const ended = await rows.findOneAndUpdate({ ...one, status: "pending" }, { $set: end }, after);
+  return ended ?? rows.findOneAndUpdate({ ...one, status: "running" }, { $set: { is_cancelled: true } }, after);
 };
 
 /** Where its files are: the upload, the report's parts as they are made, and the report. */

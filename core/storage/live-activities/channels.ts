@@ -2,6 +2,7 @@ import type { Collection, Db } from "mongodb";
 import type { channelStatuses } from "../../schema/live-activities/channel.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
+import { everyIdOf } from "../mongo/page-range.ts";
 import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
 import { unsentAfter } from "./activities.ts";
@@ -32,8 +33,6 @@ export const activityChannelCollection: CollectionSpec = {
 export type ActivityChannels = ReturnType<typeof activityChannels>;
 
 type OfType = { tenantId: string; appId: string; typeId: string };
-
-const everyId = { $gt: "lac_", $lt: "lac`" }; // "`" follows "_": the two-sided range lets the index sort
 
 export const activityChannels = (db: Db) => {
   const rows = collectionOf<ActivityChannelRow>(db, activityChannelCollection);
@@ -80,7 +79,7 @@ const using = (rows: Collection<ActivityChannelRow>) => ({
       $set: { status: "used" as const, activity_id: activityId, updated_at: now, due_at: unsentAfter(now) },
     };
     const own = { ...ofType, status: "used" as const, activity_id: activityId };
-    const ready = { ...ofType, status: "ready" as const, _id: everyId };
+    const ready = { ...ofType, status: "ready" as const, _id: everyIdOf("liveActivityChannel") };
     return (
       (await rows.findOneAndUpdate(own, use, { returnDocument: "after" })) ??
       rows.findOneAndUpdate(ready, use, { returnDocument: "after", sort: { _id: 1 } })

@@ -1,11 +1,12 @@
 import type { Db, Filter } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
+import { everyIdOf, idsBehind } from "../mongo/page-range.ts";
 import type { MessageRow } from "./message-row.ts";
 import { messageCollection } from "./messages.ts";
 
 export type LiveActivityMessages = ReturnType<typeof liveActivityMessages>;
 
-const everyId = { $gt: "msg_", $lt: "msg`" }; // "`" follows "_": the two-sided range lets the index sort
+const everyId = everyIdOf("message");
 
 /** What was sent of live activities: the messages are the log that their states follow from. */
 export const liveActivityMessages = (db: Db) => {
@@ -30,7 +31,7 @@ export const liveActivityMessages = (db: Db) => {
     newerBegun: async ({ _id, live_activity: live }: MessageRow): Promise<MessageRow | null> => {
       const begun = { status: { $nin: ["queued" as const, "cancelled" as const] } };
       const changes = { "live_activity.event": { $ne: "start" as const } };
-      const filter = { "live_activity.activity": live?.activity ?? "", _id: { $gt: _id, $lt: "msg`" } };
+      const filter = { "live_activity.activity": live?.activity ?? "", _id: idsBehind("message", _id) };
       return (await found({ ...filter, ...begun, ...changes }, 1))[0] ?? null;
     },
 

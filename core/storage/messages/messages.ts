@@ -4,7 +4,7 @@ import { beforeIdsOf } from "../../domain/ids.ts";
 import { gather } from "../../runtime/batching/gather.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
-import { type PagePlace, pageRange } from "../mongo/page-range.ts";
+import { idsBehind, type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
 import { dueIndex, suspendedIndex, sweepAfter } from "../work/due.ts";
@@ -132,7 +132,7 @@ const lookups = (rows: Collection<MessageRow>) => ({
 
   /** When the newest message of an app was made, where that is after `now`: by a process whose clock is ahead. */
   madeBehind: async ({ tenantId, appId }: OfApp, now: Date): Promise<Date | null> => {
-    const filter = { app_id: appId, _id: { $gt: beforeIdsOf("message", now), $lt: "msg`" }, tenant_id: tenantId }; // "`" follows "_"
+    const filter = { app_id: appId, _id: idsBehind("message", beforeIdsOf("message", now)), tenant_id: tenantId };
     const one = { sort: { _id: -1 as const }, hint: "list", projection: { created_at: 1 } };
     return (await rows.findOne(filter, one))?.created_at ?? null;
   },

@@ -34,6 +34,9 @@ export const idsBehind = (kind: IdKind, after: string): { $gt: string; $lt: stri
   $lt: aboveIdsOf(kind),
 });
 
+/** Every id of a kind, with two ends. */
+export const everyIdOf = (kind: IdKind): { $gt: string; $lt: string } => idsBehind(kind, `${idPrefixes[kind]}_`);
+
 /** Every id and ULID, and every token: with two ends, as {@link pageRange} has them. */
 export const anyText = { $gt: "", $lt: "~" } as const;
 

@@ -1,6 +1,7 @@
 import type { Db, Filter } from "mongodb";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
+import { idsBehind } from "../mongo/page-range.ts";
 import { findIds, inPages } from "../mongo/pages.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 
@@ -72,6 +73,6 @@ export const stretchFilter = (
   app_id: appId,
   channel,
   status,
-  _id: { $gt: id, $lt: "sub`" }, // "`" follows "_": the two-sided range lets the index sort
+  _id: idsBehind("subscription", id),
   ...(testOnly && { test_device: true }),
 });
