@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { devDir, rootDir } from "./files/paths.ts";
+import { inspectorAt } from "./processes/inspector.ts";
 
 // node dev/profile.ts PROGRAM|PID [SECONDS]: profiles a program of this checkout that runs, writes what Chrome's and
 // VS Code's developer tools open, and prints the functions that took most of the time. See docs/performance.md.
@@ -39,23 +40,11 @@ const commandOf = (pid: string): string => {
 /** Connects to a process's inspector, which listens only while this runs. */
 const inspect = async (pid: number) => {
   process.kill(pid, "SIGUSR1");
-  const socket = new WebSocket(await addressOf());
-  await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
-  let sent = 0;
-  const call = (method: string, params = {}): Promise<unknown> => {
-    const id = ++sent;
-    const { promise, resolve } = Promise.withResolvers<unknown>();
-    socket.addEventListener("message", ({ data }) => {
-      const reply = JSON.parse(String(data)) as { id?: number; result?: unknown }; // as the DevTools protocol says
-      if (reply.id === id) resolve(reply.result);
-    });
-    socket.send(JSON.stringify({ id, method, params }));
-    return promise;
-  };
+  const { call, close: disconnect } = await inspectorAt(await addressOf());
   const close = async (): Promise<void> => {
     const expression = `setTimeout(() => process.getBuiltinModule("node:inspector").close(), 50)`;
     await call("Runtime.evaluate", { expression });
-    socket.close();
+    disconnect();
     const endMs = performance.now() + withinMs;
     while ((await targets()) !== null && performance.now() < endMs) await sleep(20); // a signal before would be for nothing
   };
