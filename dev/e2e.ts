@@ -34,6 +34,7 @@ const files = [
   "scale",
   "callbacks",
   "delivery",
+  "kubectl",
   "uninstall",
   "trial",
 ].map((name) => `test/e2e/${name}.test.ts`);
