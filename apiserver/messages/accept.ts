@@ -20,10 +20,13 @@ import { audienceOf, configuredOf, requireChannels } from "../audience/audience.
 import { type Estimate, missingOf } from "../audience/estimate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { type Draft, draftOf } from "./draft.ts";
+import type { TakeTemplate } from "./take-template.ts";
 
 export type AcceptDeps = AcceptMessageDeps & {
   messages: Pick<Messages, "madeBehind">;
   estimate: (audience: Audience, target: Draft["target"]) => Promise<Estimate>;
+  /** The template that a message takes. @throws ValidationError */
+  take: TakeTemplate;
   /** The HTML of an app's `email_mjml`. @throws ValidationError for one that is wrong */
   compile: (appId: string, mjml: string) => Promise<string>;
 };
@@ -50,7 +53,8 @@ export const accept =
   (deps: AcceptDeps) =>
   async (request: AcceptRequest, signal: AbortSignal): Promise<Accepted> => {
     const { app } = request;
-    const draft = draftOf(request.body, deps.clock.now());
+    const taken = await deps.take(app, request.body.template_id);
+    const draft = draftOf(request.body, deps.clock.now(), taken);
     const channels = configuredOf(app, draft);
     refuse(impossible(draft.meant, channels));
     const html = await mailHtml(deps, app, draft, channels);
@@ -73,17 +77,13 @@ export const accept =
 const replaced = async ({ messages, clock }: AcceptDeps, app: AppRow, { options }: Draft): Promise<Date | null> =>
   options.collapse_id ? messages.madeBehind({ tenantId: app.tenant_id, appId: app._id }, clock.now()) : null;
 
+/** What its own MJML becomes: its template's was compiled when that was published. */
 const mailHtml = async (
   { compile }: AcceptDeps,
   app: AppRow,
-  {
-    meant: {
-      content: { email_mjml: mjml },
-    },
-  }: Draft,
+  { content: { email_mjml: mjml } }: Draft,
   channels: readonly Channel[],
-): Promise<string | undefined> =>
-  mjml !== undefined && channels.includes("email") ? compile(app._id, mjml) : undefined;
+): Promise<string | undefined> => (mjml && channels.includes("email") ? compile(app._id, mjml) : undefined);
 
 /** What was answered when the message was accepted, whatever has become of it since. */
 const acceptedOf = ({ row: { _id, accepted }, ...repeat }: AcceptedMessage): Accepted => ({
@@ -115,6 +115,7 @@ const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): M
     labels: draft.labels,
     category: draft.category,
     content: draft.content,
+    ...(draft.taken && { template_id: draft.taken.template_id, template_version: draft.taken.version }),
     ...(html !== undefined && { email_html: html }),
     target: draft.target,
     channels,

@@ -6,27 +6,31 @@ import { Content, type CreateNotification, Options, type Target } from "#core/sc
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { selectors } from "../audience/audience.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
+import { mergedWith, type Taken } from "./take-template.ts";
 import { unsupported, unsupportedTarget } from "./unsupported.ts";
 
 /** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
 export type Draft = ReturnType<typeof draftOf>;
 
 /** Checks what a schema cannot say, and sorts the members into their groups. Names every failing member at once. */
-export const draftOf = (body: CreateNotification, now: Date) => {
+export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null = null) => {
   const content = contentOf(body);
+  const merged = taken === null ? { content, errors: [] } : mergedWith(content, taken);
   const options: Options = pick(body, Object.keys(Options.properties));
   const due = dueAtOf(options.send_after, now);
-  const meant = { content: saidIn(content), options, target: meantBy(body.target) };
-  const { channels, asked, errors } = channelsOf(meant);
+  const meant = { content: saidIn(merged.content), options, target: meantBy(body.target) };
+  const { channels, asked, errors } = channelsOf(meant, taken?.channels ?? null);
   const problems = [
     ...unsupported(body),
     ...targetErrors(body.target),
+    ...merged.errors,
     ...errors,
     ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
   ];
   refuse(problems);
   return {
     content,
+    taken,
     options,
     target: body.target,
     /** The same without what asks for nothing. */
@@ -65,9 +69,13 @@ export const targetErrors = (target: Target): FieldError[] => {
 type Channels = { channels: Channel[]; asked: Channel[] | null; errors: FieldError[] };
 
 /** The channels that a message may go over, and what is wrong with its content on them. */
-export const channelsOf = ({ target, content }: { target: Target; content: Content }): Channels => {
+export const channelsOf = (
+  { target, content }: { target: Target; content: Content },
+  ofTemplate: readonly Channel[] | null = null,
+): Channels => {
   const asked = channelsAsked(target);
-  const channels = asked ?? channelsWithContent(content);
+  const usual = ofTemplate?.filter((channel) => hasContent(channel, content)) ?? channelsWithContent(content);
+  const channels = asked ?? usual;
   const silent = asked?.find((channel) => !hasContent(channel, content));
   if (silent !== undefined) {
     const field = `target.channels[${target.channels?.indexOf(silent)}]`;

@@ -46,13 +46,14 @@ export const listDeliveries =
   };
 
 /**
- * Null when no message can match: `kind` is another name of `source`; campaigns and templates make none yet. All messages
+ * Null when no message can match: `kind` is another name of `source`; campaigns make none yet. All messages
  * are of the interface: what makes others needs an index for lists by source.
  */
 const filterOf = (query: MessageListQuery): MessageFilter | null => {
-  const { source, kind, status, label, category, idempotency_key: idempotencyKey, from, to } = query;
+  const { source, kind, status, label, category, from, to } = query;
+  const { idempotency_key: idempotencyKey, template_id: templateId } = query;
   if ([source, kind].some((one) => one !== undefined && one !== "api")) return null;
-  if (query.campaign_id !== undefined || query.template_id !== undefined) return null;
+  if (query.campaign_id !== undefined) return null;
   const times = { from: dateOf(from), to: dateOf(to) };
-  return defined({ status, label, category, idempotencyKey, ...times });
+  return defined({ status, label, category, templateId, idempotencyKey, ...times });
 };

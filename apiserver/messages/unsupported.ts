@@ -7,8 +7,6 @@ import type { CreateNotification, Target } from "#core/schema/messages/notificat
  * refused by name: nothing is accepted and ignored. A release that builds one removes it here.
  */
 export const unsupportedMembers = [
-  "template_id",
-  "custom_data",
   "delayed_option",
   "delivery_time_of_day",
   "throttle_rate_per_minute",
@@ -31,8 +29,15 @@ export const unsupportedTargets = [
 /** Members of `rcs_card` that Twilio's cards do not have. Source: twilio.com/docs/content/twiliocard, "Parameter mapping". */
 export const unsupportedOfCard = ["media_height", "orientation"] as const;
 
+/** Data for a template, where none is taken. */
+const idleData = ({ template_id: id, custom_data: data }: Partial<CreateNotification>): FieldError[] =>
+  id !== undefined || isNeutral(data ?? null)
+    ? []
+    : [{ field: "custom_data", message: "is read by templates alone, and none is named by template_id" }];
+
 /** Every member of a body that would be without effect, but for its target. */
 export const unsupported = (body: Partial<CreateNotification>): FieldError[] => [
+  ...idleData(body),
   ...asking(unsupportedMembers, body).map((member) => ({ field: member, message: later })),
   ...asking(unsupportedOfCard, body.rcs_card ?? {}).map((member) => ({
     field: `rcs_card.${member}`,

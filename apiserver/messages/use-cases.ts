@@ -11,6 +11,8 @@ import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { templates } from "#core/storage/templates/templates.ts";
+import { templateVersions } from "#core/storage/templates/versions.ts";
 import type { CountAccepted } from "../accepting/accept-message.ts";
 import { counting } from "../audience/counting.ts";
 import { estimate } from "../audience/estimate.ts";
@@ -22,6 +24,7 @@ import { accept, notificationLimit } from "./accept.ts";
 import { cancel } from "./cancel.ts";
 import { estimateAudience } from "./estimate-audience.ts";
 import { listDeliveries, listMessages } from "./list.ts";
+import { takeTemplate } from "./take-template.ts";
 
 export type MessagePlatform = {
   db: Db;
@@ -63,6 +66,7 @@ export const messageUseCases = ({
     accept: accept({
       messages,
       estimate: counted,
+      take: takeTemplate({ templates: templates(db), versions: templateVersions(db) }),
       compile: mjml.compile,
       quota: reservations,
       publish: hints.message,

@@ -10,6 +10,7 @@ import type { AnyTimerSource } from "#core/queue/timers.ts";
 import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { contentTemplates } from "#core/runtime/templates/content/content-templates.ts";
 import type { Changes } from "#core/storage/directory.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
 import { type MessageRow, messageIsDone } from "#core/storage/messages/message-row.ts";
@@ -19,8 +20,11 @@ import { usage } from "#core/storage/messages/usage.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
+import { templatePeople } from "#core/storage/templates/people.ts";
+import { templateVersions } from "#core/storage/templates/versions.ts";
 import type { OpenAccount } from "../channels/accounts.ts";
 import { type Senders, senders } from "../channels/registry.ts";
+import { messageTemplates } from "../templates/open.ts";
 import { chunkHint, hints, messageHint } from "../work/hints.ts";
 import type { Peers } from "../work/peers.ts";
 import { planWorkers } from "../work/plan-workers.ts";
@@ -31,7 +35,7 @@ import { type RecountDeps, recount } from "./recount.ts";
 
 export type MessagePartsDeps = Omit<
   PipelineDeps,
-  "senders" | "window" | "hints" | "outbox" | "settle" | "openChunks"
+  "senders" | "messageTemplates" | "window" | "hints" | "outbox" | "settle" | "openChunks"
 > & {
   openAccount: OpenAccount;
   peers: Pick<Peers, "count">;
@@ -61,12 +65,14 @@ export const messageParts = (
     log: deps.log,
     metrics: metrics.queue,
   });
+  const templates = contentTemplates();
   const accounts = senders({ ...deps, open: deps.openAccount });
   const window = unsavedWindow(config.unsavedLimit);
   watchLevels(metrics.registry, { ...config, unsaved: window.taken, openBreakers: accounts.openBreakers });
   const steps = pipeline({
     ...deps,
     senders: accounts,
+    messageTemplates: messageTemplates({ versions: templateVersions(db), people: templatePeople(db), templates }),
     window,
     hints: published,
     outbox: box,
@@ -76,7 +82,7 @@ export const messageParts = (
   return {
     sendHeld: steps.sendHeld,
     countCutOff: steps.countCutOff,
-    parts: [box, accountsPart(accounts, [deps.client, deps.rest]), workers(deps, steps)],
+    parts: [templates, box, accountsPart(accounts, [deps.client, deps.rest]), workers(deps, steps)],
     timers: timerSources({
       db,
       hints: published,

@@ -30,6 +30,7 @@ import { type SendHeld, sendHeld } from "../live-activities/send-held.ts";
 import { type ActivityStores, activityStores } from "../live-activities/stores.ts";
 import { activityStrategy } from "../live-activities/strategy.ts";
 import type { Suppressions } from "../suppressions/open.ts";
+import type { MessageTemplates } from "../templates/open.ts";
 import { countCutOff } from "../usage/cut-off.ts";
 import type { Hints } from "../work/hints.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
@@ -55,6 +56,7 @@ export type PipelineDeps = {
   senders: Senders;
   suspensions: Suspensions;
   suppressions: Suppressions;
+  messageTemplates: MessageTemplates;
   window: Window;
   hints: Hints;
   events: Pick<EventPublisher, "publish">;
@@ -211,6 +213,7 @@ const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver =>
     guard: deps.suppressions.guard,
     recipients: { load: people.load, languages: languages(db), badges: badges(db) },
     deliveries: stored,
+    templates: deps.messageTemplates,
     gates: gates({ ...deps, newer: newer(db) }),
   });
 };

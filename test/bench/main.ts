@@ -19,6 +19,7 @@ import { operator } from "./operator/operator.ts";
 import { people } from "./people/user-batches.ts";
 import { requests } from "./requests.ts";
 import { shortRound, wholeRound } from "./servers.ts";
+import { templates } from "./templates/templates.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
 
 // make bench: measures every figure of the project on this machine and prints each when it is known. The first line is
@@ -36,6 +37,7 @@ const all: Record<string, Measurements> = {
   imports,
   "custom-events": customEvents,
   people,
+  templates,
   operator,
 };
 const baselines = join(import.meta.dirname, "baselines");

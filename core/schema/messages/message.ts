@@ -49,6 +49,7 @@ export const Message = Type.Object({
   labels: List(Text()),
   category: Nullable(Text()),
   template_id: Nullable(Text()),
+  template_version: Nullable(Integer({ description: "of the template, when the message was accepted" })),
   campaign_id: Nullable(Text()),
   variants: Nullable(List(AnyMap)),
   counts: Counts,

@@ -210,6 +210,20 @@ export const contentNeeds = {
   ],
 };
 
+/** The content of a message that takes a template, with what the template says. */
+export const MergedContent = Type.Unsafe<Content>({ type: "object", ...contentNeeds });
+
+/** Of `custom_data`, as JSON. Source: docs/reference/limits.md#messages. */
+export const mostDataBytes = 65_536;
+
+/** What its content needs is asked once it is merged with that of its template. */
+const needsWithoutTemplate = {
+  allOf: contentNeeds.allOf.map(({ if: when, ...rule }) => {
+    const { properties } = when as { properties: object }; // each rule looks at members
+    return { ...rule, if: { ...when, properties: { ...properties, template_id: false } } };
+  }),
+};
+
 /** Body of `POST /v1/notifications`. Source: docs/reference/messages.md#content. */
 export const CreateNotification = Closed(
   {
@@ -230,7 +244,7 @@ export const CreateNotification = Closed(
     ...Content.properties,
     ...Options.properties,
   },
-  contentNeeds,
+  needsWithoutTemplate,
 );
 export type CreateNotification = Static<typeof CreateNotification>;
 

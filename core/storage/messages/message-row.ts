@@ -58,6 +58,9 @@ export type MessageRow = DueWork &
     labels: string[];
     category: string | null;
     content: Content;
+    /** The template that it takes, in the version of its accept; absent without one. */
+    template_id?: string;
+    template_version?: number;
     /** What `email_mjml` became when the message was accepted; absent without one. */
     email_html?: string;
     target: Target;

@@ -29,6 +29,11 @@ export const messageCollection: CollectionSpec = {
       partialFilterExpression: { category: { $gt: "" } },
     },
     {
+      key: { app_id: 1, template_id: 1, _id: -1 },
+      name: "list_by_template",
+      partialFilterExpression: { template_id: { $gt: "" } },
+    },
+    {
       key: { "live_activity.activity": 1, _id: -1 },
       name: "live_activity",
       partialFilterExpression: { "live_activity.activity": { $gt: "" } },
@@ -51,6 +56,7 @@ export type MessageFilter = {
   status?: MessageStatus;
   label?: string;
   category?: string;
+  templateId?: string;
   idempotencyKey?: string;
   from?: Date;
   to?: Date;
@@ -188,19 +194,20 @@ const cancellation = (now: Date): Document[] => [
 
 /** The index that leaves the least to read: that of all messages walks the whole app to find a few. */
 const indexOf = (
-  { idempotencyKey, category, label, status }: MessageFilter,
+  { idempotencyKey, templateId, category, label, status }: MessageFilter,
   { isDescending }: Pick<PagePlace, "isDescending">,
 ): string => {
   if (idempotencyKey !== undefined) return "idempotency_of_operation";
+  if (templateId !== undefined) return "list_by_template";
   if (category !== undefined) return "list_by_category";
   if (label !== undefined && isDescending) return "list_by_label"; // FerretDB sorts when it reads lists backwards
   return status === undefined ? "list" : "list_by_status";
 };
 
 const conditions = (
-  { status, label, category, idempotencyKey, ...times }: MessageFilter,
+  { status, label, category, templateId, idempotencyKey, ...times }: MessageFilter,
   place: PagePlace,
 ): Filter<MessageRow> => ({
   _id: pageRange("message", times, place), // a message and its id are of the same instant
-  ...defined({ status, labels: label, category, idempotency_key: idempotencyKey }),
+  ...defined({ status, labels: label, category, template_id: templateId, idempotency_key: idempotencyKey }),
 });

@@ -13,14 +13,15 @@ import { collapseKeys } from "#core/storage/messages/collapse.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
-import type { Send } from "../../channels/kit/provider.ts";
 import type { Capacity, Sender, Senders } from "../../channels/registry.ts";
 import type { Guard } from "../../suppressions/guard.ts";
+import type { MessageTemplates } from "../../templates/open.ts";
 import type { Lease } from "../../work/lease.ts";
 import { whileOpen } from "../gates/all.ts";
 import type { Check, Gate } from "../gates/gate.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
 import { type FoundGone, foundGone, goneBefore, judged } from "./gone.ts";
+import { type Aborted, type Prepare, prepared } from "./prepare.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
 import type { Window } from "./window.ts";
@@ -37,6 +38,8 @@ export type DeliverDeps = {
     existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
     record: (row: DeliveryRow) => Promise<Recorded>;
   };
+  /** What messages say that take a template. */
+  templates: MessageTemplates;
   gates: readonly Gate[];
   /** How often they are opened anew, ms; left out: as they say themselves. */
   gatesEveryMs?: number;
@@ -90,7 +93,9 @@ const defaultTtlSeconds = 259_200; // 3 days; docs/reference/messages.md#ttl
  */
 export const deliver =
   (deps: DeliverDeps) =>
-  async (work: Work, { isOver }: Pick<Lease, "isOver">): Promise<Delivered> => {
+  async (given: Work, { isOver }: Pick<Lease, "isOver">): Promise<Delivered> => {
+    const opened = await deps.templates.open(given.message, given.app);
+    const work = opened === null ? given : { ...given, message: opened.message };
     const { chunk, message, app } = work;
     const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
     const [stored, subscriptions, sender] = await Promise.all([
@@ -102,6 +107,8 @@ export const deliver =
     const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
     const expiresAt = expiry(chunk, message, deps.clock.now());
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
+    const speaks = opened?.speaksLanguages ?? isTranslated(message.content);
+    const recipients = reachedFirst(speaks ? await inLanguages(deps, rest) : rest, sender);
     const drawn = deps.random();
     const run: Omit<Run, "suppressed" | "badges"> = {
       deps,
@@ -109,7 +116,7 @@ export const deliver =
       isOver,
       delivered: { stored, fresh: [], again: [], invalid: [], doubted: 0, halted: false },
       ids,
-      prepare: perLanguage((language) => sender.prepare(message, language, ttlSeconds)),
+      prepare: await prepared(sender, { message, ttlSeconds, opened }, recipients),
       provider: sender.name,
       capacity: sender.capacity,
       expiresAt,
@@ -117,7 +124,6 @@ export const deliver =
       gone: goneBefore(stored, subscriptions),
       random: () => drawn,
     };
-    const recipients = reachedFirst(await inLanguages(deps, message, rest), sender);
     await whileOpen(
       deps.gates,
       { message, recipients: rest, chunk, everyMs: deps.gatesEveryMs },
@@ -152,11 +158,10 @@ const reachedFirst = (recipients: readonly Reached[], { hasReached }: Sender): R
 /** Gives recipients without a language that of their user. Source: docs/reference/messages.md#languages. */
 const inLanguages = async (
   { recipients: { languages } }: DeliverDeps,
-  { content }: MessageRow,
   recipients: readonly Reached[],
 ): Promise<readonly Reached[]> => {
   const silent = recipients.filter(({ language }) => language === null);
-  if (silent.length === 0 || !isTranslated(content)) return recipients;
+  if (silent.length === 0) return recipients;
   const ofUsers = await languages([...new Set(silent.map(({ user_id: userId }) => userId))]);
   return recipients.map((one) => ({ ...one, language: one.language ?? ofUsers.get(one.user_id) ?? null }));
 };
@@ -177,7 +182,7 @@ type Run = {
   /** What gates say now. */
   suppressed: Check;
   badges: Badges;
-  prepare: (language: string | null) => Send;
+  prepare: Prepare;
   provider: string;
   capacity: Capacity | undefined;
   expiresAt: Date;
@@ -222,6 +227,7 @@ const attempt = async (run: Run, subscription: Reached): Promise<void> => {
   const { deps, work, delivered, gone } = run;
   const made = attemptOf(run, subscription);
   const outcome = await send(run, subscription, made.deliveryId);
+  if (outcome !== null && "aborted" in outcome) return store(run, suppress(made, "template_abort", outcome.aborted));
   if (outcome === null) return void (delivered.halted = !(await isSuppressed(run, subscription)) || delivered.halted);
   const now = deps.clock.now();
   if (outcome.kind === "token_invalid") gone.push(foundGone(outcome, { ...made, now }));
@@ -235,11 +241,13 @@ const attempt = async (run: Run, subscription: Reached): Promise<void> => {
  * Null when it was given up while it waited for its turn at the provider, because the lease is over or a gate says so by
  * now: nothing of it was handed over.
  */
-const send = async (run: Run, to: Reached, deliveryId: string): Promise<Outcome | null> => {
+const send = async (run: Run, to: Reached, deliveryId: string): Promise<Outcome | Aborted | null> => {
   const { deps, prepare } = run;
   const isOver = (): boolean => run.isOver() || run.suppressed(to) !== null;
+  const ready = await prepare(to, deps.clock.now());
+  if (typeof ready !== "function") return ready;
   try {
-    return await prepare(to.language)(recipientOf(to, deliveryId, run.badges.get(to._id)), deps.cut, isOver);
+    return await ready(recipientOf(to, deliveryId, run.badges.get(to._id)), deps.cut, isOver);
   } catch (error) {
     if (error instanceof NotBegun) return null;
     throw error;
@@ -263,16 +271,6 @@ const attemptOf = (run: Run, subscription: Reached): Attempt => ({
   isReplaceable: run.isReplaceable,
   activityId: run.work.message.live_activity?.activity_id,
 });
-
-/** Renders once for each language that occurs in the chunk. */
-const perLanguage = (prepare: (language: string | null) => Send) => {
-  const prepared = new Map<string | null, Send>();
-  return (language: string | null): Send => {
-    const send = prepared.get(language) ?? prepare(language);
-    prepared.set(language, send);
-    return send;
-  };
-};
 
 const recipientOf = (to: Reached, deliveryId: string, badge: number | undefined): Recipient => ({
   deliveryId,

@@ -63,11 +63,12 @@ export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
 /** Of a push whose answers are all lost: each may be heard. With the pauses of retries they take three quarters of an hour. */
 const mostRepeats = 10;
 
-/** A recipient that is not attempted, or not again, on purpose; uncertain when an earlier attempt may have reached them. */
-export const suppress = (attempt: Attempt, reason: SuppressionReason): DeliveryRow =>
+/** A recipient that is not attempted, or not again, on purpose, with what was `said` of it; uncertain when an earlier attempt may have reached them. */
+export const suppress = (attempt: Attempt, reason: SuppressionReason, said = ""): DeliveryRow =>
   unattempted(attempt, {
     status: "suppressed",
     suppression_reason: reason,
+    ...(said !== "" && { error_message: said }),
     ...(reason === "superseded" && { error_code: "SUPERSEDED" as const }),
   });
 

@@ -12,6 +12,7 @@ export type SuppressionReason =
   | "superseded"
   | "already_started"
   | "no_update_token"
+  | "template_abort"
   | `suppression_${ListReason}`;
 
 /** Why this recipient is left out; null lets the next gate decide. */

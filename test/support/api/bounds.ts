@@ -278,7 +278,6 @@ const flagToCome = (member: string): Bound => ({ ...flag(member), good: fc.const
 
 /** Members whose effect is not built: inside their bounds they are refused by name, outside as wrong. */
 export const refused: readonly Bound[] = [
-  textOf("template_id", 1, 64),
   oneOf("delayed_option", "timezone", "optimized"),
   { ...wholeOf("throttle_rate_per_minute", 0, 1_000_000), good: fc.constantFrom(1, 1_000_000) }, // 0 is no rate
   ...["one_per_user", "frequency_cap_exempt", "quiet_hours_exempt", "add_to_inbox"].map(flagToCome),

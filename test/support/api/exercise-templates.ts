@@ -9,7 +9,9 @@ export const useTemplates = async (ask: Ask, list: string): Promise<void> => {
   const { id } = await ask("POST", list, { name: "hello", content });
   await ask("PATCH", `${list}/${String(id)}`, { description: "a note" });
   await ask("POST", `${list}/${String(id)}/publish`, {}, "template-2");
-  await ask("PATCH", `${list}/${String(id)}`, { content: { ...content, headings: { en: "Hello" } } });
+  await ask("PATCH", `${list}/${String(id)}`, {
+    content: { ...content, headings: { en: "Hello {{ user.tags.name }}" } },
+  });
   await ask("POST", `${list}/${String(id)}/publish`);
   for (const one of [id, partial]) await ask("GET", `${list}/${String(one)}`);
   for (const sort of ["name", "-name", "created_at", "-created_at"]) {
@@ -20,6 +22,10 @@ export const useTemplates = async (ask: Ask, list: string): Promise<void> => {
   const { next_cursor: cursor } = await ask("GET", `${list}/${String(id)}/versions?limit=1`);
   await ask("GET", `${list}/${String(id)}/versions?limit=1&cursor=${String(cursor)}`);
   await ask("GET", `${list}/${String(id)}/versions/1`);
+  const app_id = list.split("/")[3];
+  const target = { include_external_ids: ["ann"] };
+  await ask("POST", "/v1/notifications", { app_id, target, template_id: id, custom_data: { order: "4711" } });
+  await ask("GET", `/v1/notifications?app_id=${app_id}&template_id=${String(id)}`);
   await ask("DELETE", `${list}/${String(partial)}?force=true`);
   await ask("DELETE", `${list}/${String(id)}`);
   await ask("POST", list, footer); // one stays

@@ -100,6 +100,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       senders: accounts,
       suspensions: suspensionsOf(),
       suppressions: suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, noteDoubted: () => undefined }),
+      messageTemplates: { open: async () => null },
       window: unsavedWindow(unsavedLimit),
       hints: { message: async () => undefined, chunk: async () => undefined },
       events,

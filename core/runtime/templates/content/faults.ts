@@ -68,6 +68,18 @@ const tooManySteps = (texts: readonly MemberText[]): Fault | null => {
   return null;
 };
 
+/** Outputs and tags of all texts of a template, and of its partials. */
+export const stepsIn = ({
+  content,
+  partials,
+}: {
+  content: Content;
+  partials: Readonly<Record<string, string>>;
+}): number =>
+  [...textsOf(content).map(({ text }) => text), ...Object.values(partials)]
+    .map((text) => text.split(/\{[{%]/).length - 1)
+    .reduce((sum, steps) => sum + steps, 0);
+
 const placeAt = (text: string, at: number): Place => {
   const before = text.slice(0, at).split("\n");
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };

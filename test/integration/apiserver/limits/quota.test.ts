@@ -38,7 +38,13 @@ describe("what messages reserve of a quota", () => {
         externalIdMissing: [],
         missing: { subscription_ids: [], aliases: {} },
       });
-      const rest = { compile: async () => "", publish: () => undefined, count: () => undefined, clock };
+      const rest = {
+        take: async () => null,
+        compile: async () => "",
+        publish: () => undefined,
+        count: () => undefined,
+        clock,
+      };
       const use = accept({ messages: { ...kept, insert }, estimate, quota: reservations, ...rest });
       const body = { target: { all: true }, contents: { en: "x" } };
       const { result } = await use({ caller, app, body, key: undefined, traceparent: "" }, never);

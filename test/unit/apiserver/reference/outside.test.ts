@@ -90,7 +90,7 @@ describe("the pages of the API reference", () => {
       "60 to 2,419,200",
       '<span class="required">required</span>',
       "must be a colour of 8 hexadecimal digits",
-      "When <code>ios_badge_type</code> is <code>&quot;SetTo&quot;</code>: <code>ios_badge_count</code> is given.",
+      "When <code>ios_badge_type</code> is <code>&quot;SetTo&quot;</code> and <code>template_id</code> is left out: <code>ios_badge_count</code> is given.",
       'id="header.Idempotency-Key"',
       'id="reply.recipients_estimate"',
       '<a href="../errors#HS_QUOTA_EXCEEDED">',

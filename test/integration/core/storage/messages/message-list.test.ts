@@ -26,6 +26,7 @@ describe("a list of messages", () => {
         labels: n % 100 === 0 ? ["rare"] : ["usual"],
         status: n % 100 === 0 ? "failed" : "completed",
         ...(n === 0 && { idempotency_key: "rare" }),
+        ...(n % 100 === 0 && { template_id: "tpl_rare" }),
       }),
     );
     await collectionOf<MessageRow>(db(), messageCollection).insertMany(rows);
@@ -37,6 +38,7 @@ describe("a list of messages", () => {
     { by: "category", filter: { category: "rare" }, index: "list_by_category", found: 3 },
     { by: "label", filter: { label: "rare" }, index: "list_by_label", found: 3 },
     { by: "status", filter: { status: "failed" }, index: "list_by_status", found: 3 },
+    { by: "template", filter: { templateId: "tpl_rare" }, index: "list_by_template", found: 3 },
     { by: "category and status", filter: { category: "rare", status: "failed" }, index: "list_by_category", found: 3 },
     { by: "key", filter: { idempotencyKey: "rare" }, index: "idempotency_of_operation", found: 1 },
   ];

@@ -23,6 +23,7 @@ const given = (change: Partial<MessageRow>, answer: Outcome = taken, newer: Read
         return new Map([["sub_1", 7]]);
       },
     },
+    templates: { open: async () => null },
     deliveries: { existing: async () => [], record: async () => "new" },
     gates: gates({
       clock: handClock(),
