@@ -4,6 +4,7 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { type Audience, subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
+import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
 import { cached } from "#core/storage/settings/cached.ts";
 import { findSuppressed } from "#core/storage/suppressions/find-suppressed.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
@@ -21,7 +22,7 @@ export const counting = ({
   secrets,
   clock,
   log,
-}: CountingDeps): Pick<EstimateDeps, "countAll" | "findSuppressed"> => {
+}: CountingDeps): Pick<EstimateDeps, "countAll" | "findSuppressed" | "aimed"> => {
   const [list, counts] = [suppressions(db), subscriptionCounts(db)];
   const sizeOf = audienceSize({ counts, clock, log });
   const suppressedIn = suppressedSize({
@@ -36,6 +37,7 @@ export const counting = ({
   const known = cached({ load: (place) => list.isAny(...placeOf(place)), ...shortly, clock });
   const isAny = (appId: string, channel: Channel): Promise<boolean> => known.get(`${appId} ${channel}`);
   return {
+    aimed: aimedSubscriptions(db),
     countAll: recentCounts(countAll, clock),
     findSuppressed: findSuppressed({
       suppressions: { ...list, isAny },

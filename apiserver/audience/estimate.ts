@@ -6,6 +6,7 @@ import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { aliasKey } from "#core/storage/people/users.ts";
 import type { FindSuppressed } from "#core/storage/suppressions/find-suppressed.ts";
 import { traitsOn } from "./audience.ts";
+import { type Aimed, type CountAimedDeps, countAimed } from "./count-aimed.ts";
 
 export type EstimateDeps = {
   targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
@@ -13,6 +14,7 @@ export type EstimateDeps = {
   countAll: (of: Audience) => Promise<number>;
   /** Which subscriptions of one channel the suppression list holds a message back from. */
   findSuppressed: FindSuppressed;
+  aimed: CountAimedDeps["aimed"];
 };
 
 /** Deliveries expected now, and the ids that matched nothing. */
@@ -20,6 +22,8 @@ export type Estimate = {
   recipients: number;
   /** The same for each channel that reaches anybody. */
   byChannel: Record<string, number>;
+  /** All were counted whom the channels reach, because too many would have to be looked at. */
+  isUpperBound?: true;
   externalIdMissing: string[];
   missing: NonNullable<CreateNotificationResult["missing"]>;
 };
@@ -27,19 +31,24 @@ export type Estimate = {
 /** Counts a target: exact for explicit ids. @throws ValidationError for an alias label that no user of the app has */
 export const estimate =
   (deps: EstimateDeps) =>
-  async (audience: Audience, target: Target): Promise<Estimate> => {
+  async (audience: Audience, target: Target, aimed: Aimed | null = null): Promise<Estimate> => {
     const subscriptionIds = [...new Set(target.include_subscription_ids)];
+    const isForAll = target.all === true && aimed === null;
     const [all, people, byId] = await Promise.all([
-      target.all === true ? countAll(deps, audience) : [],
+      isForAll ? countAll(deps, audience) : [],
       findPeople(deps, audience, target),
       deps.targets.probe(audience, subscriptionIds),
     ]);
-    const byUser = target.all === true ? [] : await deps.targets.probeUsers(audience, people.ids);
-    const reached = target.all === true ? all : await countReached(deps, [...byUser, ...byId], audience);
+    const byUser = isForAll ? [] : await deps.targets.probeUsers(audience, people.ids);
+    const named = [...byUser, ...byId];
+    const chosen = { subscriptionIds: new Set(subscriptionIds), userIds: new Set(people.ids) };
+    const meant = aimed && (await countMeant(deps, audience, aimed, { named, chosen }));
+    const reached = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience));
     const known = new Set(byId.map(({ _id }) => _id));
     return {
       recipients: reached.reduce((sum, [, count]) => sum + count, 0),
       byChannel: Object.fromEntries(reached.filter(([, count]) => count > 0)),
+      ...(meant?.isExact === false && { isUpperBound: true }),
       externalIdMissing: people.externalIdMissing,
       missing: {
         subscription_ids: subscriptionIds.filter((id) => !known.has(id)),
@@ -55,6 +64,18 @@ export const missingOf = ({ externalIdMissing, missing }: Estimate) => ({
 });
 
 type ChannelCount = [channel: string, count: number];
+
+/** By segments and a filter; where there is no time for that, everybody whom the channels reach. */
+const countMeant = async (
+  deps: EstimateDeps,
+  audience: Audience,
+  aimed: Aimed,
+  given: Parameters<typeof countAimed>[3],
+): Promise<{ reached: ChannelCount[]; isExact: boolean }> => {
+  const counting = { ...deps, countReached: (rows: readonly Probed[]) => countReached(deps, rows, audience) };
+  const reached = await countAimed(counting, audience, aimed, given);
+  return reached === null ? { reached: await countAll(deps, audience), isExact: false } : { reached, isExact: true };
+};
 
 const countAll = (deps: EstimateDeps, audience: Audience): Promise<ChannelCount[]> =>
   Promise.all(

@@ -118,6 +118,7 @@ const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
       return rows.filter(({ _id, channel }) => channel !== "ios_push" || known.has(_id));
     };
     const count = estimate({
+      aimed: counted.aimed,
       targets: {
         ...targets,
         probe: (of, ids) => withToken(targets.probe(of, ids)),

@@ -1,4 +1,5 @@
 import { impossible, whySkipped } from "#core/channels/content.ts";
+import type { MessageAim } from "#core/domain/segments/aim.ts";
 import { refuse } from "#core/errors.ts";
 import type { CreateNotificationResult, SkippedChannel } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
@@ -16,7 +17,9 @@ import {
   messageOf,
 } from "../accepting/accept-message.ts";
 import type { Caller } from "../access/caller.ts";
+import type { AimOf } from "../audience/aim.ts";
 import { audienceOf, configuredOf, requireChannels } from "../audience/audience.ts";
+import type { Aimed } from "../audience/count-aimed.ts";
 import { type Estimate, missingOf } from "../audience/estimate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { type Draft, draftOf } from "./draft.ts";
@@ -24,7 +27,8 @@ import type { TakeTemplate } from "./take-template.ts";
 
 export type AcceptDeps = AcceptMessageDeps & {
   messages: Pick<Messages, "madeBehind">;
-  estimate: (audience: Audience, target: Draft["target"]) => Promise<Estimate>;
+  estimate: (audience: Audience, target: Draft["target"], aimed: Aimed | null) => Promise<Estimate>;
+  aimOf: AimOf;
   /** The template that a message takes. @throws ValidationError */
   take: TakeTemplate;
   /** The HTML of an app's `email_mjml`. @throws ValidationError for one that is wrong */
@@ -58,13 +62,15 @@ export const accept =
     const channels = configuredOf(app, draft);
     refuse(impossible(draft.meant, channels));
     const html = await mailHtml(deps, app, draft, channels);
+    const aim = await deps.aimOf(app._id, draft.meant.target);
+    const aimed = aim && { aim, at: draft.scheduledFor ?? deps.clock.now() };
     const plan = {
-      estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target),
+      estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target, aimed),
       decide: async (estimate: Estimate) => {
         requireChannels(draft, channels);
         return {
           recipients: estimate.recipients,
-          rowOf: (begun: BegunMessage) => rowOf(request, { draft, channels, html, estimate }, begun),
+          rowOf: (begun: BegunMessage) => rowOf(request, { draft, channels, html, aim, estimate }, begun),
           after: await replaced(deps, app, draft),
         };
       },
@@ -91,7 +97,13 @@ const acceptedOf = ({ row: { _id, accepted }, ...repeat }: AcceptedMessage): Acc
   ...repeat,
 });
 
-type Decided = { draft: Draft; channels: Channel[]; html: string | undefined; estimate: Estimate };
+type Decided = {
+  draft: Draft;
+  channels: Channel[];
+  html: string | undefined;
+  aim: MessageAim | null;
+  estimate: Estimate;
+};
 
 /** The app's channels that a message which names none does not go over. */
 const skippedBy = (app: AppRow, { channelsAsked, meant }: Draft): SkippedChannel[] =>
@@ -102,7 +114,7 @@ const skippedBy = (app: AppRow, { channelsAsked, meant }: Draft): SkippedChannel
 
 const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): MessageRow => {
   const { caller, app, key, traceparent } = request;
-  const { draft, channels, html, estimate } = decided;
+  const { draft, channels, html, aim, estimate } = decided;
   const skipped = skippedBy(app, draft);
   return {
     ...messageOf({ caller, app, key, traceparent, fingerprint: draft.fingerprint }, begun),
@@ -118,6 +130,7 @@ const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): M
     ...(draft.taken && { template_id: draft.taken.template_id, template_version: draft.taken.version }),
     ...(html !== undefined && { email_html: html }),
     target: draft.target,
+    ...(aim !== null && { aim }),
     channels,
     options: draft.options,
     scheduled_for: draft.scheduledFor,

@@ -59,7 +59,9 @@ const pick = (body: object, names: readonly string[]): Record<string, never> => 
 
 /** What a schema cannot say of a target: someone has to be targeted. Source: docs/reference/messages.md#targets. */
 export const targetErrors = (target: Target): FieldError[] => {
-  const isSelecting = target.all === true || selectors.some((selector) => target[selector] !== undefined);
+  const { included_segments: segments, filters } = meantBy(target);
+  const isByIds = selectors.some((selector) => target[selector] !== undefined);
+  const isSelecting = target.all === true || isByIds || segments !== undefined || filters !== undefined;
   return [
     ...unsupportedTarget(target),
     ...(isSelecting ? [] : [{ field: "target", message: "must name whom to send to" }]),

@@ -13,7 +13,7 @@ import type { AcceptDeps } from "./accept.ts";
 import { channelsOf, contentOf, targetErrors } from "./draft.ts";
 import { unsupported } from "./unsupported.ts";
 
-export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate"> & { limit: NarrowLimit };
+export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate" | "aimOf" | "clock"> & { limit: NarrowLimit };
 
 /**
  * Counts whom a message to a target would reach now: over the channels that it names, else over those of the app that it
@@ -21,7 +21,7 @@ export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate"> & { limit: Narro
  * Source: docs/reference/messages.md#estimate.
  */
 export const estimateAudience =
-  ({ estimate, limit }: EstimateAudienceDeps) =>
+  ({ estimate, aimOf, limit, clock }: EstimateAudienceDeps) =>
   async (app: AppRow, body: EstimateAudience): Promise<EstimateAudienceResult> => {
     await limit("notifications.estimate", app._id);
     const aimed = aimedBy(body);
@@ -29,9 +29,16 @@ export const estimateAudience =
     refuse(impossible({ content: aimed.content, options: {} }, configured));
     const options = { include_unsubscribed: body.include_unsubscribed === true };
     const over = aimed.channelsAsked === null ? allChannels : configured;
-    const found = await estimate(audienceOf(app, { target: aimed.target, options }, over), aimed.target);
+    const aim = await aimOf(app._id, aimed.target);
+    const at = clock.now();
+    const found = await estimate(
+      audienceOf(app, { target: aimed.target, options }, over),
+      aimed.target,
+      aim && { aim, at },
+    );
     requireChannels(aimed, configured);
-    return { ...split(app, aimed, found.byChannel), new_contacts: 0, ...missingOf(found) };
+    const isExact = found.isUpperBound === true ? { is_exact: false as const } : {};
+    return { ...split(app, aimed, found.byChannel), ...isExact, new_contacts: 0, ...missingOf(found) };
   };
 
 type Aimed = { target: Target; content: Content; channelsAsked: Channel[] | null; channels: readonly Channel[] };

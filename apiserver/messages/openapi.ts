@@ -128,11 +128,21 @@ const contents = [
   "whatsapp_interactive",
 ];
 
+/** Segments and a filter choose among everybody. */
+const narrowing: Json[] = [
+  { ...having("included_segments"), properties: { included_segments: { minItems: 1 } } },
+  { ...having("filters"), properties: { filters: { minProperties: 1 } } },
+];
+
 const target = (schema: Json): Json => ({
   ...changed(schema, {
     ...refused(unsupportedTargets),
   }),
-  anyOf: [{ ...having("all"), properties: { all: { const: true } } }, ...selectors.map((name) => having(name))],
+  anyOf: [
+    { ...having("all"), properties: { all: { const: true } } },
+    ...selectors.map((name) => having(name)),
+    ...narrowing,
+  ],
 });
 
 const card = (schema: Json): Json => changed(schema, refused(unsupportedOfCard));

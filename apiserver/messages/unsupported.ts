@@ -19,9 +19,6 @@ export const unsupportedMembers = [
 
 /** The same of `target`. */
 export const unsupportedTargets = [
-  "included_segments",
-  "excluded_segments",
-  "filters",
   "email_to",
   "include_phone_numbers",
 ] as const satisfies readonly (keyof CreateNotification["target"])[];

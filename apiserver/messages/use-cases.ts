@@ -11,9 +11,11 @@ import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { appSegments } from "#core/storage/segments/segments.ts";
 import { templates } from "#core/storage/templates/templates.ts";
 import { templateVersions } from "#core/storage/templates/versions.ts";
 import type { CountAccepted } from "../accepting/accept-message.ts";
+import { aimOf } from "../audience/aim.ts";
 import { counting } from "../audience/counting.ts";
 import { estimate } from "../audience/estimate.ts";
 import type { Cursors } from "../http/pages.ts";
@@ -57,6 +59,7 @@ export const messageUseCases = ({
   const messages = messageStore(db);
   const counters = usage(db);
   const reservations = quota({ usage: counters, stored: messages.stored, ...settings });
+  const aimed = aimOf({ segments: appSegments(db) });
   const counted = estimate({ targets: targets(db), ...counting({ db, secrets, clock, log }) });
   return {
     find: messages.find,
@@ -66,6 +69,7 @@ export const messageUseCases = ({
     accept: accept({
       messages,
       estimate: counted,
+      aimOf: aimed,
       take: takeTemplate({ templates: templates(db), versions: templateVersions(db) }),
       compile: mjml.compile,
       quota: reservations,
@@ -73,7 +77,7 @@ export const messageUseCases = ({
       count: countAccepted,
       clock,
     }),
-    estimateAudience: estimateAudience({ estimate: counted, limit }),
+    estimateAudience: estimateAudience({ estimate: counted, aimOf: aimed, limit, clock }),
     cancel: cancel({
       messages,
       chunks: chunks(db),

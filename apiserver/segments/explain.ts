@@ -2,7 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { parseFilter } from "#core/domain/filters/parse.ts";
 import { type Condition, conditionsOf } from "#core/domain/filters/tree.ts";
 import { type Judged, judge, subjectsOf } from "#core/domain/segments/judge.ts";
-import { aimed, type SegmentMembers, segmentMembers } from "#core/domain/segments/members.ts";
+import { type SegmentMembers, segmentMembers } from "#core/domain/segments/members.ts";
 import { NotFound } from "#core/errors.ts";
 import type { SegmentExplanation } from "#core/schema/segments/segment.ts";
 import type { SegmentPeople } from "#core/storage/segments/people.ts";
@@ -35,7 +35,7 @@ type Explained = SegmentExplanation["conditions"][number];
 
 const explained = (members: SegmentMembers, condition: Condition, somebody: Judged): Explained => {
   const { path, name, field, value } = condition;
-  const { passes, isOfPeople } = aimed(members, { included: [], excluded: [], filter: condition });
+  const { passes, isOfPeople } = members.ofFilter(condition);
   const subjects = subjectsOf(somebody, isOfPeople);
   const found = subjects.map((subject): unknown =>
     name === "segment" ? members.ofSegment(String(value)).passes(subject) : (field.read(subject) ?? null),

@@ -12,7 +12,7 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { SegmentPreview } from "#core/schema/segments/segment.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { SegmentPeople } from "#core/storage/segments/people.ts";
-import type { CheckedFilter } from "./checks.ts";
+import type { CheckedFilter } from "../audience/check-filter.ts";
 
 export type PreviewDeps = {
   people: Pick<SegmentPeople, "all">;

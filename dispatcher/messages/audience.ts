@@ -1,5 +1,5 @@
 import { reachOf } from "#core/channels/content.ts";
-import type { Target } from "#core/schema/messages/notification.ts";
+import { isOfIdsAlone } from "#core/domain/segments/aim.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AudienceScope, Reached } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
@@ -21,17 +21,17 @@ export type PageOf = Stretch & { appId: string; after: string; testOnly: boolean
 export type AudienceDeps = {
   /** The next ids behind `after` of a scanned audience. */
   page: (of: PageOf, message: MessageRow) => Promise<string[]>;
-  resolve: (target: Target, wanted: AudienceScope) => Promise<Map<Channel, Reached[]>>;
+  resolve: (message: MessageRow, wanted: AudienceScope) => Promise<Map<Channel, Reached[]>>;
 };
 
-/** Whether the audience is scanned page by page (`all`, the devices of an activity), or resolved from explicit ids. */
-export const isScanned = ({ target, live_activity: live }: MessageRow): boolean =>
-  target.all === true || (live !== undefined && live.event !== "start");
+/** Whether the audience is scanned page by page (`all`, segments, the devices of an activity), or resolved from explicit ids. */
+export const isScanned = ({ target, aim, live_activity: live }: MessageRow): boolean =>
+  target.all === true || (aim !== undefined && !isOfIdsAlone(aim)) || (live !== undefined && live.event !== "start");
 
 /** Every piece of an audience of explicit ids, which the bounds of the target keep small. */
 export const resolvePieces = async (deps: AudienceDeps, message: MessageRow): Promise<Piece[]> => {
   const wanted = { appId: message.app_id, stretches: stretchesOf(message), testOnly: testOnly(message) };
-  const byChannel = await deps.resolve(message.target, wanted);
+  const byChannel = await deps.resolve(message, wanted);
   return [...byChannel].flatMap(([channel, found]) =>
     split(found).map((rows): Piece => ({ channel, recipients: rows.map(({ _id }) => _id), scanned: null, rows })),
   );

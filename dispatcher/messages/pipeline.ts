@@ -22,6 +22,7 @@ import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
 import { languages } from "#core/storage/people/languages.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
+import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
 import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import { receiptApplier } from "../callbacks/applier.ts";
 import type { Senders } from "../channels/registry.ts";
@@ -35,6 +36,7 @@ import { countCutOff } from "../usage/cut-off.ts";
 import type { Hints } from "../work/hints.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
+import { aimedAudience } from "./aimed.ts";
 import type { AudienceDeps } from "./audience.ts";
 import { runChunk } from "./chunk.ts";
 import { type Deliver, type DeliverDeps, deliver } from "./delivery/deliver.ts";
@@ -91,11 +93,12 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
   const deps = { ...given, ...stores(given), hints: quiet(given.hints) };
   const stored = { ...deps, ...activityStores(deps.db) };
   const ofActivities = { ...stored, inOrder: inOrder(stored) };
-  const [usual, liveActivity] = [usualStrategy(deps.people.page), activityStrategy(ofActivities)];
+  const aimed = aimedAudience({ people: deps.people, aimed: deps.aimed });
+  const [usual, liveActivity] = [usualStrategy(aimed.page), activityStrategy(ofActivities)];
   const strategyOf: StrategyOf = ({ live_activity: live }) => (live === undefined ? usual : liveActivity);
 
   const audience: AudienceDeps = {
-    ...deps.people,
+    resolve: aimed.resolve,
     page: (of, message) => strategyOf(message).audienceOf(of, message),
   };
   const send = sending(deps, strategyOf);
@@ -130,6 +133,7 @@ const stores = ({ db, holder, timing: { leaseMs } }: PipelineDeps) => {
   return {
     usage,
     people,
+    aimed: aimedSubscriptions(db),
     messages: {
       ...messages,
       take: (id: string, now: Date) => messages.take(id, lease(now)),

@@ -121,16 +121,24 @@ const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | nul
   let scanned = last?.scanned ?? null;
   const first = last === null ? 0 : last.position + 1;
   const overlap = last?.may_overlap ?? message.fence > 1;
+  let ready: ChunkRow[] = [];
+  const queue = async (): Promise<void> => {
+    await deps.chunks.keep(ready);
+    await publishHints(deps, message, ready);
+    ready = [];
+  };
   while (cut.length < room) {
     const piece = await nextPiece(deps.audience, message, scanned);
     if (piece === null) break;
     const now = deps.clock.now();
     const made = chunkOf(message, piece, first + cut.length, now);
-    cut.push({ ...made, may_overlap: overlap, status: "open", due_at: sweepAfter(now) });
+    const chunk: ChunkRow = { ...made, may_overlap: overlap, status: "open", due_at: sweepAfter(now) };
+    cut.push(chunk);
+    ready.push(chunk);
+    if (message.aim !== undefined) await queue(); // the next may be found only after a long scan
     scanned = piece.scanned;
   }
-  await deps.chunks.keep(cut);
-  await publishHints(deps, message, cut);
+  if (ready.length > 0) await queue();
   return { count: cut.length, planned: cut.length < room };
 };
 

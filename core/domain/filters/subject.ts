@@ -18,6 +18,8 @@ export type FilteredPerson = {
 
 /** What filters read of a subscription. */
 export type FilteredSubscription = {
+  /** For targets that name it; filters do not read it. */
+  _id?: string;
   channel: string;
   token: string;
   status: string;

@@ -1,7 +1,7 @@
 import { compileFilter, type Passes } from "../filters/compile.ts";
 import type { Stored } from "../filters/fields.ts";
 import { parseFilter } from "../filters/parse.ts";
-import { joined, preFilter, type Query } from "../filters/pre-filter.ts";
+import { preFilter, type Query } from "../filters/pre-filter.ts";
 import type { Subject } from "../filters/subject.ts";
 import { conditionsOf, type FilterTree } from "../filters/tree.ts";
 
@@ -67,29 +67,6 @@ export const segmentMembers = (definitions: Definitions, now: Date) => {
 };
 
 export type SegmentMembers = ReturnType<typeof segmentMembers>;
-
-/** Whom a target means by segments and a filter: any of `included`, and the filter, and none of `excluded`. */
-export type Aim = { included: readonly string[]; excluded: readonly string[]; filter: FilterTree | null };
-
-export const aimed = ({ ofSegment, ofFilter }: SegmentMembers, aim: Aim): Selection => {
-  const [included, excluded] = [aim.included.map(ofSegment), aim.excluded.map(ofSegment)];
-  const filters = aim.filter === null ? [] : [ofFilter(aim.filter)];
-  return {
-    passes: (subject) =>
-      (included.length === 0 || included.some(({ passes }) => passes(subject))) &&
-      filters.every(({ passes }) => passes(subject)) &&
-      !excluded.some(({ passes }) => passes(subject)),
-    query: (of) =>
-      joined("all", [
-        joined(
-          "any",
-          included.map(({ query }) => query(of)),
-        ),
-        ...filters.map(({ query }) => query(of)),
-      ]),
-    isOfPeople: [...included, ...excluded, ...filters].every(({ isOfPeople }) => isOfPeople),
-  };
-};
 
 const onList = (id: string): Selection => ({
   passes: ({ person }) => person.lists?.includes(id) === true,

@@ -33,6 +33,11 @@ export const EstimateAudienceResult = Type.Object({
     }),
     { description: "channels with somebody of the target whom the message does not reach" },
   ),
+  is_exact: Optional(
+    Type.Literal(false, {
+      description: "there when segments or a filter were left out of the count, as too many would have to be looked at",
+    }),
+  ),
   new_contacts: Integer({ minimum: 0, description: "of `recipients`, those that are not known yet; always 0" }),
   external_id_missing,
   missing,

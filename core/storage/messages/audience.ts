@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import type { Chosen } from "../../domain/segments/aim.ts";
 import type { Target } from "../../schema/messages/notification.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
@@ -24,6 +25,15 @@ export const audience = (db: Db) => {
       .then((rows) => rows.filter((row) => isWanted(row, wanted)));
 
   return {
+    /** The users and subscriptions that explicit ids name, whatever channel they are on. Bounded as `resolve` is. */
+    chosen: async ({ include_subscription_ids: ids = [], ...target }: Target, appId: string): Promise<Chosen> => ({
+      subscriptionIds: new Set(ids),
+      userIds: new Set([
+        ...(await userIdsOf(appId, aliasKeysOf(target))),
+        ...(target.include_aliases?.["user_id"] ?? []),
+      ]),
+    }),
+
     /** What sending needs of these subscriptions, in the order of their ids. */
     load: (ids: readonly string[]): Promise<Reached[]> =>
       subscriptions

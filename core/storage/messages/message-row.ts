@@ -1,4 +1,5 @@
 import type { LiveActivityPush } from "../../channels/kit/live-activity.ts";
+import type { MessageAim } from "../../domain/segments/aim.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import type { Counts, CreateNotificationResult, Message } from "../../schema/messages/message.ts";
 import type { Content, Options, Target } from "../../schema/messages/notification.ts";
@@ -64,6 +65,8 @@ export type MessageRow = DueWork &
     /** What `email_mjml` became when the message was accepted; absent without one. */
     email_html?: string;
     target: Target;
+    /** What its target says by segments and a filter, as it was when the message was accepted; absent when it says nothing. */
+    aim?: MessageAim;
     /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
     channels: Channel[];
     options: Options;

@@ -8,7 +8,8 @@ import { type SubscriptionRow, subscriptionCollection } from "../people/subscrip
 import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
 
 /** What filters read of a subscription, and whose it is. */
-export type ReadSubscription = FilteredSubscription & Pick<SubscriptionRow, "_id" | "user_id">;
+export type ReadSubscription = FilteredSubscription &
+  Pick<SubscriptionRow, "_id" | "user_id" | "external_id" | "channel" | "status">;
 
 export type SegmentPeople = ReturnType<typeof segmentPeople>;
 
@@ -86,6 +87,7 @@ export const readOfPeople = {
 
 export const readOfSubscriptions = {
   user_id: 1,
+  external_id: 1,
   channel: 1,
   token: 1,
   status: 1,

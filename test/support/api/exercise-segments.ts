@@ -22,6 +22,14 @@ export const useSegments = async (ask: Ask, segments: string): Promise<void> => 
   await ask("POST", `${segments}/preview`, {
     filter: { any: [...naming.any, { field: "segment", op: "member", value: list }] },
   });
+  const [, app_id = ""] = /apps\/([^/]+)/.exec(segments) ?? [];
+  const target = { included_segments: ["Germans", list], excluded_segments: [second], filters: naming };
+  const byIds = { ...target, include_external_ids: ["ann"] };
+  const narrowed = { include_external_ids: ["ann"], filters: naming };
+  for (const one of [target, byIds, narrowed]) {
+    await ask("POST", "/v1/notifications/estimate", { app_id, target: one });
+    await ask("POST", "/v1/notifications", { app_id, target: one, contents: { en: "x" } });
+  }
   await ask("DELETE", `${segments}/${String(list)}/members`, { users: users.slice(1) });
   await ask("DELETE", `${segments}/${String(list)}`);
 };

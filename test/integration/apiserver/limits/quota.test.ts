@@ -40,6 +40,7 @@ describe("what messages reserve of a quota", () => {
       });
       const rest = {
         take: async () => null,
+        aimOf: async () => null,
         compile: async () => "",
         publish: () => undefined,
         count: () => undefined,

@@ -50,7 +50,13 @@ describe("two apiservers whose clocks are 200 ms apart", () => {
       externalIdMissing: [],
       missing: { subscription_ids: [], aliases: {} },
     });
-    const rest = { take: async () => null, compile: async () => "", publish: () => undefined, count: () => undefined };
+    const rest = {
+      aimOf: async () => null,
+      take: async () => null,
+      compile: async () => "",
+      publish: () => undefined,
+      count: () => undefined,
+    };
     const reservations = quota({ usage: usage(db()), stored: stored.stored, firstDayMessages: 0 });
     const { ahead, behind } = clocks();
     const sent: string[] = [];

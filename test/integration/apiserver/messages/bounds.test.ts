@@ -71,9 +71,10 @@ describe("the bounds of a notification", function () {
   const exact: { it: string; members?: object; target?: object; field: string }[] = [
     { it: "no one to send to", target: { all: undefined }, field: "target" },
     { it: "all: false alone", target: { all: false }, field: "target" },
-    { it: "segments", target: { included_segments: ["a"] }, field: "target.included_segments" },
-    { it: "excluded segments", target: { excluded_segments: ["a"] }, field: "target.excluded_segments" },
-    { it: "filters", target: { filters: { all: [] } }, field: "target.filters" },
+    { it: "segments", target: { included_segments: ["a"] }, field: "target.included_segments[0]" },
+    { it: "excluded segments", target: { excluded_segments: ["a"] }, field: "target.excluded_segments[0]" },
+    { it: "no filter", target: { filters: { every: [] } }, field: "target.filters" },
+    { it: "a faulty filter", target: { filters: { all: [{ field: "x" }] } }, field: "target.filters.all[0].field" },
     { it: "bare addresses", target: { email_to: ["a@example.com"] }, field: "target.email_to" },
     { it: "bare numbers", target: { include_phone_numbers: ["+491511234567"] }, field: "target.include_phone_numbers" },
     { it: "a channel of a later release", target: { channels: ["email", "sms"] }, field: "target.channels[1]" },

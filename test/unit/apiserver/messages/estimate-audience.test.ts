@@ -9,6 +9,8 @@ const app = anApp({ channels: { ios_push: {}, email: {} } as ReturnType<typeof a
 const asked: string[][] = [];
 const estimated = estimateAudience({
   limit: async () => undefined,
+  aimOf: async () => null,
+  clock: { now: () => new Date() },
   estimate: async ({ reach }) => {
     const over = [...new Set(reach.map(({ channel }) => channel))];
     asked.push(over);

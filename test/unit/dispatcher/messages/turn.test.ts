@@ -70,6 +70,13 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
 };
 
 describe("a turn of a message", () => {
+  it("queues each part of an audience of segments as it is found, before the next is looked for", async () => {
+    const aim = { isEveryone: true, included: [], excluded: [], filter: { all: [] }, segments: [] };
+    const aimed = given(ids(1_500));
+    await aimed.all(aMessage({ target: { filters: { all: [] } }, aim }));
+    expect(aimed.did).to.deep.equal(["keep", "hint 0", "keep", "hint 1"]);
+  });
+
   it("sends a small audience in its first turn, without a chunk", async () => {
     const { all, did, delivered, counted } = given(ids(500));
     expect(await all()).to.deep.equal({ kind: "complete", all: [] });

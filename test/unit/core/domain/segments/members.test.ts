@@ -1,9 +1,7 @@
 import { expect } from "chai";
-import { parseFilter } from "#core/domain/filters/parse.ts";
 import type { FilteredPerson } from "#core/domain/filters/subject.ts";
 import { judge } from "#core/domain/segments/judge.ts";
 import {
-  aimed,
   type Definitions,
   SegmentCircle,
   type SegmentDefinition,
@@ -73,23 +71,5 @@ describe("the members of segments", () => {
     const { passes } = members.ofSegment("s0"); // 3 to the power of 60 questions otherwise
     const [german, french] = [aPerson({ language: "de" }), aPerson({ language: "fr" })];
     expect([german, french].map((person) => passes({ person, subscription: null }))).to.deep.equal([true, false]);
-  });
-
-  it("of a target are in any of the included segments and none of the excluded, and pass its filter", () => {
-    const members = segmentMembers(defined({ a: "list", b: "list", c: "list" }), now);
-    const filter = parseFilter({ all: [language("de")] });
-    const { passes } = aimed(members, { included: ["a", "b"], excluded: ["c"], filter });
-    const is = (lists: string[], spoken = "de") =>
-      passes({ person: aPerson({ lists, language: spoken }), subscription: null });
-    expect([is(["a"]), is(["b"]), is([]), is(["a", "c"]), is(["a"], "fr")]).to.deep.equal([
-      true,
-      true,
-      false,
-      false,
-      false,
-    ]);
-    expect(aimed(members, { included: ["a", "b"], excluded: ["c"], filter: null }).query("users")).to.deep.equal({
-      $and: [{ $or: [{ lists: "a" }, { lists: "b" }] }],
-    });
   });
 });

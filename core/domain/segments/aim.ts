@@ -1,0 +1,54 @@
+import { parseFilter } from "../filters/parse.ts";
+import { joined } from "../filters/pre-filter.ts";
+import type { Subject } from "../filters/subject.ts";
+import { type SegmentDefinition, type Selection, segmentMembers } from "./members.ts";
+
+/**
+ * Whom a target means by segments and a filter, with the definitions of all segments that these name: what is changed later
+ * changes nothing of it. Source: docs/reference/messages.md#segments-and-filters.
+ */
+export type MessageAim = {
+  /** Nobody is chosen by ids or segments: it is for everyone who passes. */
+  isEveryone: boolean;
+  included: string[];
+  excluded: string[];
+  filter: object | null;
+  segments: SegmentDefinition[];
+};
+
+/** Those whom the target names by ids. */
+export type Chosen = { subscriptionIds: ReadonlySet<string>; userIds: ReadonlySet<string> };
+
+export const nobodyChosen: Chosen = { subscriptionIds: new Set(), userIds: new Set() };
+
+/** Whether nobody but those whom the target names by ids can be meant. */
+export const isOfIdsAlone = ({ isEveryone, included }: MessageAim): boolean => !isEveryone && included.length === 0;
+
+/**
+ * Opens an aim: who is chosen or in an included segment, passes the filter, and is in no excluded segment. Times are
+ * judged at `now`. @throws SegmentGone, SegmentCircle
+ */
+export const openAim = (aim: MessageAim, now: Date, chosen: Chosen): Selection => {
+  const members = segmentMembers(new Map(aim.segments.map((one) => [one._id, one])), now);
+  const included = aim.isEveryone ? [] : aim.included.map(members.ofSegment);
+  const excluded = aim.excluded.map(members.ofSegment);
+  const filters = aim.filter === null ? [] : [members.ofFilter(parseFilter(aim.filter))];
+  const isIn = (subject: Subject): boolean =>
+    aim.isEveryone || isChosen(chosen, subject) || included.some(({ passes }) => passes(subject));
+  const hasChosen = chosen.subscriptionIds.size + chosen.userIds.size > 0;
+  return {
+    passes: (subject) =>
+      isIn(subject) &&
+      filters.every(({ passes }) => passes(subject)) &&
+      !excluded.some(({ passes }) => passes(subject)),
+    query: (of) => {
+      const queries = included.map(({ query }) => query(of));
+      const inAny = hasChosen ? {} : joined("any", queries); // who is chosen need not be in a segment
+      return joined("all", [inAny, ...filters.map(({ query }) => query(of))]);
+    },
+    isOfPeople: [...included, ...excluded, ...filters].every(({ isOfPeople }) => isOfPeople),
+  };
+};
+
+const isChosen = ({ subscriptionIds, userIds }: Chosen, { person, subscription }: Subject): boolean =>
+  userIds.has(person._id) || (subscription?._id !== undefined && subscriptionIds.has(subscription._id));

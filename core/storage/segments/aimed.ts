@@ -1,0 +1,86 @@
+import type { Collection, Db } from "mongodb";
+import type { Query } from "../../domain/filters/pre-filter.ts";
+import type { FilteredPerson } from "../../domain/filters/subject.ts";
+import type { Selection } from "../../domain/segments/members.ts";
+import { collectionOf } from "../mongo/collection.ts";
+import { inPages } from "../mongo/pages.ts";
+import { type AppStretch, stretchFilter } from "../people/subscription-counts.ts";
+import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
+import { type UserRow, userCollection } from "../people/users.ts";
+import { type ReadSubscription, readOfPeople, readOfSubscriptions } from "./people.ts";
+
+export type AimedSubscriptions = ReturnType<typeof aimedSubscriptions>;
+
+/** Ids in one $in: keeps each query's plan an index probe. */
+const pageSize = 500;
+
+/** Reads the subscriptions that a selection means. The store leaves out what it can; the selection decides. */
+export const aimedSubscriptions = (db: Db) => {
+  const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  const users = collectionOf<UserRow>(db, userCollection);
+
+  const passing = passingIn(users);
+
+  return {
+    /**
+     * The first `limit` subscriptions of a stretch behind `after` that are meant, in the order of ids; fewer when the stretch
+     * ends, and what was found when `isOver` says so.
+     */
+    page: async (
+      { after, limit, ...of }: AppStretch & { after: string; limit: number },
+      selection: Selection,
+      isOver: () => boolean = () => false,
+    ): Promise<{ rows: ReadSubscription[]; isWhole: boolean }> => {
+      const query = narrowed(selection.query("subscriptions"));
+      const found: ReadSubscription[] = [];
+      let behind: string | undefined = after;
+      while (behind !== undefined && found.length < limit && !isOver()) {
+        const rows: ReadSubscription[] = await subscriptions
+          .find<ReadSubscription>({ ...stretchFilter(of, behind), ...query }, { projection: readOfSubscriptions })
+          .sort({ _id: 1 })
+          .limit(pageSize)
+          .toArray();
+        found.push(...(await passing(of.appId, rows, selection)));
+        behind = rows.at(-1)?._id;
+      }
+      return { rows: found.slice(0, limit), isWhole: behind === undefined };
+    },
+
+    /** Ids of those of these subscriptions that are meant. */
+    among: async (appId: string, ids: readonly string[], selection: Selection): Promise<Set<string>> => {
+      const meant = await inPages(ids, pageSize, async (page) => {
+        const rows = await subscriptions
+          .find<ReadSubscription>({ _id: { $in: page }, app_id: appId }, { projection: readOfSubscriptions })
+          .toArray();
+        return passing(appId, rows, selection);
+      });
+      return new Set(meant.map(({ _id }) => _id));
+    },
+  };
+};
+
+/** Those of some subscriptions whose users, and who themselves, pass. */
+const passingIn =
+  (users: Collection<UserRow>) =>
+  async (
+    appId: string,
+    rows: readonly ReadSubscription[],
+    { passes, query }: Selection,
+  ): Promise<ReadSubscription[]> => {
+    if (rows.length === 0) return [];
+    const ids = [...new Set(rows.map(({ user_id: id }) => id))];
+    const found = await users
+      .find<FilteredPerson>(
+        { _id: { $in: ids }, app_id: appId, ...narrowed(query("users")) },
+        { projection: readOfPeople },
+      )
+      .toArray();
+    const owners = new Map(found.map((person) => [person._id, person]));
+    return rows.filter((subscription) => {
+      const person = owners.get(subscription.user_id);
+      return person !== undefined && passes({ person, subscription });
+    });
+  };
+
+/** Beside other members of a query, which it may name, too. */
+const narrowed = (query: Query): Query => (Object.keys(query).length === 0 ? {} : { $and: [query] });

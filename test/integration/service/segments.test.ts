@@ -1,0 +1,118 @@
+import { expect } from "chai";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { UserRow } from "#core/storage/people/users.ts";
+import { aSubscription, aUser, seed } from "../../support/rows/fixtures.ts";
+import { testServers } from "../../support/servers/servers.ts";
+import { aToken, deliveriesOf, post, type Sending, send, startSending } from "../../support/system/sending.ts";
+import type { SystemProgram } from "../../support/system/system.ts";
+
+const tagged = (plan: string) => ({ all: [{ field: "tags.plan", op: "eq", value: plan }] });
+
+describe("a message to segments and by filters", function () {
+  this.timeout(60_000);
+  let sending: Sending;
+  let api: SystemProgram;
+  /** Gold are all but every third, German every second; the first 20 are on the list. */
+  let people: { user: UserRow; device: SubscriptionRow }[];
+  const made: Record<string, string> = {};
+
+  const ask = async (method: string, path: string, body: object): Promise<Record<string, unknown>> => {
+    const { system } = sending;
+    const headers = { authorization: `Bearer ${system.token}`, "content-type": "application/json" };
+    const url = `${api.url}/v1/apps/${system.app._id}/segments${path}`;
+    const reply = await fetch(url, { method, headers, body: JSON.stringify(body) });
+    expect(reply.status, await reply.clone().text()).to.be.within(200, 201);
+    return (await reply.json()) as Record<string, unknown>; // every reply is an object
+  };
+
+  before(async function () {
+    this.timeout(60_000);
+    sending = await startSending(await testServers());
+    const { system } = sending;
+    const of = { tenant_id: system.tenantId, app_id: system.app._id };
+    people = Array.from({ length: 1_200 }, (_, i) => {
+      const user = aUser({
+        ...of,
+        tags: { plan: i % 3 === 0 ? "silver" : "gold" },
+        language: i % 2 === 0 ? "de" : "fr",
+      });
+      return { user, device: aSubscription({ ...of, user_id: user._id, token: aToken() }) };
+    });
+    await seed(system.db, { users: people.map(({ user }) => user), subscriptions: people.map(({ device }) => device) });
+    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")]);
+    made["gold"] = String((await ask("POST", "", { name: "Gold", filter: tagged("gold") }))["id"]);
+    made["list"] = String((await ask("POST", "", { name: "Listed", kind: "list" }))["id"]);
+    const users = people.slice(0, 20).map(({ user }) => ({ label: "user_id", id: user._id }));
+    expect((await ask("POST", `/${made["list"]}/members`, { users }))["added"]).to.equal(20);
+  });
+
+  after(() => sending?.close());
+
+  const arrived = async (target: object, more: object = {}): Promise<{ message: MessageRow; reached: number[] }> => {
+    const message = await sending.system.ended(await send(sending.system, api, { target, ...more }), 25_000);
+    const deliveries = await deliveriesOf(sending.system, message._id);
+    const of = new Map(people.map(({ device }, i) => [device._id, i]));
+    const reached = deliveries
+      .filter(({ status }) => status === "sent")
+      .map((row) => of.get(row.subscription_id) ?? -1);
+    return { message, reached: reached.sort((a, b) => a - b) };
+  };
+  const those = (isMeant: (i: number) => boolean): number[] => people.map((_, i) => i).filter(isMeant);
+  const isGold = (i: number): boolean => i % 3 !== 0;
+
+  it("reaches who is in a segment, each once, and nobody else, in parts of several dispatchers", async () => {
+    const { message, reached } = await arrived({ included_segments: ["Gold", made["gold"]] });
+    expect(reached).to.deep.equal(those(isGold));
+    expect([message.counts.targeted, message.accepted.recipients_estimate]).to.deep.equal([800, 800]);
+  });
+
+  it("leaves out who does not pass its filter, and who is in an excluded segment", async () => {
+    const filters = { all: [{ field: "language", op: "eq", value: "de" }] };
+    const { message, reached } = await arrived({ included_segments: ["Gold"], excluded_segments: ["Listed"], filters });
+    const meant = those((i) => isGold(i) && i % 2 === 0 && i >= 20);
+    expect(reached).to.deep.equal(meant);
+    expect(message.accepted.recipients_estimate).to.equal(meant.length);
+  });
+
+  it("reaches a list, and everybody who passes a filter that names one", async () => {
+    expect((await arrived({ included_segments: ["Listed"] })).reached).to.deep.equal(those((i) => i < 20));
+    const filters = { all: [{ field: "segment", op: "member", value: "Listed" }, ...tagged("gold").all] };
+    expect((await arrived({ filters })).reached).to.deep.equal(those((i) => i < 20 && isGold(i)));
+  });
+
+  it("joins segments with ids, and narrows ids by a filter or an exclusion", async () => {
+    const ids = [0, 3, 30].map((i) => people[i]?.user._id);
+    const named = { include_aliases: { user_id: ids } };
+    const byId = { include_subscription_ids: [people[1]?.device._id, people[1_199]?.device._id] };
+    const joined = await arrived({ included_segments: ["Listed"], ...named, ...byId });
+    expect(joined.reached).to.deep.equal(those((i) => i < 20 || i === 30 || i === 1_199));
+    expect(joined.message.accepted.recipients_estimate).to.equal(22);
+    const left = await arrived({ ...named, ...byId, excluded_segments: ["Listed"], filters: tagged("gold") });
+    expect(left.reached).to.deep.equal([1_199]);
+    expect(left.message.accepted.recipients_estimate).to.equal(1);
+  });
+
+  it("goes to whom its segments meant when it was accepted, whatever becomes of them", async () => {
+    const { id } = await ask("POST", "", { name: "Changing", filter: tagged("silver") });
+    const send_after = new Date(Date.now() + 2_000).toISOString();
+    const waiting = await send(sending.system, api, { target: { included_segments: ["Changing"] }, send_after });
+    await ask("PATCH", `/${String(id)}`, { filter: tagged("gold") });
+    await ask("DELETE", `/${String(id)}`, {});
+    const message = await sending.system.ended(waiting, 25_000);
+    expect(message.counts.sent).to.equal(those((i) => !isGold(i)).length);
+  });
+
+  it("is refused for an unknown segment, or a faulty filter, by its place", async () => {
+    for (const [target, field] of [
+      [{ included_segments: ["Gold", "Nobody's"] }, "target.included_segments[1]"],
+      [{ all: true, excluded_segments: ["Nobody's"] }, "target.excluded_segments[0]"],
+      [{ filters: { any: [{ field: "tags.plan", op: "near", value: 1 }] } }, "target.filters.any[0].op"],
+      [{ excluded_segments: ["Gold"] }, "target"],
+    ] as const) {
+      const { status, body } = await post(sending.system, api, { target });
+      const { details } = body["error"] as { details: Record<string, unknown> };
+      expect([status, details["field"]]).to.deep.equal([400, field]);
+    }
+  });
+});
