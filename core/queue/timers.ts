@@ -67,7 +67,6 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
 
 const stepMs = 500;
 const leaseMs = 3_000; // when the process that serves a source is killed, another begins after so long
-const retakeMs = 1_000; // how often the others look whether it is free
 const pageRows = 1_000;
 const pageBytes = 16_000_000; // a user has up to 1.5 MB
 const failureMs = { first: 500, most: 5_000 };
@@ -109,15 +108,23 @@ type OwnedLease = { isOurs: () => Promise<boolean>; release: () => Promise<void>
  */
 export const keptLease = (lease: NamedLease, clock: Clock, monotonicMs?: MonotonicMs): OwnedLease => {
   let ours: (() => number) | null = null;
-  let others: (() => number) | null = null;
+  /** How long another has it at least. */
+  let others: { sinceMs: () => number; forMs: number } | null = null;
+  const isOthers = async (since: () => number): Promise<boolean> => {
+    const freeAt = await lease.freeAt();
+    const forMs = Math.min((freeAt?.getTime() ?? 0) - clock.now().getTime(), leaseMs);
+    others = forMs > 0 ? { sinceMs: since, forMs } : null;
+    return others !== null;
+  };
   return {
     isOurs: async () => {
       const goneMs = ours?.() ?? Number.POSITIVE_INFINITY;
       if (goneMs < leaseMs / 2) return true;
-      if (others !== null && others() < retakeMs) return false;
+      if (others !== null && others.sinceMs() < others.forMs) return false;
       const since = elapsedFrom(clock, monotonicMs);
-      const isOurs = (goneMs < leaseMs && (await lease.extend())) || (await lease.take()) !== null;
-      [ours, others] = isOurs ? [since, null] : [null, since];
+      const isExtended = goneMs < leaseMs && (await lease.extend());
+      const isOurs = isExtended || (!(await isOthers(since)) && (await lease.take()) !== null); // to look costs less than to take
+      ours = isOurs ? since : null;
       return isOurs;
     },
     release: () => lease.release(),

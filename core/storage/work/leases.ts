@@ -134,6 +134,11 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
       fence = row?.fence ?? null;
       return row === null ? null : { fence: row.fence };
     },
+    /** When it is free, if its holder does nothing; null when it is free now. */
+    freeAt: async (): Promise<Date | null> => {
+      const row = await rows.findOne({ _id: name }, { projection: { lease: 1 } });
+      return row?.lease?.until ?? null;
+    },
     /** False when it is no longer ours. */
     extend: async (): Promise<boolean> =>
       fence !== null && extendLease(rows, { _id: name, fence }, { now: clock.now(), leaseMs }),

@@ -4,13 +4,15 @@ import { handClock } from "../../../support/rows/work.ts";
 
 const leaseMs = 3_000;
 
-/** A lease that nobody else wants, and what was asked of it; the monotonic clock goes on as far as it is told. */
-const given = () => {
+/** A lease, free unless another has it, and what was asked of it; the monotonic clock goes on as far as it is told. */
+const given = ({ othersForMs = 0 } = {}) => {
   const asked: string[] = [];
   const clock = handClock();
+  const freeAt = othersForMs > 0 ? new Date(clock.now().getTime() + othersForMs) : null;
   let monotonicMs = 0;
   const lease = keptLease(
     {
+      freeAt: async () => (asked.push("look"), freeAt),
       take: async () => (asked.push("take"), { fence: 1 }),
       extend: async () => asked.push("extend") > 0,
       release: async () => undefined,
@@ -31,7 +33,7 @@ describe("the lease of a timer source", () => {
     await lease.isOurs();
     goOn({ wall: leaseMs, monotonic: 0 });
     expect(await lease.isOurs()).to.equal(true);
-    expect(asked).to.deep.equal(["take", "take"]);
+    expect(asked).to.deep.equal(["look", "take", "look", "take"]);
   });
 
   it("is extended in time by a wall clock that was put back", async () => {
@@ -41,7 +43,7 @@ describe("the lease of a timer source", () => {
     await lease.isOurs();
     goOn({ wall: 0, monotonic: leaseMs });
     await lease.isOurs();
-    expect(asked).to.deep.equal(["take", "extend", "take"]);
+    expect(asked).to.deep.equal(["look", "take", "extend", "look", "take"]);
   });
 
   it("is asked for once in a half of its time", async () => {
@@ -50,6 +52,16 @@ describe("the lease of a timer source", () => {
       await lease.isOurs();
       goOn({ wall: 100, monotonic: 100 });
     }
-    expect(asked).to.deep.equal(["take"]);
+    expect(asked).to.deep.equal(["look", "take"]);
+  });
+
+  it("is left alone while another has it, and taken when that one's time is over", async () => {
+    const { lease, asked, goOn } = given({ othersForMs: 2_000 });
+    for (let n = 0; n < 4; n++) {
+      expect(await lease.isOurs()).to.equal(false);
+      goOn({ wall: 500, monotonic: 500 });
+    }
+    expect(await lease.isOurs()).to.equal(true);
+    expect(asked).to.deep.equal(["look", "look", "take"]);
   });
 });
