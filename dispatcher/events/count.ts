@@ -18,7 +18,7 @@ import type { FoldChange } from "#core/storage/events/folding.ts";
 import type { Stored, StoredBatch } from "./store.ts";
 
 export type CountDeps = {
-  definitions: Pick<EventDefinitions, "define" | "count" | "setSchema" | "find">;
+  definitions: Pick<EventDefinitions, "withIds" | "define" | "count" | "setSchema" | "find">;
   days: Pick<EventDays, "add">;
   values: Pick<EventValues, "add">;
   convert: (events: readonly Stored[], definitions: ReadonlyMap<string, EventDefinitionRow>) => Promise<void>;
@@ -57,7 +57,11 @@ const definitionsOf = async (
   events: readonly Stored[],
   now: Date,
 ): Promise<Map<string, EventDefinitionRow>> => {
-  const byApp = Map.groupBy(events, ({ row }) => row.app_id);
+  const ids = new Set(events.map(({ definitionId }) => definitionId));
+  const there = await definitions.withIds([...ids]);
+  for (const { _id } of there) ids.delete(_id);
+  const missing = events.filter(({ definitionId }) => ids.has(definitionId));
+  const byApp = Map.groupBy(missing, ({ row }) => row.app_id);
   const defined = await Promise.all(
     [...byApp].map(([appId, of]) => {
       const tenantId = of[0]?.row.tenant_id ?? "";
@@ -68,7 +72,7 @@ const definitionsOf = async (
       );
     }),
   );
-  return new Map(defined.flat().map((row) => [row._id, row]));
+  return new Map([...there, ...defined.flat()].map((row) => [row._id, row]));
 };
 
 /** What all batches bring for one definition and day. */

@@ -81,6 +81,10 @@ export const eventDefinitions = (db: Db) => {
         .limit(limit)
         .toArray(),
 
+    /** Those of the definitions with these ids that there are, of any app. */
+    withIds: (ids: readonly string[]): Promise<EventDefinitionRow[]> =>
+      inPages(ids, page, (some) => rows.find({ _id: { $in: some } }, { batchSize: page + 1 }).toArray()),
+
     /** Defines names as long as their app has room; gives those of them that are defined then. */
     define: (of: OfApp, names: readonly string[], now: Date): Promise<EventDefinitionRow[]> =>
       define(rows, { ...of, names: [...new Set(names)], now }),
