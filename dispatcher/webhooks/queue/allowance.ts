@@ -7,7 +7,7 @@ const mostRoom = 600;
 /** What an endpoint is assumed to answer in a second at first. */
 const firstPerSecond = 50;
 /** While an endpoint answers, deliveries wait for their turn; once it has fallen silent, it may hang. */
-const limitMs = { answering: 2_000, silent: 500, untrusted: 250 };
+const limitMs = { answering: 5_000, silent: 500, untrusted: 250 };
 /** A queue that is behind for longer is not waited for: what its endpoint misses belongs into the store then. */
 const catchUpMs = 15_000;
 /** The rate is measured over so much: less the first time, when everything that comes waits for the measurement. */

@@ -18,6 +18,8 @@ export type WaitingRoom = {
 
 /** By then a queue that has fallen behind has caught up: to leave what comes to the store would keep it behind. */
 const mostMs = 15_000;
+/** What is not let in by then, at the endpoint's rate, is not worth waiting for. */
+const soonSeconds = 5;
 
 export const waitingRoom = ({ nowMs, room, perSecond, isWorthWaiting }: WaitingRoomDeps): WaitingRoom => {
   const waiting: { count: number; sinceMs: number; letIn: () => void }[] = [];
@@ -26,7 +28,7 @@ export const waitingRoom = ({ nowMs, room, perSecond, isWorthWaiting }: WaitingR
     enter: (count, most) => {
       const wanted = Math.min(count, most);
       const isFree = waiting.length === 0 && room() >= wanted;
-      if (isFree || ahead() + count > 2 * perSecond() || !isWorthWaiting()) return null;
+      if (isFree || ahead() + count > soonSeconds * perSecond() || !isWorthWaiting()) return null;
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.push({ count: wanted, sinceMs: nowMs(), letIn: resolve });
       return promise;

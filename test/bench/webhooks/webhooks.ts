@@ -65,7 +65,7 @@ const measureThroughput =
 
 /** What more dispatchers cost beside one in the same run: rate, CPU and commands to MongoDB. */
 const besideOne = (name: string, more: ThroughputResult, one: ThroughputResult): Figure[] => {
-  const owned = `partitions ${more.owned.join(", ")}`;
+  const owned = `partitions ${more.owned.join(", ")}; ${more.deferred} stored before they were sent`;
   const kinds = `for 1,000 deliveries: ${ofThousand(more.statements)}; 1 dispatcher: ${ofThousand(one.statements)}`;
   const value = percent(allOf(more.statements), allOf(one.statements));
   return [

@@ -48,6 +48,6 @@ describe("the allowance of an endpoint", () => {
     expect(given.isWorthWaiting(1_499, 14_999)).to.equal(true);
     expect(given.isWorthWaiting(1_499, 15_000)).to.equal(false);
     expect(given.isWorthWaiting(1_500, 0), "it is silent").to.equal(false);
-    expect([given.limitMs(1_499), given.limitMs(1_500)]).to.deep.equal([2_000, 500]);
+    expect([given.limitMs(1_499), given.limitMs(1_500)]).to.deep.equal([5_000, 500]);
   });
 });
