@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { userRemoval } from "#core/storage/people/removal.ts";
+import { mergedRemovals, userRemoval } from "#core/storage/people/removal.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
 import { type RemovalRow, type Removals } from "#core/storage/work/removals.ts";
@@ -32,8 +32,8 @@ const removeAsWritten = async (deps: DeleteUserDeps, read: UserRow, attempt = 1)
   const { removals, users, subscriptions, clock } = deps;
   const { _id, tenant_id: tenantId, app_id: appId, revision } = read;
   const removal = userRemoval(read, await subscriptions.ofUser(tenantId, appId, _id), clock.now());
-  await removals.begin(removal);
+  for (const one of [removal, ...mergedRemovals(read, removal)]) await removals.begin(one);
   if (await users.remove(tenantId, _id, attempt < attempts ? { revision } : {})) return removal;
   const changed = await users.find(tenantId, appId, "user_id", _id);
-  return changed === null ? removal : removeAsWritten(deps, changed, attempt + 1);
+  return changed?._id !== _id ? removal : removeAsWritten(deps, changed, attempt + 1);
 };

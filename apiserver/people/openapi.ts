@@ -3,7 +3,7 @@ import { subscriptionExample, userExample } from "#core/schema/events/people.ts"
 import { examples as refs } from "#core/schema/events/refs.ts";
 import { patterns } from "#core/schema/json/patterns.ts";
 import type { UpsertedUser } from "#core/schema/people/batch.ts";
-import type { UpdateIdentity, UserReference } from "#core/schema/people/identity.ts";
+import type { MergeUser, UpdateIdentity, UserReference } from "#core/schema/people/identity.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import type { UpdateUser, UpsertUser } from "#core/schema/people/user.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
@@ -66,6 +66,7 @@ export const docs: Docs = {
     CreateSubscription: [phone, browser],
     Identity: [{ user_id: refs.user_id, external_id, aliases }],
     Subscription: [subscriptionExample],
+    MergeUser: [{ into: { label: "external_id", id: "customer-4712" } }] satisfies MergeUser[],
     UpdateIdentity: [{ aliases: { crm: "c-2", shop: null } }] satisfies UpdateIdentity[],
     UpdateSubscription: [{ status: "unsubscribed" }, { test_device: true }] satisfies UpdateSubscription[],
     UpdateUser: [{ tags: { tier: null }, language: "en" }] satisfies UpdateUser[],

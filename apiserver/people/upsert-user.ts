@@ -77,8 +77,8 @@ export const keysOf = ({ external_id: externalId, aliases = {} }: UpsertUser): s
 
 /** Whom the ids mean: the external id first. Another's alias among them is a conflict, never a merge. */
 export const ownerOf = (found: readonly UserRow[], body: UpsertUser): UserRow | null => {
-  const named =
-    body.external_id === undefined ? undefined : found.find((user) => user.external_id === body.external_id);
+  const external = body.external_id === undefined ? null : aliasKey("external_id", body.external_id);
+  const named = external === null ? undefined : found.find((user) => user.alias_keys.includes(external));
   const owner = named ?? found[0] ?? null;
   const isOwner = (user: UserRow): boolean =>
     user === owner && (named !== undefined || body.external_id === undefined || user.external_id === null);

@@ -4,6 +4,7 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { apps as appStore } from "#core/storage/apps/apps.ts";
 import { forgetActivities } from "#core/storage/live-activities/forget.ts";
 import { manyPeople } from "#core/storage/people/many.ts";
+import { merges } from "#core/storage/people/merge.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users as userStore } from "#core/storage/people/users.ts";
@@ -19,6 +20,7 @@ import { upsertUsers } from "./batch/upsert-users.ts";
 import { deleteSubscription } from "./delete-subscription.ts";
 import { deleteUser } from "./delete-user.ts";
 import { followStatus } from "./follow-status.ts";
+import { mergeUsers } from "./merge-users.ts";
 import { moveSubscription } from "./move-subscription.ts";
 import { registerSubscription, requireRegistrable } from "./register-subscription.ts";
 import { subscriptionLimits } from "./subscription-limits.ts";
@@ -85,6 +87,14 @@ export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePl
     upsertUsers: upsertUsers({ ...ofDevices, many: manyPeople(db), upsertOne, countBillable, limits, publish, clock }),
     updateUser: updateUser({ users, nameOwner, clock }),
     deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
+    mergeUsers: mergeUsers({
+      ...ofDevices,
+      merges: merges(db),
+      suppressions: suppressions(db),
+      subjectsOf,
+      remove: removeSubscription,
+      publish: publish.user,
+    }),
     registerSubscription: register,
     updateSubscription: updateSubscription(ofDevices),
     moveSubscription: moveSubscription({ subscriptions, remove: removeSubscription, clock }),

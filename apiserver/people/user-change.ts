@@ -41,15 +41,19 @@ const reportOf = (user: UserRow, names: readonly string[], now: Date): UpdateFil
 
 type Identity = Pick<UserRow, "external_id" | "aliases" | "alias_keys">;
 
-/** External id and aliases after a body, and the keys that are in the unique index. */
-const identityOf = (user: UserRow, { external_id: externalId = user.external_id, aliases }: UpdateUser): Identity => {
-  const kept = aliases === undefined ? user.aliases : bounded("aliases", merged(user.aliases, Object.entries(aliases)));
+/** External id and aliases after a body, and the keys in the unique index. An id that leads to them since a merge changes nothing. */
+const identityOf = (user: UserRow, { external_id: given, aliases }: UpdateUser): Identity => {
+  const { merged_keys: led = [] } = user;
+  const isLed = (label: string, id: string | null): boolean => id !== null && led.includes(aliasKey(label, id));
+  const externalId = given === undefined || isLed("external_id", given) ? user.external_id : given;
+  const named = Object.entries(aliases ?? {}).filter(([label, id]) => !isLed(label, id));
+  const kept = named.length === 0 ? user.aliases : bounded("aliases", merged(user.aliases, named));
   const all = { user_id: user._id, ...(externalId !== null && { external_id: externalId }), ...kept };
   return {
     external_id: externalId,
     aliases: kept,
     // Our own id is one of them: the unique index would take two users without any alias for the same one.
-    alias_keys: Object.entries(all).map(([label, id]) => aliasKey(label, id)),
+    alias_keys: [...Object.entries(all).map(([label, id]) => aliasKey(label, id)), ...led],
   };
 };
 

@@ -1,11 +1,11 @@
 import { derivedIdAt, newId } from "#core/domain/ids.ts";
 import { identityView, userView } from "#core/domain/people/views.ts";
-import { NotFound } from "#core/errors.ts";
+import { invalid, NotFound } from "#core/errors.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import { UpsertUsers, UsersUpserted } from "#core/schema/people/batch.ts";
-import { Identity, UpdateIdentity } from "#core/schema/people/identity.ts";
+import { Identity, MergeUser, UpdateIdentity } from "#core/schema/people/identity.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/people/user.ts";
-import type { UserRow } from "#core/storage/people/users.ts";
+import { aliasKey, type UserRow } from "#core/storage/people/users.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done } from "../http/route.ts";
 import { ofApp, ofUser, route, userOfPath } from "./paths.ts";
@@ -84,6 +84,28 @@ export const userRoutes = [
     reply: OkReply,
     locate: userOfPath,
     handle: ({ use, resource }) => done(use.deleteUser(resource)),
+  }),
+
+  route({
+    id: "mergeUser",
+    method: "POST",
+    path: `${ofUser}/merge`,
+    summary: "Make a user part of another one, who is shown",
+    errors: ["HS_CONFLICT"],
+    body: MergeUser,
+    reply: User,
+    locate: userOfPath,
+    repeatable: {
+      show: async ({ use, resource: { tenant_id: tenantId, app_id: appId } }, id) =>
+        shown(use, existing(await use.findUser(tenantId, appId, "user_id", id), "user")),
+    },
+    handle: async ({ use, params, body: { into }, resource: user, signal }) => {
+      const target = await use.findUser(user.tenant_id, user.app_id, into.label, into.id);
+      if (target === null) throw invalid("into", "is nobody's id");
+      const { label = "", id = "" } = params;
+      const isMerged = target._id === user._id && target.merged_keys?.includes(aliasKey(label, id)) === true;
+      return { body: await shown(use, isMerged ? target : await use.mergeUsers(user, target, signal)) };
+    },
   }),
 
   route({

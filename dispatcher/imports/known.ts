@@ -3,7 +3,7 @@ import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { UserRow } from "#core/storage/people/users.ts";
+import { aliasKey, type UserRow } from "#core/storage/people/users.ts";
 import type { BatchRow } from "./batch-rows.ts";
 
 /** What the app has already of what a batch names. */
@@ -35,7 +35,7 @@ export const knownOf = async (people: ImportedPeople, of: OfApp, rows: readonly 
       .filter((id) => !namedIds.has(id)),
   );
   const users = [...named, ...(await people.usersById(of, [...others]))];
-  const byExternalId = new Map(users.flatMap((user) => (user.external_id === null ? [] : [[user.external_id, user]])));
+  const byExternalId = new Map(users.flatMap((user) => externalIdsOf(user).map((id) => [id, user])));
   const gaining = gainersIn(rows, { subscriptions, byExternalId });
   return {
     users: { byId: new Map(users.map((user) => [user._id, user])), byExternalId },
@@ -43,6 +43,12 @@ export const knownOf = async (people: ImportedPeople, of: OfApp, rows: readonly 
     owned: await people.countsOf(of.appId, [...gaining]),
   };
 };
+
+/** A user's own external id, and those of users who were merged into them. */
+const externalIdsOf = ({ alias_keys: keys }: UserRow): string[] =>
+  keys.filter((key) => key.startsWith(externalLabel)).map((key) => key.slice(externalLabel.length));
+
+const externalLabel = aliasKey("external_id", "");
 
 /** The external ids and tokens of a batch, each once; `all` has both. */
 export const namesIn = (rows: readonly BatchRow[]) => {

@@ -10,6 +10,7 @@ import { type StoredData, storedData } from "#core/storage/data.ts";
 import { removeFilesOfApp } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type Merges, merges } from "#core/storage/people/merge.ts";
 import { type Subscriptions, subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type SegmentWork, segmentWork } from "#core/storage/segments/work.ts";
 import { type WebhookWork, webhookWork } from "#core/storage/webhooks/webhooks.ts";
@@ -43,6 +44,7 @@ const passesAfterMs: Record<RemovalRow["kind"], readonly number[]> = {
   webhook: [0, 2 * minuteMs],
   segment: [0, minuteMs],
   subscription: [0],
+  merge: [0],
 };
 
 const soonMs = 10_000; // until JetStream, or an app's document, is asked again
@@ -55,7 +57,7 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
   const { end } = removals(deps.db);
   const never = { due_at: null }; // the job says itself when it is due
   const box = outbox<RemovalRow>({ ...deps, rows, done: never, metrics: deps.metrics.queue });
-  const stores = { end, subscriptions: subscriptions(deps.db), data: storedData(deps.db) };
+  const stores = { end, merges: merges(deps.db), subscriptions: subscriptions(deps.db), data: storedData(deps.db) };
   const owners = { apps: apps(deps.db), webhooks: webhookWork(deps.db), segments: segmentWork(deps.db) };
   const joined = { ...deps, ...stores, ...owners, flush: box.flush };
   return job<RemovalRow>({
@@ -73,6 +75,7 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
 type RemoveDeps = Pick<RemovalJobDeps, "files" | "stopping"> &
   Pick<Removals, "end"> & {
     subscriptions: Pick<Subscriptions, "remove">;
+    merges: Pick<Merges, "finish">;
     /** Whether an app, an endpoint or a segment is really gone. */
     apps: Pick<Apps, "find">;
     webhooks: Pick<WebhookWork, "find">;
@@ -108,8 +111,10 @@ const pass = async (deps: RemoveDeps, row: RemovalRow, progress: Progress): Prom
 };
 
 /** Removes what a kill left, and what was registered meanwhile. */
-const removeRest = async (deps: RemoveDeps, { kind, _id, tenant_id, app_id, keys }: RemovalRow): Promise<void> => {
+const removeRest = async (deps: RemoveDeps, row: RemovalRow): Promise<void> => {
+  const { kind, _id, tenant_id, app_id, keys } = row;
   const { files, clock, stopping } = deps;
+  if (kind === "merge") await deps.merges.finish(row, clock.now());
   if (kind === "app") await removeFilesOfApp(files, app_id, clock.now(), stopping);
   if (kind === "subscription") await deps.subscriptions.remove(tenant_id, _id);
   if (kind === "user")

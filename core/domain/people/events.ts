@@ -24,6 +24,15 @@ export const userUpdated = (row: User, subscriptions: readonly Subscription[]): 
     data: { ...noReferences, user_id: row._id, ...userView(row, subscriptions), changed: row.changed },
   });
 
+/** That a user became part of another one, who is as given. */
+export const userMerged = (row: User, merged: Pick<User, "_id">, at: Date): OutboxEvent =>
+  makeEvent({
+    kind: "user.merged",
+    ...aboutUser(row, at),
+    from: [row._id, merged._id],
+    data: { ...noReferences, user_id: row._id, external_id: row.external_id, merged_user_id: merged._id },
+  });
+
 /** That a user is gone: with their ids alone. */
 export const userDeleted = (row: User, at: Date): OutboxEvent =>
   makeEvent({

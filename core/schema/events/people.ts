@@ -86,8 +86,8 @@ export const userEvents = {
   "user.created": user("A user was made.", []),
   "user.updated": user("A user was changed; changes within 5 s may come as one.", ["tags"]),
   "user.merged": {
-    description: "An anonymous user became part of a known one.",
-    emitted: false,
+    description: "A user became part of another one, whose ids are shown.",
+    emitted: true,
     subject: ["user_id"],
     data: eventData(
       { always: ["user_id"], maybe: ["external_id"] },

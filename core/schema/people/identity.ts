@@ -13,6 +13,10 @@ export const UserReference = Closed({
 });
 export type UserReference = Static<typeof UserReference>;
 
+/** Body of `POST …/users/by/{label}/{id}/merge`. */
+export const MergeUser = Closed({ into: UserReference });
+export type MergeUser = Static<typeof MergeUser>;
+
 const { external_id, aliases } = UpdateUser.properties;
 
 /** Body of `PATCH …/users/by/{label}/{id}/identity`. What is null is removed. */
@@ -27,4 +31,4 @@ export const Identity = Type.Object({
 });
 export type Identity = Static<typeof Identity>;
 
-named({ UserReference, UpdateIdentity, Identity });
+named({ MergeUser, UserReference, UpdateIdentity, Identity });

@@ -26,18 +26,25 @@ export const eventPeople = (db: Db, clock: Clock) => {
   const remember = (appId: string, name: string, { _id, external_id }: Found): void =>
     void known.set(`${appId} ${name}`, { userId: _id, externalId: external_id });
 
+  const readNamed = async ({ tenantId, appId }: OfApp, names: readonly string[]): Promise<void> => {
+    const found = await inPages(names, page, (some) =>
+      users.find({ app_id: appId, alias_keys: { $in: some }, tenant_id: tenantId }, { projection }).toArray(),
+    );
+    const asked = new Set(names);
+    for (const user of found)
+      for (const key of user.alias_keys) if (asked.has(key)) remember(appId, nameOfKey(key), user);
+  };
   const readUsers = async ({ tenantId, appId }: OfApp, ids: readonly string[]): Promise<void> => {
     const found = await inPages(ids, page, (some) =>
       users.find({ _id: { $in: some }, app_id: appId, tenant_id: tenantId }, { projection }).toArray(),
     );
     for (const user of found) remember(appId, user._id, user);
-  };
-  const readNamed = async ({ tenantId, appId }: OfApp, names: readonly string[]): Promise<void> => {
-    const found = await inPages(names, page, (some) =>
-      users.find({ app_id: appId, alias_keys: { $in: some }, tenant_id: tenantId }, { projection }).toArray(),
+    const there = new Set(found.map(({ _id }) => _id));
+    const others = ids.filter((id) => !there.has(id)); // they may have been merged into somebody
+    await readNamed(
+      { tenantId, appId },
+      others.map((id) => aliasKey("user_id", id)),
     );
-    for (const user of found)
-      if (user.external_id !== null) remember(appId, aliasKey("external_id", user.external_id), user);
   };
   const readOwners = async ({ tenantId, appId }: OfApp, ids: readonly string[]): Promise<void> => {
     const owned = { user_id: 1, external_id: 1 } as const;
@@ -65,12 +72,15 @@ export const eventPeople = (db: Db, clock: Clock) => {
 };
 
 type Found = Pick<UserRow, "_id" | "external_id">;
-const projection = { external_id: 1 } as const;
+const projection = { external_id: 1, alias_keys: 1 } as const;
 
 const nameOf = ({ user_id: user, external_id: external, subscription_id: subscription }: Named): string | null => {
   if (external !== null) return aliasKey("external_id", external);
   return user ?? subscription;
 };
+
+/** Our own id is named as it is. */
+const nameOfKey = (key: string): string => (key.startsWith("user_id:") ? key.slice("user_id:".length) : key);
 
 const kindOf = (name: string): "external" | "user" | "subscription" => {
   if (name.startsWith("external_id:")) return "external";

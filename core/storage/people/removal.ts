@@ -9,9 +9,19 @@ import type { UserRow } from "./users.ts";
 export const userRemoval = (user: UserRow, owned: readonly SubscriptionRow[], now: Date): RemovalRow => ({
   ...removal(user, now),
   kind: "user",
-  keys: [user._id, ...user.alias_keys, ...owned.flatMap(keysOf)],
+  keys: [user._id, ...mergedIdsOf(user), ...user.alias_keys, ...owned.flatMap(keysOf)],
   outbox: [...user.outbox, ...owned.flatMap((row) => row.outbox), userDeleted(user, now)],
 });
+
+/** Of those who were merged into the user, of whom what was stored before names them still. */
+export const mergedRemovals = (user: UserRow, { keys, removed_at: now }: RemovalRow): RemovalRow[] =>
+  mergedIdsOf(user).map((id) => ({ ...removal({ ...user, _id: id }, now), kind: "user", keys, outbox: [] }));
+
+/** Our ids of the users who were merged into one. */
+const mergedIdsOf = ({ merged_keys = [] }: UserRow): string[] =>
+  merged_keys.filter((key) => key.startsWith(ownLabel)).map((key) => key.slice(ownLabel.length));
+
+const ownLabel = "user_id:";
 
 /** Of a subscription whose events may not have been published. */
 export const subscriptionRemoval = (row: SubscriptionRow, now: Date): RemovalRow => ({

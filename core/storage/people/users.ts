@@ -30,6 +30,8 @@ export type UserRow = DueWork & {
   changed: string[];
   /** Grows with every change: its event is named by it. */
   revision: number;
+  /** Keys that lead to them since users were merged into them, such as `user_id:usr_…`; also in `alias_keys`. */
+  merged_keys?: string[];
   /** Sessions of theirs that an import knew of; absent until one did. */
   session_count?: number;
   /** What the last import with rows about them has done to them. */
@@ -69,11 +71,12 @@ export const users = (db: Db) => {
   const rows = collectionOf<UserRow>(db, userCollection);
   const alone = oneWriter();
   return {
-    /** The user that has an alias; label `user_id` is our own id. */
+    /** The user that has an alias; label `user_id` is our own id, or that of a user who was merged into them. */
     find: async (tenantId: string, appId: string, label: string, id: string): Promise<UserRow | null> => {
       if (label.includes(":")) return null; // no label has one: what follows it would be taken for the beginning of an id
-      const named = label === "user_id" ? { _id: id } : { alias_keys: aliasKey(label, id) };
-      return rows.findOne({ app_id: appId, tenant_id: tenantId, ...named });
+      const of = { app_id: appId, tenant_id: tenantId };
+      const own = label === "user_id" ? await rows.findOne({ ...of, _id: id }) : null;
+      return own ?? rows.findOne({ ...of, alias_keys: aliasKey(label, id) });
     },
 
     /** The users that have any of these aliases. */

@@ -11,11 +11,13 @@ import type { JobRow } from "./jobs.ts";
  */
 export type RemovalRow = JobRow & {
   /** What is removed: `_id` is its id. */
-  kind: "user" | "subscription" | "app" | "webhook" | "segment";
+  kind: "user" | "subscription" | "app" | "webhook" | "segment" | "merge";
   /** By what the events about a user are found, in the history of webhooks too: their id, and `<label>:<id>` for ids of the app. */
   keys: string[];
   /** How often the history has been gone through. */
   passes: number;
+  /** Of a merge: the user as they were when they were taken away, and who gets what was theirs. */
+  merge?: { source: object; into: string };
   /** Events that may not have been published yet: those that what is removed had left, and that of the removal. */
   outbox: OutboxEvent[];
   removed_at: Date;

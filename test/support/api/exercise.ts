@@ -101,6 +101,8 @@ const useUsers = async (ask: Ask, app: string): Promise<void> => {
   await ask("DELETE", `${app}/users/by/external_id/ann/identity/till`);
   await ask("DELETE", `${app}/subscriptions/${String(id)}`);
   await ask("POST", `${app}/users`, { external_id: "eve", subscriptions: [{ channel: "ios_push", token: aToken() }] });
+  await ask("POST", `${app}/users`, { external_id: "anon", subscriptions: [{ channel: "ios_push", token: aToken() }] });
+  await ask("POST", `${app}/users/by/external_id/anon/merge`, { into: { label: "external_id", id: "eve" } });
   await ask("DELETE", `${app}/users/by/external_id/eve`);
 };
 

@@ -1,0 +1,104 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { derivedId } from "#core/domain/ids.ts";
+import { personKey } from "#core/domain/people/keys.ts";
+import { AppError, invalid } from "#core/errors.ts";
+import { userLimits } from "#core/schema/people/user.ts";
+import type { OfApp } from "#core/storage/mongo/collection.ts";
+import { joined, type Merges } from "#core/storage/people/merge.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
+import type { UserRow } from "#core/storage/people/users.ts";
+import type { SubjectOf } from "#core/storage/suppressions/keys.ts";
+import { type Suppressions, suppressionRow } from "#core/storage/suppressions/suppressions.ts";
+
+export type MergeUsersDeps = {
+  merges: Pick<Merges, "merge">;
+  subscriptions: Pick<Subscriptions, "ofUser">;
+  suppressions: Pick<Suppressions, "page" | "put">;
+  subjectsOf: (app: OfApp) => Promise<SubjectOf>;
+  remove: (row: SubscriptionRow) => Promise<void>;
+  /** Publishes what is in an outbox, without being waited for. */
+  publish: (user: UserRow) => void;
+  clock: Clock;
+};
+
+/**
+ * Makes a user part of another one. What can be refused is, before anything is changed. Source: docs/reference/people.md#merging.
+ * @throws ValidationError for a user and themselves; AppError HS_CONFLICT when both together would pass a bound of one user
+ */
+export const mergeUsers =
+  (deps: MergeUsersDeps) =>
+  async (source: UserRow, target: UserRow, signal: AbortSignal): Promise<UserRow> => {
+    const { merges, subscriptions, remove, publish, clock } = deps;
+    if (source._id === target._id) throw invalid("into", "is the same user");
+    requireBounds(source, target);
+    const owned = await Promise.all(
+      [source, target].map(({ tenant_id, app_id, _id }) => subscriptions.ofUser(tenant_id, app_id, _id)),
+    );
+    const displaced = displacedOf(owned.flat());
+    await carrySuppressions(deps, source, target, signal);
+    for (const row of displaced) await remove(row);
+    const user = await merges.merge(source, target._id, clock.now());
+    publish(user);
+    return user;
+  };
+
+const mostLed = 200; // ids that lead to one user since merges
+
+const requireBounds = (source: UserRow, target: UserRow): void => {
+  const both = joined(target, source);
+  const sizes = [
+    ["aliases", Object.keys(both.aliases).length, userLimits.aliases],
+    ["tags", Object.keys(both.tags).length, userLimits.tags],
+    ["properties", Object.keys(both.properties).length, userLimits.properties],
+    ["properties", JSON.stringify(both.properties).length, userLimits.propertyCharacters],
+    ["merged ids", both.merged_keys.length, mostLed],
+  ] as const;
+  for (const [what, size, limit] of sizes)
+    if (size > limit) throw full(`both together would have more ${what} than a user may have`, limit);
+};
+
+const full = (message: string, limit: number): AppError =>
+  new AppError("HS_CONFLICT", message, { status: "full", limit });
+
+/** The invalid subscriptions that make room, those first that were least recently active. */
+const displacedOf = (all: readonly SubscriptionRow[]): SubscriptionRow[] => {
+  const limit = userLimits.subscriptions;
+  const excess = Math.max(all.length - limit, 0);
+  const invalid = all.filter(({ status }) => status === "invalid");
+  if (invalid.length < excess) throw full(`both together would have more than ${limit} subscriptions`, limit);
+  return invalid.toSorted((a, b) => a.last_active_at.getTime() - b.last_active_at.getTime()).slice(0, excess);
+};
+
+/** What suppresses a user by their external id suppresses the other one, too: their devices bear that one's id from now on. */
+const carrySuppressions = async (
+  { suppressions, subjectsOf, clock }: MergeUsersDeps,
+  source: UserRow,
+  target: UserRow,
+  signal: AbortSignal,
+): Promise<void> => {
+  const externalId = target.external_id;
+  if (source.external_id === null || externalId === null) return; // the other one gets the id, and what suppresses it
+  const of = { tenantId: source.tenant_id, appId: source.app_id };
+  const [subjectOf, now] = [await subjectsOf(of), clock.now()];
+  const subject = subjectOf(personKey("external_id", source.external_id));
+  const { rows } = await suppressions.page(
+    of,
+    { subject },
+    { isDescending: false, after: null, limit: mostEntries },
+    { now, signal },
+  );
+  const key = personKey("external_id", externalId);
+  const about = { subject: subjectOf(key), key, address: null, externalId, userId: target._id };
+  const carried = rows.map(({ _id, channel, reason, source: from, note, categories, expires_at }) =>
+    suppressionRow(of, {
+      id: derivedId("suppression", _id, target._id),
+      about: { ...about, channel },
+      said: { reason, source: from, note, categories, expires_at, beside_status: null },
+      at: now,
+    }),
+  );
+  if (carried.length > 0) await suppressions.put(carried, now);
+};
+
+const mostEntries = 50; // of one subject: one for each channel, and one for all
