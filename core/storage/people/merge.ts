@@ -145,9 +145,11 @@ export const joined = (target: UserRow, source: UserRow) => {
   const own = Object.entries(all).map(([label, id]) => aliasKey(label, id));
   const led = [...(target.merged_keys ?? []), ...(source.merged_keys ?? []), ...keysOf(source)];
   const merged_keys = [...new Set(led)].filter((key) => !own.includes(key));
+  const lists = [...new Set([...(target.lists ?? []), ...(source.lists ?? [])])];
   return {
     external_id,
     aliases,
+    ...(lists.length > 0 && { lists }),
     merged_keys,
     alias_keys: [...own, ...merged_keys],
     tags: { ...source.tags, ...target.tags },

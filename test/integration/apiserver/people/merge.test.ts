@@ -167,6 +167,8 @@ describe("a user who is merged into another one", () => {
       subscriptions: [email("k1@example.com")],
     });
     const { body: kept } = await upsert({ external_id: "k2" });
+    await users().updateOne({ _id: old.id }, { $set: { lists: ["seg_2", "seg_1"] } });
+    await users().updateOne({ _id: kept.id }, { $set: { lists: ["seg_1"] } });
     const before = await users().findOne({ _id: kept.id });
     await merge("k1", "k2");
     const row = (await mergeRows()).find(({ merge: one }) => one?.into === kept.id) ?? expect.fail("not written down");
@@ -177,6 +179,9 @@ describe("a user who is merged into another one", () => {
     for (let run = 0; run < 2; run++) await merges(site.db).finish(row, new Date());
     const user = await shown("k1");
     expect([user.id, user["tags"], user.subscriptions.length]).to.deep.equal([kept.id, { a: "1" }, 1]);
+    const { outbox = [], lists } = (await users().findOne({ _id: kept.id })) ?? {};
+    const merged = outbox.filter(({ type }) => type === "user.merged").map(({ data }) => data["merged_user_id"]);
+    expect([merged, lists]).to.deep.equal([[old.id], ["seg_1", "seg_2"]]);
   });
 
   it("is there again when the other one had been deleted by then, and stays away when they were deleted themselves", async () => {
