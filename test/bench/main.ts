@@ -14,6 +14,7 @@ import { calibrate } from "./figures/calibrate.ts";
 import { type JudgedFigure, reachPushUs } from "./figures/figure.ts";
 import { foundation } from "./foundation.ts";
 import { imports } from "./imports/imports.ts";
+import { kubectl } from "./kubectl/kubectl.ts";
 import { type Course, type Measurements, measureAll } from "./measure-all.ts";
 import { operator } from "./operator/operator.ts";
 import { people } from "./people/user-batches.ts";
@@ -39,6 +40,7 @@ const all: Record<string, Measurements> = {
   people,
   templates,
   operator,
+  kubectl,
 };
 const baselines = join(import.meta.dirname, "baselines");
 const whole = { withinMs: 1_800_000, calibration: { pushes: 50_000, warmUp: 5_000 } }; // a million deliveries: ten minutes

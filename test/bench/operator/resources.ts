@@ -19,10 +19,10 @@ const apiVersion = "herald.dev/v1alpha1";
 const plans = 4;
 const appsEach = 5;
 
-/** What the resources live in and read: a namespace and a Secret for each tenant. */
-export const surroundings = (count: number): Posted[][] => {
+/** What the resources live in and read: a namespace and a Secret for each tenant. `prefix` begins each shared name. */
+export const surroundings = (count: number, prefix = "bench"): Posted[][] => {
   const private_key = apnsKey();
-  const namespaces = namespacesOf(count);
+  const namespaces = namespacesOf(count, prefix);
   return [
     namespaces.map((name) => ({
       path: "/api/v1/namespaces",
@@ -36,14 +36,14 @@ export const surroundings = (count: number): Posted[][] => {
 };
 
 /** `count` resources of all kinds, each list after what it refers to: of 10,000, 500 are tenants with five apps each. */
-export const resources = (count: number): Posted[][] => {
-  const namespaces = namespacesOf(count);
+export const resources = (count: number, prefix = "bench"): Posted[][] => {
+  const namespaces = namespacesOf(count, prefix);
   const inNamespaces = namespaces.flatMap((namespace) =>
     Array.from({ length: appsEach }, (_, n) => ({ namespace, n })),
   );
   const all = [
-    Array.from({ length: plans }, (_, n) => plan(`plan-${n}`)),
-    namespaces.map((namespace, n) => tenant(namespace, `plan-${n % plans}`)),
+    Array.from({ length: plans }, (_, n) => plan(`${prefix}-plan-${n}`)),
+    namespaces.map((namespace, n) => tenant(namespace, `${prefix}-plan-${n % plans}`)),
     inNamespaces.map(({ namespace, n }) => app(namespace, n)),
     inNamespaces.map(({ namespace, n }) => apiKey(namespace, n)),
     inNamespaces.map(({ namespace, n }) => webhook(namespace, n)),
@@ -52,8 +52,8 @@ export const resources = (count: number): Posted[][] => {
   return [...all, inNamespaces.slice(0, left).map(({ namespace, n }) => activityType(namespace, n))];
 };
 
-const namespacesOf = (count: number): string[] =>
-  Array.from({ length: count / 20 }, (_, n) => `bench-${String(n).padStart(3, "0")}`);
+const namespacesOf = (count: number, prefix: string): string[] =>
+  Array.from({ length: count / 20 }, (_, n) => `${prefix}-${String(n).padStart(3, "0")}`);
 
 const plan = (name: string): Posted => ({
   path: `${group}/plans`,
