@@ -1,9 +1,9 @@
-import type { MessageAim } from "#core/domain/segments/aim.ts";
+import { type MessageAim, nobodyChosen, openAim } from "#core/domain/segments/aim.ts";
 import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import { type DefinitionRow, type Segments, TooManySegments } from "#core/storage/segments/segments.ts";
 import { selectors } from "./audience.ts";
-import { checkFilter } from "./check-filter.ts";
+import { checkFilter, usable } from "./check-filter.ts";
 
 export type AimOf = (appId: string, target: Target) => Promise<MessageAim | null>;
 
@@ -28,13 +28,15 @@ export const aimOf =
     const named = [...included, ...excluded].map((one) => ids.get(one) ?? one);
     const definitions = await definitionsOf(segments, appId, [...named, ...(checked?.names ?? [])]);
     const isChosen = selectors.some((selector) => target[selector] !== undefined);
-    return {
+    const aim: MessageAim = {
       isEveryone: target.all === true || (!isChosen && included.length === 0),
       included: named.slice(0, included.length),
       excluded: named.slice(included.length),
       filter: checked?.filter ?? null,
       segments: definitions.map(({ _id, kind, filter }) => ({ _id, kind, filter })),
     };
+    usable("target", () => openAim(aim, new Date(0), nobodyChosen));
+    return aim;
   };
 
 const unknown = (member: string, named: readonly string[], ids: ReadonlyMap<string, string>): FieldError[] =>

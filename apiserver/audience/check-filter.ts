@@ -1,5 +1,6 @@
 import { parseFilter } from "#core/domain/filters/parse.ts";
 import type { Condition, FilterTree } from "#core/domain/filters/tree.ts";
+import { segmentMembers, UnusableSegment } from "#core/domain/segments/members.ts";
 import { namingConditions, withIds } from "#core/domain/segments/names.ts";
 import { invalid } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -29,8 +30,22 @@ export const checkFilter =
     const filter = withIds(input, idOf) as object; // sound: it was parsed
     const names = [...new Set(naming.map(({ value }) => idOf(String(value))))];
     const definitions = await definitionsOf(segments, appId, { names, at });
-    return { filter, tree: parseFilter(filter, at), names, definitions };
+    const tree = parseFilter(filter, at);
+    usable(at, () => segmentMembers(definitions, anytime).ofFilter(tree));
+    return { filter, tree, names, definitions };
   };
+
+const anytime = new Date(0); // it is opened to see that it can be
+
+/** Refuses what names a segment that cannot be opened, because of those that this one names. @throws ValidationError */
+export const usable = (at: string, open: () => unknown): void => {
+  try {
+    open();
+  } catch (error) {
+    if (error instanceof UnusableSegment) throw invalid(at, error.message);
+    throw error;
+  }
+};
 
 /** Refuses a filter of a segment that names the segment itself, also through others. @throws ValidationError */
 export const refuseCircle = (id: string, { tree, definitions }: CheckedFilter): void => {

@@ -130,7 +130,7 @@ const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): M
     ...(draft.taken && { template_id: draft.taken.template_id, template_version: draft.taken.version }),
     ...(html !== undefined && { email_html: html }),
     target: draft.target,
-    ...(aim !== null && { aim }),
+    ...(aim !== null && { aim, segment_ids: aim.segments.map(({ _id }) => _id) }),
     channels,
     options: draft.options,
     scheduled_for: draft.scheduledFor,

@@ -2,8 +2,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import { parseFilter } from "#core/domain/filters/parse.ts";
 import { type Condition, conditionsOf } from "#core/domain/filters/tree.ts";
 import { type Judged, judge, subjectsOf } from "#core/domain/segments/judge.ts";
-import { type SegmentMembers, segmentMembers } from "#core/domain/segments/members.ts";
-import { NotFound } from "#core/errors.ts";
+import { type SegmentMembers, segmentMembers, UnusableSegment } from "#core/domain/segments/members.ts";
+import { AppError, NotFound } from "#core/errors.ts";
 import type { SegmentExplanation } from "#core/schema/segments/segment.ts";
 import type { SegmentPeople } from "#core/storage/segments/people.ts";
 import type { SegmentRow, Segments } from "#core/storage/segments/segments.ts";
@@ -23,6 +23,7 @@ export const explainSegment =
     if (somebody === null) throw new NotFound("user");
     const now = clock.now();
     const members = segmentMembers(await segments.definitions(appId, [_id]), now);
+    requireUsable(members, _id);
     const conditions = filter === null ? [] : conditionsOf(parseFilter(filter));
     return {
       member: judge(members.ofSegment(_id), somebody).isMember,
@@ -30,6 +31,16 @@ export const explainSegment =
       as_of: now.toISOString(),
     };
   };
+
+/** @throws AppError HS_CONFLICT for a segment that names one that is gone, or itself */
+const requireUsable = (members: SegmentMembers, id: string): void => {
+  try {
+    members.ofSegment(id);
+  } catch (error) {
+    if (error instanceof UnusableSegment) throw new AppError("HS_CONFLICT", error.message, { status: "unusable" });
+    throw error;
+  }
+};
 
 type Explained = SegmentExplanation["conditions"][number];
 

@@ -87,6 +87,7 @@ const others = [
     method: "GET",
     path: `${ofOne}/explain`,
     summary: "Say whether somebody is in a segment, and why",
+    errors: ["HS_CONFLICT"],
     query: ExplainSegmentQuery,
     reply: SegmentExplanation,
     locate,

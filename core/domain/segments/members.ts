@@ -20,17 +20,20 @@ export type Selection = {
   isOfPeople: boolean;
 };
 
+/** Who is in a segment cannot be said: because of another one that it names. */
+export class UnusableSegment extends Error {}
+
 /** A filter names a segment that is gone. */
-export class SegmentGone extends Error {
+export class SegmentGone extends UnusableSegment {
   readonly segmentId: string;
   constructor(segmentId: string) {
-    super(`the segment ${segmentId} is gone`);
+    super(`names the segment ${segmentId}, which is gone`);
     this.segmentId = segmentId;
   }
 }
 
 /** Segments name each other in a circle; two changes at the same moment can bring that about. */
-export class SegmentCircle extends Error {}
+export class SegmentCircle extends UnusableSegment {}
 
 /**
  * Opens segments and filters that name some, all judged at `now`. What several name is asked once for each subject.
@@ -41,7 +44,7 @@ export const segmentMembers = (definitions: Definitions, now: Date) => {
 
   const ofSegment = (id: string): Selection => {
     const known = opened.get(id);
-    if (known === "opening") throw new SegmentCircle(`the segment ${id} names itself`);
+    if (known === "opening") throw new SegmentCircle(`names the segment ${id}, which leads to itself`);
     if (known !== undefined) return known;
     const definition = definitions.get(id);
     if (definition === undefined) throw new SegmentGone(id);

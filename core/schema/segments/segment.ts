@@ -38,7 +38,7 @@ const Count = Integer({ minimum: 0 });
 /** Counts of subscriptions by channel: one member for each channel that has any. */
 const ByChannel = Type.Record(Text(), Count, { description: "channel to subscriptions" });
 
-const UsedBy = List(Type.Object({ type: Enum(["segment"]), id: Text() }), {
+const UsedBy = List(Type.Object({ type: Enum(["segment", "message"]), id: Text() }), {
   maxItems: 20,
   description: "what names it, at most 20 of them",
 });

@@ -67,6 +67,8 @@ export type MessageRow = DueWork &
     target: Target;
     /** What its target says by segments and a filter, as it was when the message was accepted; absent when it says nothing. */
     aim?: MessageAim;
+    /** Ids of the segments in `aim`. */
+    segment_ids?: string[];
     /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
     channels: Channel[];
     options: Options;

@@ -38,6 +38,11 @@ export const messageCollection: CollectionSpec = {
       name: "live_activity",
       partialFilterExpression: { "live_activity.activity": { $gt: "" } },
     },
+    {
+      key: { app_id: 1, segment_ids: 1, status: 1 },
+      name: "segments",
+      partialFilterExpression: { segment_ids: { $exists: true } },
+    },
     { key: { plan: 1, completed_at: 1 }, name: "retention" },
     suspendedIndex,
     dueIndex,

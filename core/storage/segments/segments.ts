@@ -1,6 +1,8 @@
 import type { Db } from "mongodb";
 import type { SegmentDefinition } from "../../domain/segments/members.ts";
 import { type SegmentKind, segmentLimits } from "../../schema/segments/segment.ts";
+import type { MessageRow } from "../messages/message-row.ts";
+import { messageCollection } from "../messages/messages.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { pageRange, type SortPosition, sortedPage } from "../mongo/page-range.ts";
 import { type AppSettings, appSettings } from "../settings/app-settings.ts";
@@ -8,7 +10,7 @@ import type { Managed } from "../settings/managed.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 
 /** What names a segment. */
-export type UsedBy = { type: "segment"; id: string };
+export type UsedBy = { type: "segment" | "message"; id: string };
 
 /** A part of an app's users. The segments that `filter` names stand in it by their ids, which `names` repeats. */
 export type SegmentRow = Changeable & {
@@ -51,6 +53,7 @@ export type Segments = ReturnType<typeof appSegments>;
 /** What the REST interface does to the segments of apps, and who reads what they mean. */
 export const appSegments = (db: Db) => {
   const rows = collectionOf<SegmentRow>(db, segmentCollection);
+  const messages = collectionOf<MessageRow>(db, messageCollection);
   const settings: AppSettings<SegmentRow> = appSettings<SegmentRow>(db, segmentCollection, "list");
   return {
     ...settings,
@@ -91,9 +94,23 @@ export const appSegments = (db: Db) => {
     findByName: (tenantId: string, appId: string, name: string): Promise<SegmentRow | null> =>
       rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint: "name" }),
 
-    /** What names these segments, by their ids; at most 20 of each. */
-    usersOf: (appId: string, ids: readonly string[]): Promise<ReadonlyMap<string, UsedBy[]>> =>
-      usersOf(rows.find({ app_id: appId, names: { $in: [...ids] } }, usersOptions).limit(segmentLimits.segments), ids),
+    /** The segments that name these, and the messages that wait for their time with them, by their ids; at most 20 of each. */
+    usersOf: async (appId: string, ids: readonly string[]): Promise<ReadonlyMap<string, UsedBy[]>> => {
+      const [naming, waiting] = await Promise.all([
+        rows
+          .find({ app_id: appId, names: { $in: [...ids] } }, usersOptions)
+          .limit(segmentLimits.segments)
+          .toArray(),
+        messages
+          .find({ app_id: appId, segment_ids: { $in: [...ids] }, status: "queued" }, waitingOptions)
+          .limit(segmentLimits.segments)
+          .toArray(),
+      ]);
+      return usersOf(ids, [
+        ...naming.map(({ _id, names }): Naming => ({ by: { type: "segment", id: _id }, names })),
+        ...waiting.map(({ _id, segment_ids: names = [] }): Naming => ({ by: { type: "message", id: _id }, names })),
+      ]);
+    },
 
     /**
      * The definitions of these segments and of all that they name. One that is gone is left out. @throws TooManySegments
@@ -107,15 +124,17 @@ type SegmentPageAsked = { after: string | SortPosition | null; sort: string; isD
 
 const usersOptions = { projection: { names: 1 }, hint: "names" };
 
-const usersOf = async (
-  naming: AsyncIterable<SegmentRow>,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, UsedBy[]>> => {
+const waitingOptions = { projection: { segment_ids: 1 }, hint: "segments" };
+
+/** What names some segments. */
+type Naming = { by: UsedBy; names: readonly string[] };
+
+const usersOf = (ids: readonly string[], naming: readonly Naming[]): ReadonlyMap<string, UsedBy[]> => {
   const users = new Map(ids.map((id): [string, UsedBy[]] => [id, []]));
-  for await (const { _id, names } of naming)
+  for (const { by, names } of naming)
     for (const name of names) {
       const of = users.get(name);
-      if (of !== undefined && of.length < mostUsers) of.push({ type: "segment", id: _id });
+      if (of !== undefined && of.length < mostUsers) of.push(by);
     }
   return users;
 };

@@ -98,7 +98,7 @@ describe("a message to segments and by filters", function () {
     const send_after = new Date(Date.now() + 2_000).toISOString();
     const waiting = await send(sending.system, api, { target: { included_segments: ["Changing"] }, send_after });
     await ask("PATCH", `/${String(id)}`, { filter: tagged("gold") });
-    await ask("DELETE", `/${String(id)}`, {});
+    await ask("DELETE", `/${String(id)}?force=true`, {});
     const message = await sending.system.ended(waiting, 25_000);
     expect(message.counts.sent).to.equal(those((i) => !isGold(i)).length);
   });

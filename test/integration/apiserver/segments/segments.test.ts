@@ -145,6 +145,32 @@ describe("segments", () => {
     expect(body.error.details).to.deep.equal({ status: "in_use", used_by: [{ type: "segment", id: second.id }] });
     expect((await call("DELETE", `/${first.id}?force=true`)).status).to.equal(200);
     expect((await call("GET", `/${first.id}`)).status).to.equal(404);
+    await addUser({ external_id: "asked" });
+    const explained = await call("GET", `/${second.id}/explain?external_id=asked`);
+    expect([explained.status, explained.body.error.details["status"]]).to.deep.equal([409, "unusable"]);
+    const target = { included_segments: [second.id] };
+    const message = { app_id: tenant.app._id, target, contents: { en: "x" } };
+    for (const { status, body: reply } of [
+      await call("POST", "/preview", { filter: naming(second.id) }),
+      await site.api.call("POST", "/v1/notifications", { token: tenant.token, body: message }),
+    ])
+      expect([status, reply.error.message]).to.deep.equal([
+        400,
+        `${reply.error.details["field"]}: names the segment ${first.id}, which is gone`,
+      ]);
+    expect((await call("PATCH", `/${second.id}`, { filter: gold })).status).to.equal(200);
+  });
+
+  it("are not deleted while a message waits with them", async () => {
+    const { id } = await make({ filter: gold });
+    const send_after = new Date(Date.now() + 3_600_000).toISOString();
+    const target = { included_segments: [id] };
+    const message = { app_id: tenant.app._id, target, contents: { en: "x" }, send_after };
+    const { body: waiting } = await site.api.call("POST", "/v1/notifications", { token: tenant.token, body: message });
+    const { status, body } = await call("DELETE", `/${id}`);
+    expect([status, body.error.details["used_by"]]).to.deep.equal([409, [{ type: "message", id: waiting.id }]]);
+    await site.api.call("DELETE", `/v1/notifications/${waiting.id}`, { token: tenant.token });
+    expect((await call("DELETE", `/${id}`)).status).to.equal(200);
   });
 
   it("are made once with an idempotency key, and lists are changed once", async () => {
