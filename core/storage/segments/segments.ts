@@ -1,4 +1,4 @@
-import type { Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import type { SegmentDefinition } from "../../domain/segments/members.ts";
 import { type SegmentKind, segmentLimits } from "../../schema/segments/segment.ts";
 import type { MessageRow } from "../messages/message-row.ts";
@@ -95,22 +95,7 @@ export const appSegments = (db: Db) => {
       rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint: "name" }),
 
     /** The segments that name these, and the messages that wait for their time with them, by their ids; at most 20 of each. */
-    usersOf: async (appId: string, ids: readonly string[]): Promise<ReadonlyMap<string, UsedBy[]>> => {
-      const [naming, waiting] = await Promise.all([
-        rows
-          .find({ app_id: appId, names: { $in: [...ids] } }, usersOptions)
-          .limit(segmentLimits.segments)
-          .toArray(),
-        messages
-          .find({ app_id: appId, segment_ids: { $in: [...ids] }, status: "queued" }, waitingOptions)
-          .limit(segmentLimits.segments)
-          .toArray(),
-      ]);
-      return usersOf(ids, [
-        ...naming.map(({ _id, names }): Naming => ({ by: { type: "segment", id: _id }, names })),
-        ...waiting.map(({ _id, segment_ids: names = [] }): Naming => ({ by: { type: "message", id: _id }, names })),
-      ]);
-    },
+    usersOf: usersIn(rows, messages),
 
     /**
      * The definitions of these segments and of all that they name. One that is gone is left out. @throws TooManySegments
@@ -128,6 +113,25 @@ const waitingOptions = { projection: { segment_ids: 1 }, hint: "segments" };
 
 /** What names some segments. */
 type Naming = { by: UsedBy; names: readonly string[] };
+
+const usersIn =
+  (rows: Collection<SegmentRow>, messages: Collection<MessageRow>) =>
+  async (appId: string, ids: readonly string[]): Promise<ReadonlyMap<string, UsedBy[]>> => {
+    const [naming, waiting] = await Promise.all([
+      rows
+        .find({ app_id: appId, names: { $in: [...ids] } }, usersOptions)
+        .limit(segmentLimits.segments)
+        .toArray(),
+      messages
+        .find({ app_id: appId, segment_ids: { $in: [...ids] }, status: "queued" }, waitingOptions)
+        .limit(segmentLimits.segments)
+        .toArray(),
+    ]);
+    return usersOf(ids, [
+      ...naming.map(({ _id, names }): Naming => ({ by: { type: "segment", id: _id }, names })),
+      ...waiting.map(({ _id, segment_ids: names = [] }): Naming => ({ by: { type: "message", id: _id }, names })),
+    ]);
+  };
 
 const usersOf = (ids: readonly string[], naming: readonly Naming[]): ReadonlyMap<string, UsedBy[]> => {
   const users = new Map(ids.map((id): [string, UsedBy[]] => [id, []]));

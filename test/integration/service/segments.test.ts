@@ -64,15 +64,13 @@ describe("a message to segments and by filters", function () {
   it("reaches who is in a segment, each once, and nobody else, in parts of several dispatchers", async () => {
     const { message, reached } = await arrived({ included_segments: ["Gold", made["gold"]] });
     expect(reached).to.deep.equal(those(isGold));
-    expect([message.counts.targeted, message.accepted.recipients_estimate]).to.deep.equal([800, 800]);
+    expect(message.counts.targeted).to.equal(800);
   });
 
   it("leaves out who does not pass its filter, and who is in an excluded segment", async () => {
     const filters = { all: [{ field: "language", op: "eq", value: "de" }] };
-    const { message, reached } = await arrived({ included_segments: ["Gold"], excluded_segments: ["Listed"], filters });
-    const meant = those((i) => isGold(i) && i % 2 === 0 && i >= 20);
-    expect(reached).to.deep.equal(meant);
-    expect(message.accepted.recipients_estimate).to.equal(meant.length);
+    const { reached } = await arrived({ included_segments: ["Gold"], excluded_segments: ["Listed"], filters });
+    expect(reached).to.deep.equal(those((i) => isGold(i) && i % 2 === 0 && i >= 20));
   });
 
   it("reaches a list, and everybody who passes a filter that names one", async () => {
@@ -87,7 +85,6 @@ describe("a message to segments and by filters", function () {
     const byId = { include_subscription_ids: [people[1]?.device._id, people[1_199]?.device._id] };
     const joined = await arrived({ included_segments: ["Listed"], ...named, ...byId });
     expect(joined.reached).to.deep.equal(those((i) => i < 20 || i === 30 || i === 1_199));
-    expect(joined.message.accepted.recipients_estimate).to.equal(22);
     const left = await arrived({ ...named, ...byId, excluded_segments: ["Listed"], filters: tagged("gold") });
     expect(left.reached).to.deep.equal([1_199]);
     expect(left.message.accepted.recipients_estimate).to.equal(1);
