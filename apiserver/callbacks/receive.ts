@@ -15,6 +15,7 @@ import { type KeyRing, openShared, type Sealed } from "#core/runtime/process/key
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { CallbackToken } from "#core/storage/service/callback-tokens.ts";
 import { nowhere, type OutsideReply, type OutsideRequest } from "../http/outside.ts";
 import type { FloodLimits } from "./flood-limits.ts";
@@ -111,7 +112,7 @@ const verifyRest = async (
   { body }: CallbackRequest,
   once: Once | undefined,
 ): Promise<"queued" | "unchecked" | "unvouched" | "refused"> => {
-  const of = { tenantId: app.tenant_id, appId: app._id };
+  const of = ofApp(app);
   if (once !== undefined && !(await deps.isFirst({ of, provider, body, ...once }))) return "refused";
   if (certified === null) return "queued";
   const url = certified.addressOf(body);
@@ -136,7 +137,7 @@ const keep = (
   request: OutsideRequest,
 ) =>
   store(
-    { tenantId: app.tenant_id, appId: app._id, provider },
+    { ...ofApp(app), provider },
     {
       part: called.part,
       url: called.url,

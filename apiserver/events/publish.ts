@@ -11,6 +11,7 @@ import {
 import { definitionLimits } from "#core/schema/events/definition.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { StoredEvent } from "#core/storage/events/batch-row.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 import type { Define } from "./definitions/define.ts";
 
@@ -43,7 +44,7 @@ export const publishEvents =
       else kept.push({ ...eventText(judged.event), once: judged.once });
     }
     errors.push(...(await undefinedAmong(define, app, events, errors)));
-    const given = { tenantId: app.tenant_id, appId: app._id, traceparent, events: kept };
+    const given = { ...ofApp(app), traceparent, events: kept };
     const duplicates = kept.length === 0 ? 0 : await keep(given);
     const accepted = kept.length - duplicates;
     count("accepted", accepted);

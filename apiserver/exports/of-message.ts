@@ -4,6 +4,7 @@ import { derivedIdAt } from "#core/domain/ids.ts";
 import type { CreateEventsExport, ExportFilters } from "#core/schema/exports/export.ts";
 import type { ExportRow, Exports } from "#core/storage/exports/exports.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { Caller } from "../access/caller.ts";
 import type { addExport } from "./add.ts";
 import { checkedFilters } from "./checks.ts";
@@ -64,7 +65,7 @@ const make = (
 ): Promise<ExportRow> => {
   const minute = new Date(Math.floor(clock.now().getTime() / repeatMs) * repeatMs);
   const id = derivedIdAt("export", minute, wanted.subject, latest?._id ?? "");
-  const of = { tenantId: message.tenant_id, appId: message.app_id };
+  const of = ofRow(message);
   return add({ ...wanted, of, caller, id, compression: "none" });
 };
 

@@ -6,6 +6,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type ExportRow, exports as exportStore } from "#core/storage/exports/exports.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { messages } from "#core/storage/messages/messages.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Caller } from "../access/caller.ts";
 import { existing } from "../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
@@ -35,15 +36,14 @@ export const exportUseCases = ({ db, files, limit, cursors, clock }: ExportPlatf
   return {
     findMessage: messages(db).find,
     view,
-    find: async (app: AppRow, id = ""): Promise<ExportRow> =>
-      existing(await exports.find({ tenantId: app.tenant_id, appId: app._id }, id), "export"),
+    find: async (app: AppRow, id = ""): Promise<ExportRow> => existing(await exports.find(ofApp(app), id), "export"),
     create: (caller: Caller, app: AppRow, body: CreateExport, id: string): Promise<ExportRow> => {
       const { type, compression = "none" } = body;
-      const of = { tenantId: app.tenant_id, appId: app._id };
+      const of = ofApp(app);
       return add({ of, caller, id, operation: "exports.create", type, compression, filters: checkedFilters(body) });
     },
     list: async (app: AppRow, query: ExportListQuery): Promise<Page<Export>> => {
-      const of = { tenantId: app.tenant_id, appId: app._id };
+      const of = ofApp(app);
       const page = await readPage({
         cursors,
         paging: exportPaging,

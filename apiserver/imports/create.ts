@@ -5,6 +5,7 @@ import { parser } from "#core/schema/json/parser.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { type ImportRow, type Imports, importFiles, uploadMs } from "#core/storage/imports/imports.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import type { FormFile, ReadForm } from "../http/protocol/form.ts";
@@ -57,7 +58,7 @@ const take = async (deps: CreateDeps, creation: Creation): Promise<ImportRow> =>
   const uploaded = await receive(deps, creation, upload).catch(forget);
   // from here on it may be pending although this write seems to fail: then only the job removes anything
   if (await imports.uploaded(row, uploaded, clock.now())) return { ...row, ...uploaded, status: "pending" };
-  const kept = await imports.find(row.tenant_id, row.app_id, row._id); // the driver may have sent the write twice
+  const kept = await imports.find(ofRow(row), row._id); // the driver may have sent the write twice
   return kept ?? forget(new Error("the upload was given up")); // it took longer than its request may
 };
 

@@ -5,6 +5,7 @@ import { importPaging } from "#core/schema/imports/import.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { cancelled, type ImportRow, imports as importStore } from "#core/storage/imports/imports.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import { existing } from "../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 import { cancelJob } from "../jobs/cancel.ts";
@@ -27,7 +28,7 @@ export type ImportUse = ReturnType<typeof importUseCases>;
 export const importUseCases = ({ db, files, limit, uncount, cursors, clock }: ImportPlatform) => {
   const imports = importStore(db);
   const view = importView({ files, clock });
-  const look = ({ tenant_id: tenantId, _id: appId }: AppRow, id = "") => imports.find(tenantId, appId, id);
+  const look = (app: AppRow, id = "") => imports.find(ofApp(app), id);
   const find = async (app: AppRow, id?: string): Promise<ImportRow> => existing(await look(app, id), "import");
   return {
     view,
@@ -36,7 +37,7 @@ export const importUseCases = ({ db, files, limit, uncount, cursors, clock }: Im
     create: createImport({ imports, files, limit, uncount, clock }),
 
     list: async (app: AppRow, query: ImportQuery): Promise<Page<Import>> => {
-      const of = { tenantId: app.tenant_id, appId: app._id };
+      const of = ofApp(app);
       const list = { cursors, paging: importPaging, list: `imports/${app._id}`, query };
       const read = (page: { after: string | null; limit: number }) => imports.page(of, page);
       const page = await readPage({ ...list, read, positionOf: ({ _id }) => _id, view: (row: ImportRow) => row });

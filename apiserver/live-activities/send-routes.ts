@@ -23,6 +23,7 @@ import { liveActivityMessages } from "#core/storage/messages/live-activities.ts"
 import { messages as messageStore } from "#core/storage/messages/messages.ts";
 import { type Probed, targets as targetStore } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
 import type { CountAccepted } from "../accepting/accept-message.ts";
@@ -200,7 +201,7 @@ const activityOfPath = async (
   located: Located<Use>,
 ): Promise<{ activity: LiveActivityRow; type: LiveActivityTypeRow }> => {
   const type = await typeOfPath(located);
-  const found = await located.use.findActivity(type.tenant_id, type.app_id, located.params["activityId"] ?? "");
+  const found = await located.use.findActivity(ofRow(type), located.params["activityId"] ?? "");
   const activity = existing(found, "live activity");
   return { activity: existing(activity.type_id === type._id ? activity : null, "live activity"), type };
 };

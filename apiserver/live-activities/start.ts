@@ -5,6 +5,7 @@ import type { StartLiveActivity } from "#core/schema/live-activities/requests.ts
 import { activityKey, type LiveActivityRow, unsentAfter } from "#core/storage/live-activities/activities.ts";
 import type { ActivityChannelRow } from "#core/storage/live-activities/channels.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import { acceptMessage, type BegunMessage } from "../accepting/accept-message.ts";
 import { type Estimate, missingOf } from "../audience/estimate.ts";
@@ -134,7 +135,7 @@ const takeChannel = async (
   activityId: string,
   now: Date,
 ): Promise<ActivityChannelRow> => {
-  const place = { tenantId: app.tenant_id, appId: app._id, typeId: type._id };
+  const place = { ...ofApp(app), typeId: type._id };
   const channel = await channels.take(place, activityId, now);
   if (channel === null)
     throw new AppError("HS_CONFLICT", "the type has no broadcast channel that is ready", { status: "no_channel" });

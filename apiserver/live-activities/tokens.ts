@@ -5,6 +5,7 @@ import type { Activities, LiveActivityRow } from "#core/storage/live-activities/
 import type { ActivityRecipients } from "#core/storage/live-activities/recipients.ts";
 import type { StartTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 
 export type TokenDeps = {
@@ -67,10 +68,10 @@ const typeOf = async (
 
 const activityOf = async (
   { activities }: TokenDeps,
-  { tenant_id: tenantId, app_id: appId }: SubscriptionRow,
+  subscription: SubscriptionRow,
   activityId: string,
 ): Promise<LiveActivityRow> => {
-  const activity = await activities.find(tenantId, appId, activityId);
+  const activity = await activities.find(ofRow(subscription), activityId);
   if (activity === null) throw new NotFound("live activity");
   return activity;
 };

@@ -17,6 +17,7 @@ import type { ActivityChannels } from "#core/storage/live-activities/channels.ts
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import type { LiveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import {
   type AcceptedMessage,
   type AcceptMessageDeps,
@@ -142,7 +143,7 @@ export const known = async (
   { app }: Pick<Place, "app">,
   activityId: string,
 ): Promise<Known | null> => {
-  const activity = await activities.find(app.tenant_id, app._id, activityId);
+  const activity = await activities.find(ofApp(app), activityId);
   return activity && { activity, newest: await sent.newest(activity._id) };
 };
 

@@ -1,4 +1,5 @@
 import type { UpdateSubscription } from "#core/schema/people/subscription.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { OptOuts } from "#core/storage/suppressions/opt-outs.ts";
 
@@ -11,7 +12,7 @@ export type FollowStatus = (row: SubscriptionRow, status: UpdateSubscription["st
 export const followStatus =
   ({ keep, takeBack }: OptOuts): FollowStatus =>
   async (row, status) => {
-    const of = { tenantId: row.tenant_id, appId: row.app_id };
+    const of = ofRow(row);
     if (status === "unsubscribed") await keep(of, "api", [row]);
     if (status === "subscribed") await takeBack(of, row);
   };

@@ -9,7 +9,7 @@ import type {
 } from "#core/schema/suppressions/suppression.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Targets } from "#core/storage/messages/targets.ts";
-import type { OfApp } from "#core/storage/mongo/collection.ts";
+import { type OfApp, ofApp } from "#core/storage/mongo/collection.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { SubjectOf } from "#core/storage/suppressions/keys.ts";
 import { type SuppressionRow, type Suppressions, suppressionRow } from "#core/storage/suppressions/suppressions.ts";
@@ -83,7 +83,7 @@ const store = async (
   judged: readonly Judged[],
 ): Promise<SuppressionRow[]> => {
   if (judged.length === 0) return [];
-  const of = { tenantId: app.tenant_id, appId: app._id };
+  const of = ofApp(app);
   const abouts = judged.map(({ about }) => about);
   const [subjectOf, owners] = await Promise.all([deps.subjectsOf(of), ownersOf(deps, of, abouts)]);
   const rows = judged.map(({ about, ...rest }) => {

@@ -9,6 +9,7 @@ import {
   suppressionPaging,
 } from "#core/schema/suppressions/suppression.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { SuppressionFilter, Suppressions } from "#core/storage/suppressions/suppressions.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 import type { AddDeps } from "./add.ts";
@@ -24,7 +25,7 @@ export type ListDeps = Pick<AddDeps, "subjectsOf"> & {
 export const listSuppressions =
   (deps: ListDeps) =>
   async (app: AppRow, query: SuppressionListQuery, signal: AbortSignal): Promise<Page<Suppression>> => {
-    const of = { tenantId: app.tenant_id, appId: app._id };
+    const of = ofApp(app);
     const about = aboutOf(query);
     const subject = about === null ? {} : { subject: (await deps.subjectsOf(of))(about) };
     const filter = { ...filterOf(query), ...subject };

@@ -7,6 +7,7 @@ import {
   versionPaging,
 } from "#core/schema/templates/template.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import type { ListedTemplate, TemplateRow, Templates } from "#core/storage/templates/templates.ts";
 import type { TemplateVersionRow, TemplateVersions } from "#core/storage/templates/versions.ts";
@@ -22,7 +23,7 @@ export const listTemplates =
       paging: templatePaging,
       list: `templates/${app._id}`,
       query,
-      read: (place) => templates.page({ tenantId: app.tenant_id, appId: app._id }, { ...place, kind: query.kind }),
+      read: (place) => templates.page(ofApp(app), { ...place, kind: query.kind }),
       positionOf: (row, sort) => ({ value: sort === "name" ? row.name : row.created_at, id: row._id }),
       view: listedView,
     });
@@ -37,7 +38,7 @@ export const listVersions =
       list: `templates/${row._id}/versions`,
       query,
       read: (place) =>
-        versions.page({ tenantId: row.tenant_id, appId: row.app_id }, row._id, {
+        versions.page(ofRow(row), row._id, {
           ...place,
           upTo: row.published_version ?? 0,
         }),

@@ -2,6 +2,7 @@ import { refuse } from "#core/errors.ts";
 import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
 import { judgeLiquid } from "#core/runtime/templates/content/faults.ts";
 import { templateBounds } from "#core/schema/templates/template.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { TemplateRow, Templates } from "#core/storage/templates/templates.ts";
 import {
   type PinnedPartial,
@@ -42,7 +43,7 @@ export const versionOf = async (deps: PublishDeps, row: TemplateRow, now: Date):
 
 /** The published partials that a template renders. @throws ValidationError for one that there is not, or too many of them */
 const partialsOf = async ({ templates, versions }: PublishDeps, row: TemplateRow): Promise<PinnedPartial[]> => {
-  const of = { tenantId: row.tenant_id, appId: row.app_id };
+  const of = ofRow(row);
   const named = judgeLiquid(row.content, "any").partials;
   const most = templateBounds.partials;
   if (named.length > most) refuse([{ field: "content", message: `renders more than ${most} partials` }]);

@@ -4,6 +4,7 @@ import { longestTestMs } from "#core/domain/webhooks/test.ts";
 import { AppError, NotFound, Unavailable } from "#core/errors.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { parser } from "#core/schema/json/parser.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
@@ -31,7 +32,7 @@ export const testWebhook =
     const reply = read(await nats.ask(subjects.webhookTests(), asked, timeoutMs));
     switch (reply.outcome) {
       case "sent":
-        return existing(await history.find(endpoint.tenant_id, endpoint.app_id, reply.delivery_id ?? ""), "delivery");
+        return existing(await history.find(ofRow(endpoint), reply.delivery_id ?? ""), "delivery");
       case "busy":
         throw new Unavailable("a dispatcher");
       case "gone":

@@ -8,6 +8,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { cancelled, type ImportRow, type Imports, importFiles } from "#core/storage/imports/imports.ts";
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { OptOuts } from "#core/storage/suppressions/opt-outs.ts";
 import type { Progress } from "../jobs/job.ts";
 import { type ReadyBatch, readAhead } from "./ahead.ts";
@@ -52,7 +53,7 @@ export const takeFile =
     const { columns, rest } = await headed(row, pieces);
     const read = rowReader(row.type, columns, { huaweiAs: app.import_huawei_as ?? "android_push" });
     const warning = row.position.rows === 0 ? warningOf(row, columns) : null;
-    const of = { tenantId: row.tenant_id, appId: row.app_id };
+    const of = ofRow(row);
     const ahead = readAhead({ people: deps.people, of, read, clock }, inBatches(rest, { taken: row.position.rows }));
     let state: Taking = { taken: row, room, findings: warning === null ? [] : [warning] };
     for await (const ready of ahead) {
@@ -81,7 +82,7 @@ const takeBatch = async (
   const number = taken.position.rows;
   if (number + rows.length > importLimits.rows) throw tooMany();
   const idsAt = new Date(row.created_at.getTime() + Math.floor(number / 1_000)); // ids of a batch stand together
-  const batch = { of: { tenantId: row.tenant_id, appId: row.app_id }, importId: row._id, number, idsAt, now, room };
+  const batch = { of: ofRow(row), importId: row._id, number, idsAt, now, room };
   const result = await importBatch(deps)(batch, rows, known);
   if (number === 0 && result.refused.includes(rows[0]?.line ?? 0))
     throw new Failed("HS_QUOTA_EXCEEDED: the plan's subscribers are exhausted");

@@ -10,7 +10,7 @@ import { exportFile, exportFilePrefix } from "#core/storage/exports/file.ts";
 import { type ExportWork, exportWork } from "#core/storage/exports/work.ts";
 import { removeAll } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
-import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
 import { exportLines } from "../exports/all.ts";
 import { contentOf } from "../exports/content.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
@@ -109,7 +109,7 @@ const waitForFiles = (deps: MakeDeps, row: ExportRow, { message }: Unavailable):
 const write = async (deps: MakeDeps, row: ExportRow, tally: Tally): Promise<Result> => {
   const { db, files, exportHours, stopping, clock, metrics } = deps;
   const { key, contentType } = exportFile(row);
-  const made = exportLines[row.type](db, { tenantId: row.tenant_id, appId: row.app_id }, row.filters);
+  const made = exportLines[row.type](db, ofRow(row), row.filters);
   const content = contentOf({ lines: made, compression: row.compression, onPage: tally.add });
   const { sizeBytes } = await files.write(key, content, { contentType, signal: stopping });
   metrics.jobBytes.inc({ type: "exports" }, sizeBytes);

@@ -2,6 +2,7 @@ import type { ActivityRecipientRow } from "#core/storage/live-activities/recipie
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { Delivered, Work } from "../messages/delivery/deliver.ts";
 import { suppress } from "../messages/delivery/delivery-row.ts";
 import type { Strategy } from "../messages/strategy.ts";
@@ -66,7 +67,7 @@ const sortStart = async (deps: ActivityDeliverDeps, sorting: Sorting): Promise<S
   const { message } = work;
   const rows = sorting.rows.filter(({ status }) => status === "subscribed");
   const able = isOnIos(work) ? await withStartTokens(deps, live, rows) : rows;
-  const start = { tenantId: message.tenant_id, appId: message.app_id, activity: live.activity };
+  const start = { ...ofRow(message), activity: live.activity };
   const { channel } = work.chunk;
   const ours = await deps.activityRecipients.claim({ ...start, channel, messageId: message._id, now }, able);
   const ready = able.filter(({ _id }) => ours.has(_id));

@@ -3,6 +3,7 @@ import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { EventDefinitions } from "#core/storage/events/definitions.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 
 export type DefineDeps = { definitions: Pick<EventDefinitions, "define">; clock: Clock };
 
@@ -18,7 +19,7 @@ export const definer = ({ definitions, clock }: DefineDeps): Define => {
     const keyOf = (name: string): string => `${app._id} ${name}`;
     const missing = names.filter((name) => !known.has(keyOf(name)));
     if (missing.length === 0) return new Set(names);
-    const found = await definitions.define({ tenantId: app.tenant_id, appId: app._id }, missing, clock.now());
+    const found = await definitions.define(ofApp(app), missing, clock.now());
     for (const { name } of found) known.set(keyOf(name), true);
     const defined = new Set(found.map(({ name }) => name));
     return new Set(names.filter((name) => defined.has(name) || known.has(keyOf(name))));

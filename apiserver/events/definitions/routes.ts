@@ -14,6 +14,7 @@ import {
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type EventDefinitionRow, eventDefinitions } from "#core/storage/events/definitions.ts";
 import { eventValuesOf } from "#core/storage/events/event-values.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import { appOfPath, existing } from "../../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../../http/pages.ts";
 import { type Located, routeOf } from "../../http/route.ts";
@@ -53,7 +54,7 @@ export const definitionUse = ({ db, cursors, audit, clock }: DefinitionPlatform)
     detail: async (row: EventDefinitionRow): Promise<EventDefinitionDetail> => {
       const now = clock.now();
       const [first = now] = lastDays(now, definitionLimits.days);
-      const of = { tenantId: row.tenant_id, appId: row.app_id };
+      const of = ofRow(row);
       return definitionDetail(row, await values.since(of, row.name, first), shownDays(now));
     },
 

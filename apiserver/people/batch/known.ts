@@ -1,4 +1,5 @@
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { ManyPeople } from "#core/storage/people/many.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
@@ -15,7 +16,7 @@ export type Known = {
 };
 
 export const knownOf = async ({ many }: KnownDeps, app: AppRow, items: readonly Item[]): Promise<Known> => {
-  const of = { tenantId: app.tenant_id, appId: app._id };
+  const of = ofApp(app);
   const keys = new Set(items.flatMap((item) => item.keys));
   const byChannel = Map.groupBy(
     items.flatMap(({ addressed }) => addressed),

@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import { blankUser } from "#core/storage/people/made.ts";
 import type { ChangedUser, ManyPeople } from "#core/storage/people/many.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -52,7 +53,7 @@ const planOf = ({ app }: Batch, item: Item, known: Known, now: Date): Plan => {
   const owner = ownerOf([...found], body);
   const isKnown = addressed.some((one) => known.subscriptions.has(addressKey(one)));
   if (owner === null) {
-    const row = newUser(blankUser(id, { tenantId: app.tenant_id, appId: app._id }, now), body);
+    const row = newUser(blankUser(id, ofApp(app), now), body);
     const isTwice = new Set(addressed.map(addressKey)).size < addressed.length;
     if (isKnown || isTwice) return { kind: "alone", item };
     const subscriptions = addressed.map((one, i) => madeSubscription(row, one, body.subscriptions?.[i] ?? {}, now));

@@ -1,4 +1,5 @@
 import { WebhookAttemptList, WebhookDeliveryDetail } from "#core/schema/webhooks/webhook.ts";
+import { ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { WebhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
 import { appOfPath, existing } from "../../http/locate.ts";
@@ -20,9 +21,9 @@ const route = routeOf<Use>({ tag: "Webhooks", scopes: ["admin"] });
 /** The webhook delivery that the path names, and its webhook: that of one which is gone is gone too. */
 const deliveryOfPath = async (located: Located<Use>): Promise<DeliveryOfEndpoint> => {
   const { use, params } = located;
-  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
-  const delivery = existing(await use.findDelivery(tenantId, appId, params["deliveryId"] ?? ""), "delivery");
-  return { delivery, endpoint: existing(await use.find(tenantId, appId, delivery.endpoint_id), "delivery") };
+  const app = await appOfPath(located);
+  const delivery = existing(await use.findDelivery(ofApp(app), params["deliveryId"] ?? ""), "delivery");
+  return { delivery, endpoint: existing(await use.find(app.tenant_id, app._id, delivery.endpoint_id), "delivery") };
 };
 
 export const webhookDeliveryRoutes = [
@@ -57,11 +58,11 @@ export const webhookDeliveryRoutes = [
     feature: "webhooks",
     repeatable: {
       made: async ({ use, resource: { endpoint }, newId }) => {
-        const made = await use.findDelivery(endpoint.tenant_id, endpoint.app_id, newId("webhookDelivery"));
+        const made = await use.findDelivery(ofRow(endpoint), newId("webhookDelivery"));
         return made && { body: webhookDeliveryDetailView(made) };
       },
       show: async ({ use, resource: { endpoint } }, id) => {
-        const found = await use.findDelivery(endpoint.tenant_id, endpoint.app_id, id);
+        const found = await use.findDelivery(ofRow(endpoint), id);
         return webhookDeliveryDetailView(existing(found, "delivery"));
       },
     },

@@ -86,7 +86,7 @@ export const imports = (db: Db) => {
     reread: ({ _id, tenant_id }: Pick<ImportRow, "_id" | "tenant_id">): Promise<ImportRow | null> =>
       rows.findOne({ _id, tenant_id }),
 
-    find: (tenantId: string, appId: string, id: string): Promise<ImportRow | null> =>
+    find: ({ tenantId, appId }: OfApp, id: string): Promise<ImportRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId, status: { $ne: "uploading" } }),
 
     page: (

@@ -3,7 +3,7 @@ import { derivedId } from "../../domain/ids.ts";
 import type { Spent } from "../../domain/live-activities/budget.ts";
 import type { ActivityValues } from "../../schema/live-activities/requests.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
@@ -72,7 +72,7 @@ export const activities = (db: Db) => {
     /** Stores a new one; false when there is one of this id. */
     insert: (row: LiveActivityRow): Promise<boolean> => insertNew(rows, row),
 
-    find: (tenantId: string, appId: string, activityId: string): Promise<LiveActivityRow | null> =>
+    find: ({ tenantId, appId }: OfApp, activityId: string): Promise<LiveActivityRow | null> =>
       rows.findOne({ _id: activityKey(appId, activityId), tenant_id: tenantId }),
 
     byKey: (id: string): Promise<LiveActivityRow | null> => rows.findOne({ _id: id }),

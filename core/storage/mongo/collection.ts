@@ -48,6 +48,18 @@ export type Erase = (db: Db, person: Person, onPage?: OnPage) => Promise<number>
 /** Whose documents are meant: nothing of another app is ever found. */
 export type OfApp = { tenantId: string; appId: string };
 
+/** An app as repositories are given it, first of all: their queries name its tenant. */
+export const ofApp = ({ tenant_id, _id }: { tenant_id: string; _id: string }): OfApp => ({
+  tenantId: tenant_id,
+  appId: _id,
+});
+
+/** The same for the app that a document belongs to. */
+export const ofRow = ({ tenant_id, app_id }: { tenant_id: string; app_id: string }): OfApp => ({
+  tenantId: tenant_id,
+  appId: app_id,
+});
+
 /** Somebody who is deleted. */
 export type Person = OfApp & {
   userId: string;

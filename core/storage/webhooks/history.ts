@@ -1,6 +1,6 @@
 import type { Collection, Db, Filter } from "mongodb";
 import { shareOf } from "../../domain/webhooks/shares.ts";
-import { collectionOf } from "../mongo/collection.ts";
+import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { type AttemptRow, type WebhookDeliveryRow, webhookDeliveryCollection } from "./deliveries.ts";
 
 export type DeliveryStatus = WebhookDeliveryRow["status"];
@@ -35,7 +35,7 @@ export const webhookHistory = (db: Db) => {
       return merged(pages, page);
     },
 
-    find: (tenantId: string, appId: string, id: string): Promise<WebhookDeliveryRow | null> =>
+    find: ({ tenantId, appId }: OfApp, id: string): Promise<WebhookDeliveryRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),
 
     insert: async (row: WebhookDeliveryRow): Promise<void> => void (await rows.insertOne(row)),

@@ -3,6 +3,7 @@ import type { Outcome } from "#core/domain/messages/outcome.ts";
 import { mostVerdicts } from "#core/domain/suppressions/verdicts.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
 import type { AnsweredGone, Guard } from "../../suppressions/guard.ts";
 import type { Delivered, Work } from "./deliver.ts";
@@ -45,7 +46,7 @@ export const judged = async (
   const taken = stored.filter(({ sent_at: at, uncertain }) => at && uncertain !== true).map(({ _id }) => _id);
   const doubted = await guard.ofAnswers(
     {
-      of: { tenantId: app.tenant_id, appId: app._id },
+      of: ofApp(app),
       channel: chunk.channel,
       provider,
       revision: app.channels_revision,
