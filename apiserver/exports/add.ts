@@ -54,7 +54,7 @@ const full = () => {
  */
 const store = async (exports: AddDeps["exports"], of: OfApp, row: ExportRow): Promise<ExportRow | null> => {
   for (let look = 0; look < mostPending; look++) {
-    const taken = await exports.takenPlaces(of.appId, mostPending);
+    const taken = await exports.takenPlaces(of, mostPending);
     const place = places.find((each) => !taken.has(each));
     if (place === undefined) return exports.find(of, row._id); // a repeat of one that has its place
     const placed = { ...row, place };

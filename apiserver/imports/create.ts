@@ -5,7 +5,7 @@ import { parser } from "#core/schema/json/parser.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { type ImportRow, type Imports, importFiles, uploadMs } from "#core/storage/imports/imports.ts";
-import { ofRow } from "#core/storage/mongo/collection.ts";
+import { ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import type { FormFile, ReadForm } from "../http/protocol/form.ts";
@@ -64,9 +64,9 @@ const take = async (deps: CreateDeps, creation: Creation): Promise<ImportRow> =>
 
 const cleanUpMs = 5_000;
 
-const requireRoom = async ({ imports }: CreateDeps, { _id }: AppRow): Promise<void> => {
+const requireRoom = async ({ imports }: CreateDeps, app: AppRow): Promise<void> => {
   const { pending } = importLimits;
-  const used = await imports.countPending(_id, pending);
+  const used = await imports.countPending(ofApp(app), pending);
   if (used < pending) return;
   const metric = "imports_pending";
   throw quotaExceeded(`an app may have ${pending} imports that wait`, { metric, limit: pending, used, needed: 1 });

@@ -8,6 +8,7 @@ import {
 } from "#core/schema/live-activities/channel.ts";
 import { type ActivityChannelRow, activityChannels } from "#core/storage/live-activities/channels.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import { quotaExceeded } from "../limits/quota-exceeded.ts";
 
@@ -29,7 +30,7 @@ export const channelUse = ({ db, clock }: { db: Db; clock: Clock }) => {
       id: string,
       { stores_latest = true }: CreateLiveActivityChannel,
     ): Promise<LiveActivityChannel> => {
-      const used = await channels.count(type.app_id, mostChannels);
+      const used = await channels.count(ofRow(type), mostChannels);
       const facts = { metric: "live_activity_channels", limit: mostChannels, used, needed: 1 } as const;
       if (used >= mostChannels) throw quotaExceeded(`an app may have ${mostChannels} live activity channels`, facts);
       const now = clock.now();

@@ -79,11 +79,13 @@ const activityOf = async (
 /** An activity has a token of its own on each device: one of another would update that. */
 const requireFree = async (
   { recipients }: TokenDeps,
-  { _id, app_id: appId }: SubscriptionRow,
+  subscription: SubscriptionRow,
   activity: LiveActivityRow,
   token: string,
 ): Promise<void> => {
-  const [holder, known] = await Promise.all([recipients.byToken(appId, token), recipients.of(activity._id, [_id])]);
+  const { _id } = subscription;
+  const owner = recipients.byToken(ofRow(subscription), token);
+  const [holder, known] = await Promise.all([owner, recipients.of(activity._id, [_id])]);
   if (holder !== null && holder.activity !== activity._id)
     throw new AppError("HS_CONFLICT", "the token is that of another live activity", { status: "other_activity" });
   const isExpected = holder?.subscription_id === _id || known.get(_id)?.held_message_id != null;

@@ -10,6 +10,7 @@ import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
 import { endOfType } from "#core/storage/live-activities/end-of-type.ts";
 import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { By } from "../settings/audit.ts";
 import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
 import { channelUse } from "./channels.ts";
@@ -69,7 +70,7 @@ export const liveActivityUseCases = (platform: SettingsPlatform & SendPlatform &
 
     /** While activities of it run only when they are to be ended. @throws AppError HS_CONFLICT */
     removeType: async (by: By, found: LiveActivityTypeRow, isForced: boolean): Promise<void> => {
-      const running = await activities.countRunning(found.app_id, found._id);
+      const running = await activities.countRunning(ofRow(found), found._id);
       if (running > 0 && !isForced) {
         const details = { status: "running", active_activities: running };
         throw new AppError("HS_CONFLICT", "activities of this type are running", details);

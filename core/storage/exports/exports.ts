@@ -81,8 +81,8 @@ export const exports = (db: Db) => {
     insert: (row: ExportRow): Promise<boolean> => insertNew(rows, row),
 
     /** The places that exports of an app have, below `most`. */
-    takenPlaces: async (appId: string, most: number): Promise<Set<number>> => {
-      const taken = { app_id: appId, place: { $gte: 0, $lt: most } };
+    takenPlaces: async ({ tenantId, appId }: OfApp, most: number): Promise<Set<number>> => {
+      const taken = { app_id: appId, place: { $gte: 0, $lt: most }, tenant_id: tenantId };
       const found = rows.find<{ place: number }>(taken, {
         projection: { _id: 0, place: 1 },
         hint: "place",

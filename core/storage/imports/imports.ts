@@ -99,9 +99,9 @@ export const imports = (db: Db) => {
     },
 
     /** How many of an app wait, or are on their way; at most `most`. */
-    countPending: (appId: string, most: number): Promise<number> =>
+    countPending: ({ tenantId, appId }: OfApp, most: number): Promise<number> =>
       rows.countDocuments(
-        { app_id: appId, status: { $in: ["pending", "uploading"] } },
+        { app_id: appId, status: { $in: ["pending", "uploading"] }, tenant_id: tenantId },
         { limit: most, hint: "status" },
       ),
 

@@ -88,8 +88,11 @@ export const activities = (db: Db) => {
     },
 
     /** How many of a type are running, at most 10,000. */
-    countRunning: (appId: string, typeId: string): Promise<number> =>
-      rows.countDocuments({ app_id: appId, type_id: typeId, status: "running" }, { limit: 10_000 }),
+    countRunning: ({ tenantId, appId }: OfApp, typeId: string): Promise<number> =>
+      rows.countDocuments(
+        { app_id: appId, type_id: typeId, status: "running", tenant_id: tenantId },
+        { limit: 10_000 },
+      ),
   };
 };
 

@@ -1,6 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import type { channelStatuses } from "../../schema/live-activities/channel.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { everyIdOf } from "../mongo/page-range.ts";
 import { dueIndex } from "../work/due.ts";
@@ -48,7 +48,8 @@ export const activityChannels = (db: Db) => {
     ofType: ({ tenantId, appId, typeId }: OfType): Promise<ActivityChannelRow[]> =>
       rows.find({ app_id: appId, type_id: typeId, tenant_id: tenantId }, { hint: "type" }).toArray(),
 
-    count: (appId: string, limit: number): Promise<number> => rows.countDocuments({ app_id: appId }, { limit }),
+    count: ({ tenantId, appId }: OfApp, limit: number): Promise<number> =>
+      rows.countDocuments({ app_id: appId, tenant_id: tenantId }, { limit }),
 
     /** Has it deleted at Apple from an instant on. */
     remove: async (id: string, at: Date, now: Date): Promise<void> => {

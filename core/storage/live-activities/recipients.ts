@@ -1,6 +1,6 @@
 import type { Collection, Db, Filter } from "mongodb";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { collectionOf } from "../mongo/collection.ts";
+import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { anyText, idsBehind } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
@@ -213,8 +213,8 @@ const tokens = (rows: Rows) => ({
   },
 
   /** Whose token this is, of which activity. */
-  byToken: (appId: string, token: string): Promise<ActivityRecipientRow | null> =>
-    rows.findOne({ app_id: appId, token: { $gt: "", $eq: token } }),
+  byToken: ({ tenantId, appId }: OfApp, token: string): Promise<ActivityRecipientRow | null> =>
+    rows.findOne({ app_id: appId, token: { $gt: "", $eq: token }, tenant_id: tenantId }),
 
   /** Notes that these tokens are gone, unless others were reported since. */
   lose: async (
