@@ -14,6 +14,7 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import { contentTemplates } from "#core/runtime/templates/content/content-templates.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
@@ -87,10 +88,10 @@ export const platform = (foundation: Foundation) => {
   const batches = eventBatches(db);
   const batchEvents = batchOutbox({ batches, ...publishing });
   const events = eventStore({ batches, outbox: batchEvents, clock, log });
-  const templates = bodyTemplates();
-  const mjml = mjmlCompiler();
+  const engines = { templates: bodyTemplates(), contentTemplates: contentTemplates(), mjml: mjmlCompiler() };
   const status = openBoard(foundation);
-  const parts: Part[] = [usage, messageEvents, people, batchEvents, hints, events, templates, mjml, status.part];
+  const running: Part[] = [usage, messageEvents, people, batchEvents, hints, events];
+  const parts = [...running, ...Object.values(engines), status.part];
   return {
     ...foundation,
     limit: narrowLimit(take),
@@ -113,8 +114,7 @@ export const platform = (foundation: Foundation) => {
       metrics.accepted.inc({ outcome });
       if (outcome === "created") usage.count(tenantId, { messages: 1 });
     },
-    templates,
-    mjml,
+    ...engines,
     /** How the service was when it was looked at last. */
     status,
     /** What of it runs, in the order in which it is started. */

@@ -19,6 +19,6 @@ const notOfPartials = (content: Content): FieldError[] =>
 
 /** A fault in the words of an error. */
 export const fieldErrorOf = ({ member, line, column, message }: Fault): FieldError => ({
-  field: `content.${member}`,
+  field: member === "" ? "content" : `content.${member}`,
   message: `line ${line}, column ${column}: ${message}`,
 });

@@ -1,4 +1,5 @@
 import { OkReply } from "#core/schema/json/error.ts";
+import { RenderTemplate, RenderTemplateResult } from "#core/schema/templates/render.ts";
 import {
   CreateTemplate,
   DeleteTemplateQuery,
@@ -122,6 +123,20 @@ const routes = [
     handle: async ({ use, caller, ip, resource }) => ({
       body: await use.shown(await use.publish({ caller, ip }, resource)),
     }),
+  }),
+
+  route({
+    id: "renderTemplate",
+    method: "POST",
+    path: `${ofTemplate}/render`,
+    summary: "Show what a template says to a person, or with given data",
+    body: RenderTemplate,
+    reply: RenderTemplateResult,
+    locate: async (located: Located<TemplateUse>) => ({
+      app: await appOfPath(located),
+      template: await templateOfPath(located),
+    }),
+    handle: async ({ use, body, resource: { app, template } }) => ({ body: await use.render(app, template, body) }),
   }),
 
   route({

@@ -1,4 +1,5 @@
 import { exampleTime } from "#core/schema/events/refs.ts";
+import type { RenderTemplate, RenderTemplateResult } from "#core/schema/templates/render.ts";
 import type {
   CreateTemplate,
   Template,
@@ -40,6 +41,16 @@ const listedVersion: TemplateVersionSummary = {
 };
 const version: TemplateVersion = { ...listedVersion, content };
 
+const renderedOn: RenderTemplateResult["channels"][number] = {
+  channel: "ios_push",
+  content: { headings: { en: "Shop" }, contents: { en: "Hello Ann, your order 4711 is on its way." } },
+  bytes: 121,
+  limit_bytes: 4096,
+  missing_variables: [],
+  aborted: null,
+  errors: [],
+};
+
 /** What the OpenAPI document says of templates beside their operations. */
 export const docs: Docs = {
   tags: {
@@ -57,6 +68,12 @@ export const docs: Docs = {
     TemplatePage: [{ data: [summary], next_cursor: null, has_more: false }],
     TemplateVersion: [version],
     TemplateVersionSummary: [listedVersion],
+    RenderTemplate: [
+      { user: { label: "external_id", id: "user-42" }, data: { custom_data: { order: "4711" } } },
+      { data: { custom_data: {} }, language: "en", channel: "ios_push", version: 2 },
+    ] satisfies RenderTemplate[],
+    RenderedTemplate: [renderedOn],
+    RenderTemplateResult: [{ channels: [renderedOn] }],
     TemplateVersionPage: [{ data: [listedVersion], next_cursor: null, has_more: false }],
   },
   pathParameters: {

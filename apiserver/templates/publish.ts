@@ -1,6 +1,6 @@
 import { refuse } from "#core/errors.ts";
 import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
-import { judgeLiquid } from "#core/runtime/templates/content/faults.ts";
+import { type Fault, judgeLiquid } from "#core/runtime/templates/content/faults.ts";
 import { templateBounds } from "#core/schema/templates/template.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { TemplateRow, Templates } from "#core/storage/templates/templates.ts";
@@ -23,8 +23,8 @@ export const versionOf = async (deps: PublishDeps, row: TemplateRow, now: Date):
   const { _id, tenant_id, app_id, content, channels, version } = row;
   if (Object.keys(content).length === 0) refuse([{ field: "content", message: "says nothing" }]);
   checkDraft(row);
-  const partials = row.kind === "partial" ? [] : await partialsOf(deps, row);
-  const html = await htmlOf(deps, row);
+  const { faults, ...resolved } = await resolvedDraft(deps, row);
+  refuse(faults.map(fieldErrorOf));
   return {
     _id: versionId(_id, version),
     tenant_id,
@@ -33,45 +33,56 @@ export const versionOf = async (deps: PublishDeps, row: TemplateRow, now: Date):
     version,
     channels,
     content,
-    ...(html !== null && { email_html: html }),
-    partials,
+    ...resolved,
     draft_at: row.updated_at,
     published_at: now,
     expires_at: null,
   };
 };
 
-/** The published partials that a template renders. @throws ValidationError for one that there is not, or too many of them */
-const partialsOf = async ({ templates, versions }: PublishDeps, row: TemplateRow): Promise<PinnedPartial[]> => {
-  const of = ofRow(row);
-  const named = judgeLiquid(row.content, "any").partials;
-  const most = templateBounds.partials;
-  if (named.length > most) refuse([{ field: "content", message: `renders more than ${most} partials` }]);
-  const found = named.length === 0 ? [] : await templates.partials(of, named);
-  const published = found.flatMap(({ _id, name, published_version: version }) =>
-    version === null ? [] : [{ id: _id, name, version }],
-  );
-  refuse(judgeLiquid(row.content, new Set(published.map(({ name }) => name))).faults.map(fieldErrorOf));
-  const rows = await versions.several(
-    of,
-    published.map(({ id, version }) => versionId(id, version)),
-  );
-  const contentsOf = new Map(rows.map(({ template_id: id, content }) => [id, content.contents ?? {}]));
-  const pinned = published.map((one) => ({ ...one, contents: contentsOf.get(one.id) ?? {} }));
-  if (Buffer.byteLength(JSON.stringify(pinned)) > templateBounds.partialBytes)
-    refuse([{ field: "content", message: `renders partials of more than ${templateBounds.partialBytes} bytes` }]);
-  return pinned;
+/** What a draft renders beside its own texts, and what keeps it from being published. */
+export type Resolved = Pick<TemplateVersionRow, "partials" | "email_html"> & { faults: Fault[] };
+
+/** Finds the published partials that a draft renders, and compiles its MJML. */
+export const resolvedDraft = async (deps: PublishDeps, row: TemplateRow): Promise<Resolved> => {
+  const [{ partials, faults }, mail] = await Promise.all([partialsOf(deps, row), mailOf(deps, row)]);
+  return { partials, ...("html" in mail && { email_html: mail.html }), faults: [...faults, ...mail.faults] };
 };
 
-const htmlOf = async ({ mjml }: PublishDeps, { app_id, content }: TemplateRow): Promise<string | null> => {
-  if (!content.email_mjml) return null;
-  const compiled = await mjml.compileTemplate(app_id, content.email_mjml);
-  if ("html" in compiled) return compiled.html;
-  refuse(
-    compiled.faults.map(({ line, column, message }) => ({
-      field: "content.email_mjml",
-      message: line === null ? message : `line ${line}, column ${column}: ${message}`,
-    })),
+type Partials = { partials: PinnedPartial[]; faults: Fault[] };
+
+const partialsOf = async ({ templates, versions }: PublishDeps, row: TemplateRow): Promise<Partials> => {
+  const of = ofRow(row);
+  const named = judgeLiquid(row.content, row.kind === "partial" ? "none" : "any").partials;
+  if (named.length === 0) return { partials: [], faults: [] };
+  const most = templateBounds.partials;
+  if (named.length > most) return { partials: [], faults: [ofAll(`renders more than ${most} partials`)] };
+  const published = (await templates.partials(of, named)).flatMap(({ _id: id, name, published_version: version }) =>
+    version === null ? [] : [{ id, name, version }],
   );
-  return null;
+  const { faults } = judgeLiquid(row.content, new Set(published.map(({ name }) => name)));
+  const ids = published.map(({ id, version }) => versionId(id, version));
+  const contentsOf = new Map((await versions.several(of, ids)).map((one) => [one.template_id, one.content.contents]));
+  const partials = published.map((one) => ({ ...one, contents: contentsOf.get(one.id) ?? {} }));
+  const isTooMuch = Buffer.byteLength(JSON.stringify(partials)) > templateBounds.partialBytes;
+  const tooMuch = ofAll(`renders partials of more than ${templateBounds.partialBytes} bytes`);
+  return { partials, faults: isTooMuch ? [...faults, tooMuch] : faults };
+};
+
+const ofAll = (message: string): Fault => ({ member: "", line: 1, column: 1, message });
+
+type Mail = { faults: Fault[] } | { faults: Fault[]; html: string };
+
+const mailOf = async ({ mjml }: PublishDeps, { app_id, content }: TemplateRow): Promise<Mail> => {
+  if (!content.email_mjml) return { faults: [] };
+  const compiled = await mjml.compileTemplate(app_id, content.email_mjml);
+  if ("html" in compiled) return { faults: [], html: compiled.html };
+  return {
+    faults: compiled.faults.map(({ line, column, message }) => ({
+      member: "email_mjml",
+      line: line ?? 1,
+      column: column ?? 1,
+      message,
+    })),
+  };
 };

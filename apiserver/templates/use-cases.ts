@@ -4,8 +4,10 @@ import type { Db } from "mongodb";
 import { dayMs } from "#core/domain/durations.ts";
 import { AppError } from "#core/errors.ts";
 import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
+import type { ContentTemplates } from "#core/runtime/templates/content/content-templates.ts";
 import { type CreateTemplate, templateBounds, type UpdateTemplate } from "#core/schema/templates/template.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { users } from "#core/storage/people/users.ts";
 import { type TemplateRow, templates as templateStore } from "#core/storage/templates/templates.ts";
 import { templateVersions } from "#core/storage/templates/versions.ts";
 import type { Cursors } from "../http/pages.ts";
@@ -13,13 +15,15 @@ import type { By } from "../settings/audit.ts";
 import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
 import { checkDraft } from "./checks.ts";
 import { listTemplates, listVersions } from "./list.ts";
-import { versionOf } from "./publish.ts";
+import { type PublishDeps, resolvedDraft, versionOf } from "./publish.ts";
+import { type RenderDeps, renderTemplate } from "./render.ts";
 import { templateView } from "./views.ts";
 
 export type TemplatePlatform = SettingsPlatform & {
   db: Db;
   cursors: Cursors;
   mjml: Pick<MjmlCompiler, "compileTemplate">;
+  contentTemplates: Pick<ContentTemplates, "open">;
 };
 
 /** How long versions outlive their template, or the hundredth after them: messages are made 365 days ahead, and last 28. */
@@ -38,6 +42,7 @@ export const templateUse = (platform: TemplatePlatform) => {
   return {
     ...kept,
     versions,
+    render: renderTemplate(rendering(platform, deps)),
     list: listTemplates({ templates: store, cursors }),
     listVersions: listVersions({ versions, cursors }),
 
@@ -84,6 +89,16 @@ export const templateUse = (platform: TemplatePlatform) => {
     },
   };
 };
+
+const rendering = (
+  { db, contentTemplates }: TemplatePlatform,
+  deps: PublishDeps & Pick<RenderDeps, "versions">,
+): RenderDeps => ({
+  templates: contentTemplates,
+  versions: deps.versions,
+  users: users(db),
+  draft: async (row) => ({ content: row.content, ...(await resolvedDraft(deps, row)) }),
+});
 
 const templateSettings = (platform: SettingsPlatform, store: ReturnType<typeof templateStore>) =>
   settings(platform, {

@@ -23,6 +23,8 @@ export type SandboxOptions = {
 export type Sandbox = {
   /** @throws what {@link faultIn} reads */
   parse: (template: string) => Template[];
+  /** The paths of values that a template reads, in its partials, too. */
+  reads: (parsed: Template[]) => string[][];
   /** @throws what {@link reasonOf} and {@link isOvertime} read, once it takes more processor time than `limitMs` */
   render: (parsed: Template[], values: object, limitMs: number) => string;
 };
@@ -32,6 +34,11 @@ export const sandbox = (options: SandboxOptions): Sandbox => {
   const liquid = bounded(options);
   return {
     parse: (template) => liquid.parse(template),
+    reads: (parsed) =>
+      liquid.globalVariableSegmentsSync(parsed).map((path) => {
+        const end = path.findIndex((name) => typeof name !== "string"); // from there on it depends on values
+        return path.slice(0, end === -1 ? undefined : end).map(String);
+      }),
     render: (parsed, values, limitMs) => String(liquid.renderSync(parsed, contextOf(liquid, values, limitMs))),
   };
 };

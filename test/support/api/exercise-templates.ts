@@ -22,6 +22,8 @@ export const useTemplates = async (ask: Ask, list: string): Promise<void> => {
   const { next_cursor: cursor } = await ask("GET", `${list}/${String(id)}/versions?limit=1`);
   await ask("GET", `${list}/${String(id)}/versions?limit=1&cursor=${String(cursor)}`);
   await ask("GET", `${list}/${String(id)}/versions/1`);
+  for (const version of [{}, { version: 1 }])
+    await ask("POST", `${list}/${String(id)}/render`, { user: { label: "external_id", id: "ann" }, ...version });
   const app_id = list.split("/")[3];
   const target = { include_external_ids: ["ann"] };
   await ask("POST", "/v1/notifications", { app_id, target, template_id: id, custom_data: { order: "4711" } });

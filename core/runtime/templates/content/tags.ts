@@ -1,13 +1,16 @@
 import {
+  type Arguments,
   type Context,
   type Emitter,
   Hash,
   type Liquid,
+  type PartialScope,
   Tag,
   type TagToken,
   type Template,
   type TopLevelToken,
   Value,
+  type ValueToken,
 } from "liquidjs";
 
 /** Gives a partial, parsed. @throws Error for one that there is not */
@@ -38,6 +41,10 @@ class AbortTag extends Tag {
     this.#reason = this.tokenizer.end() ? null : new Value(this.tokenizer.readFilteredValue(), liquid);
   }
 
+  *arguments(): Arguments {
+    if (this.#reason !== null) yield this.#reason;
+  }
+
   *render(context: Context): Generator<unknown, void, unknown> {
     const reason: unknown = this.#reason === null ? "" : yield this.#reason.value(context, false);
     throw new Aborted(typeof reason === "string" ? reason.slice(0, reasonCharacters) : "");
@@ -47,14 +54,30 @@ class AbortTag extends Tag {
 /** `{% render "footer", name: user.tags.name %}`: a partial sees what it is handed, and what every template sees. */
 const renderTag = (partialOf: PartialOf) =>
   class RenderTag extends Tag {
+    readonly #name: string;
     readonly #steps: Template[];
     readonly #values: Hash;
 
     constructor(token: TagToken, rest: TopLevelToken[], liquid: Liquid) {
       super(token, rest, liquid);
-      this.#steps = partialOf(nameIn(token));
+      this.#name = nameIn(token);
+      this.#steps = partialOf(this.#name);
       this.tokenizer.readValue();
       this.#values = new Hash(this.tokenizer);
+    }
+
+    *arguments(): Arguments {
+      const given = Object.values(this.#values.hash).filter((value) => value !== undefined);
+      yield* given as ValueToken[]; // sound: the tokenizer reads them as values
+    }
+
+    *children(): Generator<unknown, Template[]> {
+      yield; // Liquid asks for a generator
+      return this.#steps;
+    }
+
+    partialScope(): PartialScope {
+      return { name: this.#name, isolated: true, scope: Object.keys(this.#values.hash) };
     }
 
     *render(context: Context, emitter: Emitter): Generator<unknown, void, unknown> {

@@ -12,7 +12,7 @@ describe("the body of an operation", () => {
 
 describe("an operation that makes or sends something", () => {
   const own = ["createNotification", "startLiveActivity", "updateLiveActivity", "endLiveActivity"]; // it lies in the message
-  const harmless = ["previewWebhook", "previewSegment", "estimateAudience"]; // they make nothing
+  const harmless = ["renderTemplate", "previewWebhook", "previewSegment", "estimateAudience"]; // they make nothing
   for (const { id, method, headers, isRepeatable } of operations) {
     if (method !== "POST" || harmless.includes(id)) continue;
     it(`honours an idempotency key: ${id}`, () => {
