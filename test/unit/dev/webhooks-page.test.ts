@@ -34,7 +34,7 @@ describe("the page on webhooks", () => {
       const at = nextRequestAt(n, start, null, () => 0);
       return at === null ? Number.NaN : at.getTime() / 60_000;
     });
-    const [, table = ""] = page.split("| Request | comes after");
+    const [, table = ""] = page.split("| Request | Wait before it");
     const documented = [...table.matchAll(/^\| [2-7] \| (\d+) (min|h) \|/gm)];
     expect(documented.map(([, n, unit]) => Number(n) * (unit === "h" ? 60 : 1))).to.deep.equal(gapMinutes);
   });
