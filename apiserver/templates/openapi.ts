@@ -69,8 +69,8 @@ export const docs: Docs = {
     TemplateVersion: [version],
     TemplateVersionSummary: [listedVersion],
     RenderTemplate: [
-      { user: { label: "external_id", id: "user-42" }, data: { custom_data: { order: "4711" } } },
-      { data: { custom_data: {} }, language: "en", channel: "ios_push", version: 2 },
+      { user: { label: "external_id", id: "customer-4711" }, data: { custom_data: { order: "4711" } } },
+      { data: { custom_data: {} }, language: "en", channel: "ios_push" },
     ] satisfies RenderTemplate[],
     RenderedTemplate: [renderedOn],
     RenderTemplateResult: [{ channels: [renderedOn] }],

@@ -11,8 +11,8 @@ export type Shown = {
 };
 
 /**
- * The resources as a tree: Tenants with the Apps of their namespaces, these with what refers to them. A Plan and an
- * Incident are shown when they matter: one that is not Ready, one that is open. What no Tenant owns stands below its
+ * The resources as a tree: Tenants with the Apps of their namespaces, these with what refers to them. A Plan that is not
+ * Ready is shown before the Tenants on it, an open Incident among the whole cluster. What no Tenant owns stands below its
  * namespace.
  */
 export const treeOf = (seen: readonly Seen[], { namespace, app }: Shown): Node[] => {
@@ -26,14 +26,18 @@ export const treeOf = (seen: readonly Seen[], { namespace, app }: Shown): Node[]
   const nodesIn = (name: string): Node[] => (namespaces.get(name) ?? []).map((one) => nodeIn(one, appNodes));
   const tenants = of("Tenant").filter((tenant) => isShown(tenant, namespaces, { namespace, app }));
   const claimed = new Set(tenants.flatMap(namespacesOf));
-  const plans = of("Plan").map((plan) => nodeOf(plan));
+  const isWhole = namespace === null && app === null;
+  const used = new Set(tenants.map(({ spec }) => spec["plan"]));
+  const plans = of("Plan")
+    .filter(({ metadata }) => isWhole || used.has(metadata.name))
+    .map((plan) => nodeOf(plan));
   return [
     ...plans.filter((plan) => !isReady(plan)),
     ...tenants.map((tenant) => withChildren(nodeOf(tenant, factsOf(tenant)), namespacesOf(tenant).flatMap(nodesIn))),
     ...[...namespaces.keys()]
       .filter((name) => !claimed.has(name))
       .map((name) => unowned(name, nodesIn(name), of("Tenant"))),
-    ...(app === null ? of("Incident").filter(isOpen) : []).map((incident) => nodeOf(incident, factsOf(incident))),
+    ...(isWhole ? of("Incident").filter(isOpen) : []).map((incident) => nodeOf(incident, factsOf(incident))),
   ];
 };
 

@@ -178,9 +178,12 @@ describe("the protocol", () => {
     const examples = requestsOf(document);
     expect(examples.map(({ id }) => id)).to.include.members(["createNotification", "upsertUser", "updateWebhook"]);
     const known = new Map([["appId", tenant.app._id]]);
+    const segments = new Map<string, string>(); // by kind
     const [hourAgo, tomorrow] = [-3_600_000, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
     const own = { app_id: tenant.app._id, since: hourAgo, send_after: tomorrow };
     for (const { id, method, path, body, isForm } of examples) {
+      known.set("segmentId", segments.get(id.endsWith("Members") ? "list" : "filter") ?? "");
+      if (id === "mergeUser") await call("POST", `/v1/apps/${tenant.app._id}/users`, { body: userOf(body) });
       const members = Object.entries(own).filter(([name]) => name in body);
       const whole = { ...body, ...Object.fromEntries(members) };
       const reply = await call(
@@ -190,8 +193,14 @@ describe("the protocol", () => {
       );
       expect(reply.status, `${id}: ${reply.text}`).to.be.below(300);
       const made = madeBy[id];
-      const isOther = id === "registerSubscription" && reply.body["channel"] !== "ios_push"; // it has no live activities
+      const isOther =
+        (id === "registerSubscription" && reply.body["channel"] !== "ios_push") || // it has no live activities
+        (id === "createTemplate" && reply.body["kind"] === "partial"); // it is not sent by itself
       if (made !== undefined && !isOther) known.set(made, reply.body.id);
+      for (const name of ["channel", "token"])
+        if (id.endsWith("Subscription") && !isOther && name in body)
+          known.set(name, encodeURIComponent((body as Record<string, string>)[name] ?? ""));
+      if (id === "createSegment") segments.set(String(reply.body["kind"]), reply.body.id);
       if (id === "publishEvents") known.set("name", (body as { events: [{ name: string }] }).events[0].name);
       if (id === "upsertUser") known.set("label", "user_id").set("id", reply.body.id);
     }
@@ -216,7 +225,11 @@ const madeBy: Record<string, string> = {
   createWebhook: "webhookId",
   createLiveActivityType: "activityType",
   createIncident: "incidentId",
+  createTemplate: "templateId",
 };
+
+/** Whom a request to merge names as the one that stays. */
+const userOf = (body: object): object => ({ external_id: (body as { into: { id: string } }).into.id });
 
 type Documented = { paths: Record<string, Record<string, { operationId: string; requestBody?: object }>> };
 
