@@ -2,7 +2,7 @@ import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events
 import { showAs } from "#core/schema/json/show.ts";
 import { Delivery } from "#core/schema/messages/delivery.ts";
 import { Message } from "#core/schema/messages/message.ts";
-import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import { type CreateNotification, contentNeeds } from "#core/schema/messages/notification.ts";
 import { selectors } from "../audience/audience.ts";
 import type { Docs, Json } from "../http/feature.ts";
 import { lastPage, nextPage } from "../http/openapi/examples.ts";
@@ -208,7 +208,10 @@ export const docs: Docs = {
         ...contents.map((name) => having(name)),
         having("email_subject", "email_body"),
         having("email_subject", "email_mjml"),
+        having("template_id"),
       ],
+      // As the schema has it, in a form that tools can make requests from: they know no member that has to be absent.
+      allOf: [{ anyOf: [having("template_id"), { type: "object", ...contentNeeds }] }],
     }),
   },
 };

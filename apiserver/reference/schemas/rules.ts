@@ -10,8 +10,16 @@ export const rulesOf = (schema: SchemaObject, root: string): string[] => [
   ...needs(schema.dependentRequired ?? {}),
   ...(schema.if === undefined ? [] : [condition(schema, root)]),
   ...(schema.properties === undefined ? [] : choices(schema, root)),
-  ...(schema.allOf ?? []).map((rule) => ruleOf(rule, root)),
+  ...(schema.allOf ?? []).flatMap((rule) => unless(rule, root) ?? ruleOf(rule, root)),
 ];
+
+/** Rules that hold unless some members are given: a choice between these members and the rules. Null for another one. */
+const unless = (rule: Schema, root: string): string | null => {
+  const [given, rules, ...others] = (typeof rule === "object" && rule.anyOf) || [];
+  if (given === undefined || typeof rules !== "object" || rules.allOf === undefined || others.length > 0) return null;
+  const phrases = phrasesOf(given, root);
+  return phrases && `Unless ${phrases.join(" and ")}:${list("choices", rulesOf(rules, root))}`;
+};
 
 const needs = (dependent: Record<string, string[]>): string[] => {
   const byNeed = Map.groupBy(Object.entries(dependent), ([, needed]) => needed.map(code).join(" and "));

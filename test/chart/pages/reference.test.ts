@@ -101,12 +101,12 @@ describe("the API reference in a browser", function () {
 
   it("keeps the scheme and the language of the examples that a reader chose", async () => {
     const page = await site.open("");
-    for (const choice of ["#theme", "#theme", ".sample:nth-of-type(3) summary"]) await page.click(choice);
+    for (const choice of ["#theme", "#theme", ".sample:nth-of-type(2) summary"]) await page.click(choice);
     await page.goto(`${site.url}operations/getUsage`, { waitUntil: "networkidle0" });
     const kept = await page.evaluate(
       "[getComputedStyle(document.body).backgroundColor, document.querySelector('.sample[open] summary').textContent]",
     );
-    expect(kept).to.deep.equal(["rgb(22, 24, 27)", "Python"]);
+    expect(kept).to.deep.equal(["rgb(22, 24, 27)", "TypeScript"]);
     await page.close();
   });
 
