@@ -18,6 +18,7 @@ export const parametersOf = (
   ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: "query",
+    ...(query?.required?.includes(name) && { required: true }),
     ...("description" in schema && { description: schema.description }),
     schema: linked(schema),
     example: exampleOf(schema) ?? { ...commonQueries, ...queryExamples }[name],
