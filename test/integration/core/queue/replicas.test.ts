@@ -51,7 +51,7 @@ describe("copies of a stream", function () {
 
   it("keep a stream at work when the server that leads it is lost", async () => {
     await ensureStream(nats.jsm, specOf("free"), 3);
-    expect(await publish("free")).to.equal("published");
+    await until(async () => (await publish("free")) === "published", 30_000); // it refuses until its copies have a leader
     const leader = (await info("free")).cluster?.leader;
     await (cluster.servers.find(({ name }) => name === leader) ?? expect.fail("no leader")).kill();
     await until(async () => (await publish("free").catch(() => "away")) === "published", 30_000);
