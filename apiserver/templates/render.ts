@@ -2,8 +2,9 @@ import { definitionOf } from "#core/channels/all.ts";
 import { channelsWithContent } from "#core/channels/content.ts";
 import { anId } from "#core/channels/kit/rendering.ts";
 import { saidWith, type TakenVersion, templateIn } from "#core/domain/content/taken.ts";
-import { type SpokenOf, templateValues } from "#core/domain/content/values.ts";
+import { templateValues } from "#core/domain/content/values.ts";
 import { saidIn } from "#core/domain/messages/neutral.ts";
+import type { Person } from "#core/domain/people/person.ts";
 import { invalid } from "#core/errors.ts";
 import type { ContentTemplates } from "#core/runtime/templates/content/content-templates.ts";
 import type { Fault } from "#core/runtime/templates/content/faults.ts";
@@ -19,7 +20,7 @@ import type { TemplateVersions } from "#core/storage/templates/versions.ts";
 export type RenderDeps = {
   templates: Pick<ContentTemplates, "open">;
   versions: Pick<TemplateVersions, "find">;
-  users: { find: (tenantId: string, appId: string, label: string, id: string) => Promise<SpokenOf | null> };
+  users: { find: (tenantId: string, appId: string, label: string, id: string) => Promise<Person | null> };
   /** What a draft would become now, and what is wrong with it. */
   draft: (row: TemplateRow) => Promise<TakenVersion & { faults: Fault[] }>;
 };
@@ -58,14 +59,14 @@ const personOf = async (
   { users }: RenderDeps,
   { tenant_id: tenantId, _id: appId }: AppRow,
   { user }: RenderTemplate,
-): Promise<SpokenOf | null> => {
+): Promise<Person | null> => {
   if (user === undefined) return null;
   const found = await users.find(tenantId, appId, user.label, user.id);
   if (found === null) throw invalid("user", "is nobody of this app");
   return found;
 };
 
-type For = { app: AppRow; user: SpokenOf | null; content: Content; language: string | null; channel: Channel };
+type For = { app: AppRow; user: Person | null; content: Content; language: string | null; channel: Channel };
 
 /** What is given counts, but for what is known of the person. */
 const valuesOf = ({ channel, language, ...of }: For, data: RenderTemplate["data"] = {}): ContentValues => {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isSet, text } from "../kit/arguments.ts";
-import { type Given, type Run, UsageError } from "../kit/command.ts";
-import { durationMs, printed } from "../kit/output.ts";
+import type { Given, Run, Terminal } from "../kit/command.ts";
+import { printed } from "../kit/output.ts";
 import { table } from "../kit/table.ts";
+import { waitOf } from "../kit/waiting.ts";
 import { type Checked, type Checker, checkers } from "./checkers.ts";
 
 const lookEveryMs = 2_000;
@@ -26,14 +27,6 @@ export const runCheck: Run = async (given, tools) => {
   }
 };
 
-const waitOf = (given: Given): number | null => {
-  const timeout = text(given, "timeout");
-  if (timeout !== undefined && !isSet(given, "wait")) throw new UsageError("--timeout goes with --wait");
-  const waitMs = durationMs(timeout ?? "5m");
-  if (waitMs === null) throw new UsageError("--timeout takes a number and a unit, e.g. 90s, 5m or 1h");
-  return isSet(given, "wait") ? waitMs : null;
-};
-
 type Result = Checked & { check: string };
 
 /** A check that could not be made is a failure: the cluster did not answer. */
@@ -48,11 +41,7 @@ const made = async ({ check, make }: Checker, at: Parameters<Checker["make"]>[0]
 
 const colours = { pass: "green", fail: "red", unknown: "yellow" } as const;
 
-const shown = (
-  results: readonly Result[],
-  given: Given,
-  terminal: { columns: number; hasColours: boolean } | null,
-): string => {
+const shown = (results: readonly Result[], given: Given, terminal: Terminal): string => {
   const format = text(given, "output");
   if (format === "json" || format === "yaml") return printed({ checks: results }, format);
   const rows = results.map(({ check, verdict, message }) => [

@@ -1,4 +1,5 @@
 import type { Command, Permission } from "../kit/command.ts";
+import { waitOptions } from "../kit/waiting.ts";
 
 const permissions: readonly Permission[] = [
   { group: "herald.dev", resource: "*", verbs: ["list"], why: "the accounts of Apps, and what is not Ready" },
@@ -17,12 +18,7 @@ export const check: Command = {
     "Checks an installation from the outside, and says of each check whether it passes and what to do when it does not.\n" +
     "What you may not look at is unknown, which is no failure.",
   options: {
-    wait: { type: "boolean", description: "go on until every check passes" },
-    timeout: {
-      type: "string",
-      value: "DURATION",
-      description: "how long --wait waits at most, e.g. 90s; 5m when left out",
-    },
+    ...waitOptions("every check passes"),
     output: { type: "string", short: "o", choices: ["json", "yaml"], description: "how it is printed" },
   },
   examples: [

@@ -41,6 +41,9 @@ export type Given = {
   options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 };
 
+/** The terminal that people read on; null when a program or a file gets what is printed. */
+export type Terminal = { columns: number; hasColours: boolean } | null;
+
 /** Where a command reads and writes. */
 export type Tools = {
   /** The cluster that the options name. @throws UsageError when there is no usable kubeconfig */
@@ -48,8 +51,7 @@ export type Tools = {
   out: (text: string) => void;
   err: (text: string) => void;
   stdin: () => Promise<string>;
-  /** Whether people read `out` on a terminal, which has so many columns. */
-  terminal: { columns: number; hasColours: boolean } | null;
+  terminal: Terminal;
   /** Aborted by Ctrl+C. */
   signal: AbortSignal;
   now: () => Date;

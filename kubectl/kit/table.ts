@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import type { Terminal } from "./command.ts";
 
 /** A cell, and the colour that it has where there are any. */
 export type Cell = string | { text: string; colour: "green" | "red" | "yellow" | "dim" };
@@ -6,11 +7,7 @@ export type Cell = string | { text: string; colour: "green" | "red" | "yellow" |
 const gap = "   ";
 
 /** Rows in columns below their heads, as kubectl prints them; the last column is cut where the terminal ends. */
-export const table = (
-  heads: readonly string[],
-  rows: readonly (readonly Cell[])[],
-  terminal: { columns: number; hasColours: boolean } | null,
-): string => {
+export const table = (heads: readonly string[], rows: readonly (readonly Cell[])[], terminal: Terminal): string => {
   const widths = heads.map((head, n) => Math.max(head.length, ...rows.map((row) => textOf(row[n] ?? "").length)));
   const line = (cells: readonly Cell[]): string => {
     const padded = cells.map((cell, n) => shown(cell, n === cells.length - 1 ? 0 : (widths[n] ?? 0), terminal));
@@ -36,7 +33,7 @@ const shortened = (cell: Cell, room: number): Cell => {
   return typeof cell === "string" ? short : { ...cell, text: short };
 };
 
-const shown = (cell: Cell, width: number, terminal: { hasColours: boolean } | null): string => {
+const shown = (cell: Cell, width: number, terminal: Terminal): string => {
   const padded = textOf(cell).padEnd(width);
   if (typeof cell === "string" || terminal?.hasColours !== true) return padded;
   return styleText(cell.colour, padded, { validateStream: false });

@@ -1,4 +1,5 @@
 import type { Command } from "../kit/command.ts";
+import { waitOptions } from "../kit/waiting.ts";
 
 /** `kubectl herald status`. */
 export const status: Command = {
@@ -12,12 +13,7 @@ export const status: Command = {
   options: {
     output: { type: "string", short: "o", choices: ["wide", "json", "yaml"], description: "how it is printed" },
     watch: { type: "boolean", short: "w", description: "go on, and print it again when it has changed" },
-    wait: { type: "boolean", description: "go on until everything is Ready" },
-    timeout: {
-      type: "string",
-      value: "DURATION",
-      description: "how long --wait waits at most, e.g. 90s; 5m when left out",
-    },
+    ...waitOptions("everything is Ready"),
   },
   examples: [
     { says: "everything of the namespace shop", line: "status -n shop" },

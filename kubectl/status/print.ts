@@ -1,3 +1,4 @@
+import type { Terminal } from "../kit/command.ts";
 import { age } from "../kit/output.ts";
 import { type Cell, table } from "../kit/table.ts";
 import { called, isReady, type Node, walk } from "./node.ts";
@@ -6,7 +7,7 @@ import { firstCause, notReady } from "./tree.ts";
 /** The tree for people: a line for each resource, and below it the first cause of trouble. */
 export const treeText = (
   roots: readonly Node[],
-  { isWide, terminal, now }: { isWide: boolean; terminal: { columns: number; hasColours: boolean } | null; now: Date },
+  { isWide, terminal, now }: { isWide: boolean; terminal: Terminal; now: Date },
 ): string => {
   const heads = ["RESOURCE", "READY", "REASON", ...(isWide ? ["ID", "AGE"] : []), "MORE"];
   const rows = roots

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isSet, text } from "../kit/arguments.ts";
 import type { Cluster, Seen, ServedKind } from "../kit/cluster.ts";
-import { type Given, type Run, type Tools, UsageError } from "../kit/command.ts";
-import { durationMs, printed } from "../kit/output.ts";
+import type { Given, Run, Tools } from "../kit/command.ts";
+import { printed } from "../kit/output.ts";
+import { waitOf } from "../kit/waiting.ts";
 import type { Node } from "./node.ts";
 import { treeDocument, treeText } from "./print.ts";
 import { notReady, type Shown, treeOf } from "./tree.ts";
@@ -12,35 +13,23 @@ const lookEveryMs = 2_000;
 /** Prints the tree, once or each time that it has changed; 0 when everything in it is Ready. */
 export const runStatus: Run = async (given, tools) => {
   const cluster = tools.cluster();
-  const options = optionsOf(given, cluster);
-  const print = printer(given, tools);
+  const [shown, waitMs, isWatched] = [shownBy(given, cluster), waitOf(given), isSet(given, "watch")];
+  const print = printer(given, tools, shown);
+  const endsMs = performance.now() + (waitMs ?? 0);
   for (;;) {
-    const roots = treeOf(await look(cluster, options.shown, tools), options.shown);
+    const roots = treeOf(await look(cluster, shown, tools), shown);
     const isWell = roots.length > 0 && notReady(roots).length === 0;
-    print(roots, options);
-    const isOver = options.waitMs === null ? !options.watch : isWell || tools.now().getTime() >= options.endsMs;
+    print(roots);
+    const isOver = waitMs === null ? !isWatched : isWell || performance.now() >= endsMs;
     if (isOver) return isWell ? 0 : 1;
     await sleep(lookEveryMs, undefined, { signal: tools.signal });
   }
 };
 
-type Options = { shown: Shown; watch: boolean; waitMs: number | null; endsMs: number };
-
-const optionsOf = (given: Given, cluster: Cluster): Options => {
-  const timeout = text(given, "timeout");
-  const waitMs = durationMs(timeout ?? "5m");
-  if (waitMs === null) throw new UsageError("--timeout takes a number and a unit, e.g. 90s, 5m or 1h");
-  if (timeout !== undefined && !isSet(given, "wait")) throw new UsageError("--timeout goes with --wait");
-  return {
-    shown: {
-      namespace: isSet(given, "all-namespaces") ? null : (text(given, "namespace") ?? cluster.namespace),
-      app: given.operands[0] ?? null,
-    },
-    watch: isSet(given, "watch"),
-    waitMs: isSet(given, "wait") ? waitMs : null,
-    endsMs: Date.now() + waitMs,
-  };
-};
+const shownBy = (given: Given, cluster: Cluster): Shown => ({
+  namespace: isSet(given, "all-namespaces") ? null : (text(given, "namespace") ?? cluster.namespace),
+  app: given.operands[0] ?? null,
+});
 
 /** Every resource that the tree may show. */
 const look = async (cluster: Cluster, { namespace }: Shown, { signal, err }: Tools): Promise<Seen[]> => {
@@ -54,21 +43,23 @@ const look = async (cluster: Cluster, { namespace }: Shown, { signal, err }: Too
 const leftOut = ({ kind, isNamespaced }: ServedKind, namespace: string | null): string =>
   `You may not list ${kind}s${isNamespaced && namespace !== null ? ` in ${namespace}` : ""}: they are left out.\n`;
 
-/** Prints what has changed since the last time. */
-const printer = (given: Given, { out, terminal, now }: Tools) => {
+/** Prints what has changed since the last time, on a terminal in its place. */
+const printer = (given: Given, { out, terminal, now }: Tools, shown: Shown) => {
   const format = text(given, "output");
+  const textOf = (roots: readonly Node[]): string => {
+    if (format === "json" || format === "yaml") return printed(treeDocument(roots), format);
+    return roots.length === 0 ? nothing(shown) : treeText(roots, { isWide: format === "wide", terminal, now: now() });
+  };
   let last = "";
-  return (roots: readonly Node[], { shown, watch, waitMs }: Options): void => {
-    const document = format === "json" || format === "yaml" ? printed(treeDocument(roots), format) : null;
-    const shownText =
-      document ??
-      (roots.length === 0 ? nothing(shown) : treeText(roots, { isWide: format === "wide", terminal, now: now() }));
-    if (shownText === last) return;
-    const clear = terminal !== null && last !== "" && (watch || waitMs !== null) ? "\u001b[H\u001b[2J" : "";
-    last = shownText;
-    out(clear + shownText);
+  return (roots: readonly Node[]): void => {
+    const next = textOf(roots);
+    if (next === last) return;
+    out(last !== "" && terminal !== null ? `${clearScreen}${next}` : next);
+    last = next;
   };
 };
+
+const clearScreen = "\u001b[H\u001b[2J";
 
 const nothing = ({ namespace, app }: Shown): string => {
   const what = app === null ? "There is no resource of Herald" : `There is no App ${app}`;

@@ -2,7 +2,7 @@ import { tenantResource } from "#core/schema/tenants/resource.ts";
 import { type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import { isSet, text } from "../kit/arguments.ts";
 import type { Cluster, Seen } from "../kit/cluster.ts";
-import { type Given, type Run, UsageError } from "../kit/command.ts";
+import { type Given, type Run, type Terminal, UsageError } from "../kit/command.ts";
 import { printed } from "../kit/output.ts";
 import { table } from "../kit/table.ts";
 
@@ -92,8 +92,6 @@ const webhookUse = ({ metadata, status }: Seen): WebhookUse[] => {
 /** Those that fail most first; among equals the slowest. */
 const byTrouble = (a: WebhookUse, b: WebhookUse): number =>
   (a.success ?? -1) - (b.success ?? -1) || (b.p99Ms ?? 0) - (a.p99Ms ?? 0);
-
-type Terminal = { columns: number; hasColours: boolean } | null;
 
 const tenantTable = (tenants: readonly TenantUse[], terminal: Terminal): string =>
   table(

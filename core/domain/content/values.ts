@@ -1,17 +1,6 @@
 import type { Content } from "../../schema/messages/notification.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-
-/** A person, as far as templates may speak of them. */
-export type SpokenOf = {
-  _id: string;
-  external_id: string | null;
-  aliases: Record<string, string>;
-  tags: Record<string, string>;
-  properties: Record<string, unknown>;
-  language: string | null;
-  country: string | null;
-  time_zone: string | null;
-};
+import type { Person } from "../people/person.ts";
 
 /** What a template reads for one recipient. Source: docs/reference/templates.md#values. */
 export const templateValues = ({
@@ -20,7 +9,7 @@ export const templateValues = ({
   app,
   content,
 }: {
-  user: SpokenOf | null;
+  user: Person | null;
   subscription: { _id: string; channel: Channel; language: string | null } | null;
   app: { _id: string; name: string };
   content: Content;
@@ -34,7 +23,7 @@ export const templateValues = ({
   custom_data: content.custom_data ?? {},
 });
 
-const userValue = ({ _id: id, time_zone: timezone, ...user }: SpokenOf) => ({
+const userValue = ({ _id: id, time_zone: timezone, ...user }: Person) => ({
   id,
   external_id: user.external_id,
   aliases: user.aliases,

@@ -1,13 +1,7 @@
+import type { Person } from "../people/person.ts";
+
 /** What filters read of a person. */
-export type FilteredPerson = {
-  _id: string;
-  external_id: string | null;
-  aliases: Record<string, string>;
-  tags: Record<string, string>;
-  properties: Record<string, unknown>;
-  language: string | null;
-  time_zone: string | null;
-  country: string | null;
+export type FilteredPerson = Person & {
   first_seen_at: Date;
   last_active_at: Date;
   created_at: Date;

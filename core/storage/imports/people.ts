@@ -3,6 +3,7 @@ import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
+import { inOneReply, namesAtOnce, subscriptionsNamed, usersNamed } from "../people/named.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
 
@@ -12,8 +13,6 @@ export type ImportedPeople = ReturnType<typeof importedPeople>;
 export type ChangedUser = { read: UserRow; set: Partial<UserRow> };
 export type ChangedSubscription = { read: SubscriptionRow; set: Partial<SubscriptionRow> };
 
-const page = 500; // names in one $in: keeps each query's plan an index probe
-
 /**
  * Users and subscriptions as imports read and write them, many at once. Writers say false when somebody else wrote one of
  * the documents meanwhile: the others are written, and the batch is to be read and written again.
@@ -22,31 +21,27 @@ export const importedPeople = (db: Db) => {
   const users = collectionOf<UserRow>(db, userCollection);
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   return {
-    usersOf: ({ tenantId, appId }: OfApp, externalIds: readonly string[]): Promise<UserRow[]> =>
-      inPages(
+    usersOf: (of: OfApp, externalIds: readonly string[]): Promise<UserRow[]> =>
+      usersNamed(
+        users,
+        of,
         externalIds.map((id) => aliasKey("external_id", id)),
-        page,
-        (keys) => all(users.find({ app_id: appId, alias_keys: { $in: [...keys] }, tenant_id: tenantId }, whole)),
       ),
 
     usersById: ({ tenantId, appId }: OfApp, ids: readonly string[]): Promise<UserRow[]> =>
-      inPages(ids, page, (some) =>
-        all(users.find({ _id: { $in: [...some] }, app_id: appId, tenant_id: tenantId }, { ...whole, hint: "_id_" })),
+      inPages(ids, namesAtOnce, (some) =>
+        all(
+          users.find({ _id: { $in: [...some] }, app_id: appId, tenant_id: tenantId }, { ...inOneReply, hint: "_id_" }),
+        ),
       ),
 
-    subscriptionsAt: (
-      { tenantId, appId }: OfApp,
-      channel: Channel,
-      tokens: readonly string[],
-    ): Promise<SubscriptionRow[]> =>
-      inPages(tokens, page, (some) =>
-        all(subscriptions.find({ app_id: appId, channel, token: { $in: [...some] }, tenant_id: tenantId }, whole)),
-      ),
+    subscriptionsAt: (of: OfApp, channel: Channel, tokens: readonly string[]): Promise<SubscriptionRow[]> =>
+      subscriptionsNamed(subscriptions, of, { channel, tokens }),
 
     /** How many subscriptions each of these users has. */
     countsOf: async (appId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, number>> => {
-      const options = { ...whole, projection: { user_id: 1 }, hint: "user" };
-      const found = await inPages(userIds, page, (some) =>
+      const options = { ...inOneReply, projection: { user_id: 1 }, hint: "user" };
+      const found = await inPages(userIds, namesAtOnce, (some) =>
         all(subscriptions.find({ app_id: appId, user_id: { $in: [...some] } }, options)),
       );
       const counts = new Map<string, number>();
@@ -74,8 +69,6 @@ const changeOfSubscription = ({ read, set }: ChangedSubscription): AnyBulkWriteO
   const { _id, user_id, token, status } = read;
   return { updateOne: { filter: { _id, user_id, token, status }, update: { $set: set } } };
 };
-
-const whole = { batchSize: page * 101 }; // what a page finds comes in one reply
 
 const all = <T>(found: { toArray: () => Promise<T[]> }): Promise<T[]> => found.toArray();
 

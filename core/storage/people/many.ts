@@ -2,7 +2,7 @@ import type { Collection, Db, UpdateFilter } from "mongodb";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing, isDuplicateKey, retryConflicts } from "../mongo/duplicate.ts";
-import { inPages } from "../mongo/pages.ts";
+import { subscriptionsNamed, usersNamed } from "./named.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 import { type UserRow, userCollection } from "./users.ts";
 
@@ -11,28 +11,17 @@ export type ManyPeople = ReturnType<typeof manyPeople>;
 /** A user as they were read, and what of them changes. */
 export type ChangedUser = { read: UserRow; update: UpdateFilter<UserRow> };
 
-const page = 500; // names in one $in: keeps each query's plan an index probe
-
 /** Users and subscriptions as a batch of requests reads and writes them, many in one command. */
 export const manyPeople = (db: Db) => {
   const users = collectionOf<UserRow>(db, userCollection);
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   return {
     /** The users who have any of these aliases. */
-    usersOf: ({ tenantId, appId }: OfApp, keys: readonly string[]): Promise<UserRow[]> =>
-      inPages(keys, page, (some) =>
-        users.find({ app_id: appId, alias_keys: { $in: some }, tenant_id: tenantId }).toArray(),
-      ),
+    usersOf: (of: OfApp, keys: readonly string[]): Promise<UserRow[]> => usersNamed(users, of, keys),
 
     /** The subscriptions of a channel that have any of these tokens. */
-    subscriptionsAt: (
-      { tenantId, appId }: OfApp,
-      channel: Channel,
-      tokens: readonly string[],
-    ): Promise<SubscriptionRow[]> =>
-      inPages(tokens, page, (some) =>
-        subscriptions.find({ app_id: appId, channel, token: { $in: some }, tenant_id: tenantId }).toArray(),
-      ),
+    subscriptionsAt: (of: OfApp, channel: Channel, tokens: readonly string[]): Promise<SubscriptionRow[]> =>
+      subscriptionsNamed(subscriptions, of, { channel, tokens }),
 
     /** Stores users; gives the ids of those of whom an alias is taken, or who are there already. */
     addUsers: (rows: readonly UserRow[]): Promise<ReadonlySet<string>> => added(users, rows),
