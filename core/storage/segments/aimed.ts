@@ -13,6 +13,7 @@ export type AimedSubscriptions = ReturnType<typeof aimedSubscriptions>;
 
 /** Ids in one $in: keeps each query's plan an index probe. */
 const pageSize = 500;
+const batchSize = pageSize + 1; // what a page finds comes in one reply
 
 /** Reads the subscriptions that a selection means. The store leaves out what it can; the selection decides. */
 export const aimedSubscriptions = (db: Db) => {
@@ -36,7 +37,10 @@ export const aimedSubscriptions = (db: Db) => {
       let behind: string | undefined = after;
       while (behind !== undefined && found.length < limit && !isOver()) {
         const rows: ReadSubscription[] = await subscriptions
-          .find<ReadSubscription>({ ...stretchFilter(of, behind), ...query }, { projection: readOfSubscriptions })
+          .find<ReadSubscription>(
+            { ...stretchFilter(of, behind), ...query },
+            { projection: readOfSubscriptions, batchSize },
+          )
           .sort({ _id: 1 })
           .limit(pageSize)
           .toArray();
@@ -50,7 +54,7 @@ export const aimedSubscriptions = (db: Db) => {
     among: async (appId: string, ids: readonly string[], selection: Selection): Promise<Set<string>> => {
       const meant = await inPages(ids, pageSize, async (page) => {
         const rows = await subscriptions
-          .find<ReadSubscription>({ _id: { $in: page }, app_id: appId }, { projection: readOfSubscriptions })
+          .find<ReadSubscription>({ _id: { $in: page }, app_id: appId }, { projection: readOfSubscriptions, batchSize })
           .toArray();
         return passing(appId, rows, selection);
       });
@@ -72,7 +76,7 @@ const passingIn =
     const found = await users
       .find<FilteredPerson>(
         { _id: { $in: ids }, app_id: appId, ...narrowed(query("users")) },
-        { projection: readOfPeople },
+        { projection: readOfPeople, batchSize },
       )
       .toArray();
     const owners = new Map(found.map((person) => [person._id, person]));

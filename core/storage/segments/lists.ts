@@ -17,13 +17,14 @@ export const segmentLists = (db: Db) => {
     /** Ids of the users that these are, by their keys. */
     find: async ({ tenantId, appId }: OfApp, refs: readonly Ref[]): Promise<ReadonlyMap<string, string>> => {
       const of = { app_id: appId, tenant_id: tenantId };
-      const [byId, byAlias] = [refs.filter(isOwnId), refs.filter((ref) => !isOwnId(ref))];
-      const ids = byId.map(({ id }) => id);
-      const keys = byAlias.map(({ label, id }) => aliasKey(label, id));
+      const ids = refs.filter(isOwnId).map(({ id }) => id);
+      const keys = refs.map(({ label, id }) => aliasKey(label, id)); // own ids too: those of merged users lead to another
       const [own, aliased] = await Promise.all([
         inPages(ids, pageUsers, (page) => findIds(rows, { ...of, _id: { $in: page } })),
         inPages(keys, pageUsers, (page) =>
-          rows.find({ ...of, alias_keys: { $in: page } }, { projection: { alias_keys: 1 } }).toArray(),
+          rows
+            .find({ ...of, alias_keys: { $in: page } }, { projection: { alias_keys: 1 }, batchSize: page.length + 1 })
+            .toArray(),
         ),
       ]);
       return new Map([

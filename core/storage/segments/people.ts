@@ -5,6 +5,7 @@ import type { Judged } from "../../domain/segments/judge.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { idsBehind } from "../mongo/page-range.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
+import { mostOfUser } from "../people/subscriptions.ts";
 import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
 
 /** What filters read of a subscription, and whose it is. */
@@ -14,6 +15,7 @@ export type ReadSubscription = FilteredSubscription &
 export type SegmentPeople = ReturnType<typeof segmentPeople>;
 
 const pagePeople = 500; // in memory at once, with their subscriptions
+const oneReply = pagePeople * mostOfUser + 1; // what a page finds comes in one
 
 /** Reads people as filters see them. */
 export const segmentPeople = (db: Db) => {
@@ -23,7 +25,7 @@ export const segmentPeople = (db: Db) => {
   const ownedBy = async (appId: string, userIds: readonly string[]): Promise<Map<string, ReadSubscription[]>> => {
     const mine = { app_id: appId, user_id: { $in: [...userIds] } };
     const found = await subscriptions
-      .find<ReadSubscription>(mine, { projection: readOfSubscriptions, hint: "user" })
+      .find<ReadSubscription>(mine, { projection: readOfSubscriptions, hint: "user", batchSize: oneReply })
       .toArray();
     return Map.groupBy(found, ({ user_id: owner }) => owner);
   };
@@ -48,7 +50,7 @@ export const segmentPeople = (db: Db) => {
         const people = await users
           .find<FilteredPerson>(
             { ...query, app_id: appId, _id: idsBehind("user", after) },
-            { projection: readOfPeople, hint: "app" },
+            { projection: readOfPeople, hint: "app", batchSize: pagePeople + 1 },
           )
           .sort({ _id: 1 })
           .limit(pagePeople)

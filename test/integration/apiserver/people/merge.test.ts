@@ -56,6 +56,9 @@ describe("a user who is merged into another one", () => {
     for (const by of ["external_id/m1", "crm/m1", "shop/s1", "crm/m2", `user_id/${old.body.id}`])
       expect((await call("GET", `/users/by/${by}`)).body.id, by).to.equal(kept.body.id);
     expect(await users().countDocuments({ _id: old.body.id })).to.equal(0);
+    const list = (await call("POST", "/segments", { name: "Merged", kind: "list" })).body.id;
+    const listed = { users: [{ label: "user_id", id: old.body.id }] };
+    expect((await call("POST", `/segments/${list}/members`, listed)).body).to.deep.equal({ added: 1, missing: [] });
   });
 
   it("is known by the old ids to all who write: they change nothing of the ids", async () => {
