@@ -41,7 +41,7 @@ const shared = new Set(
 const copyOf = <T>(value: T, i: number, key = ""): T => {
   const isWaiting = value instanceof Date || (value === null && i % sharedBy === 0); // some wait, even when the sample does not
   if (isWaiting && key === "due_at") return new Date(Date.now() + i * 1_000) as T; // few are due at once
-  if (typeof value === "string" && own.has(key)) return `${value}${i}` as T; // a string stays one
+  if (typeof value === "string" && own.has(key)) return `${value}_${i}` as T; // a string stays one; no other sample ends so
   if (typeof value === "string" && shared.has(key)) return `${value}${Math.floor(i / sharedBy)}` as T;
   if (Array.isArray(value)) return value.map((one: unknown) => copyOf(one, i, key)) as T; // a list stays one
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
