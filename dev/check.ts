@@ -15,7 +15,7 @@ const tool = (name: string, ...args: string[]): string[] => [join(tools, name), 
 /** The longest first. */
 const checks: Record<string, string[]> = {
   unit: tool("mocha", "--forbid-only", "--reporter", "dot", "test/unit/**/*.test.ts"),
-  types: tool("tsc", "--noEmit"),
+  types: tool("tsc", "--noEmit", "--incremental", "--tsBuildInfoFile", ".dev/types.tsbuildinfo"), // again: a tenth of the time
   lint: tool("oxlint"),
   fresh: tool("node", "dev/generate.ts", "--check"),
   dead: tool("knip"),
