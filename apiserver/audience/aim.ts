@@ -1,9 +1,9 @@
 import { type MessageAim, nobodyChosen, openAim } from "#core/domain/segments/aim.ts";
 import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
+import { checkFilter, usable } from "#core/storage/segments/check-filter.ts";
 import { type DefinitionRow, type Segments, TooManySegments } from "#core/storage/segments/segments.ts";
 import { selectors } from "./audience.ts";
-import { checkFilter, usable } from "./check-filter.ts";
 
 export type AimOf = (appId: string, target: Target) => Promise<MessageAim | null>;
 

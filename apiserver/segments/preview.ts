@@ -11,8 +11,8 @@ import { semaphore } from "#core/runtime/batching/bounded.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { SegmentPreview } from "#core/schema/segments/segment.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { CheckedFilter } from "#core/storage/segments/check-filter.ts";
 import type { SegmentPeople } from "#core/storage/segments/people.ts";
-import type { CheckedFilter } from "../audience/check-filter.ts";
 
 export type PreviewDeps = {
   people: Pick<SegmentPeople, "all">;

@@ -2,8 +2,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import { AppError, invalid } from "#core/errors.ts";
 import type { CreateSegment, UpdateSegment } from "#core/schema/segments/segment.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type CheckedFilter, refuseCircle } from "#core/storage/segments/check-filter.ts";
 import type { SegmentRow } from "#core/storage/segments/segments.ts";
-import { type CheckedFilter, refuseCircle } from "../audience/check-filter.ts";
 import type { By } from "../settings/audit.ts";
 import { newSetting, type Settings } from "../settings/settings.ts";
 

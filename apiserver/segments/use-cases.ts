@@ -12,11 +12,11 @@ import {
 } from "#core/schema/segments/segment.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
+import { checkFilter } from "#core/storage/segments/check-filter.ts";
 import { segmentLists } from "#core/storage/segments/lists.ts";
 import { segmentPeople } from "#core/storage/segments/people.ts";
 import { appSegments, type SegmentRow, type Segments } from "#core/storage/segments/segments.ts";
 import { removals, segmentRemoval } from "#core/storage/work/removals.ts";
-import { checkFilter } from "../audience/check-filter.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { By } from "../settings/audit.ts";

@@ -2,6 +2,7 @@ import { apiKeyResource } from "../schema/api-keys/resource.ts";
 import type { ResourceDefinition } from "../schema/kubernetes/definition.ts";
 import { liveActivityTypeResource } from "../schema/live-activities/resource.ts";
 import { planResource } from "../schema/plans/resource.ts";
+import { segmentResource } from "../schema/segments/resource.ts";
 import { incidentResource } from "../schema/status/resource.ts";
 import { tenantResource } from "../schema/tenants/resource.ts";
 import { webhookResource } from "../schema/webhooks/resource.ts";
@@ -18,5 +19,6 @@ export const allResources: readonly ResourceDefinition[] = [
   apiKeyResource,
   webhookResource,
   liveActivityTypeResource,
+  segmentResource,
   incidentResource,
 ];

@@ -8,7 +8,7 @@ export const rules = {
   schema: "Every member has the type, form and bounds of its kind's schema.",
   cel: "Every rule between members that the API server checks holds.",
   "time-zone": "A time zone is one of the IANA database.",
-  filter: "A webhook's filters can be met.",
+  filter: "A webhook's filters can be met, and a segment's can be read.",
   template: "A Liquid template can be parsed.",
   "activity-schema": "A live activity type's schema can be met.",
   reference: "What a resource refers to is among the files: its App, Plan and Tenant.",

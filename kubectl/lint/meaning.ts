@@ -1,8 +1,11 @@
+import { parseFilter } from "#core/domain/filters/parse.ts";
 import { contradictions } from "#core/domain/live-activities/schema.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import { filterProblems } from "#core/domain/webhooks/filter.ts";
+import { type FieldError, ValidationError } from "#core/errors.ts";
 import { templateProblem } from "#core/runtime/templates/engine.ts";
 import type { LiveActivityTypeSpec } from "#core/schema/live-activities/resource.ts";
+import type { SegmentSpec } from "#core/schema/segments/resource.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import { type Finding, stepsOf } from "./finding.ts";
 import type { Manifest } from "./manifest.ts";
@@ -29,6 +32,12 @@ const checks: Record<string, (manifest: Manifest) => Finding[]> = {
       ),
     ];
   },
+  Segment: (manifest) => {
+    const { filter } = specOf(manifest) as SegmentSpec;
+    return (filter === undefined ? [] : faultsIn(filter)).map(({ field, message }) =>
+      manifest.finding("filter", stepsOf(field), message),
+    );
+  },
   LiveActivityType: (manifest) => {
     const { contentStateSchema, attributesSchema } = specOf(manifest) as LiveActivityTypeSpec;
     return [
@@ -36,6 +45,17 @@ const checks: Record<string, (manifest: Manifest) => Finding[]> = {
       ...(attributesSchema === undefined ? [] : contradictions(attributesSchema, "spec.attributesSchema")),
     ].map(({ field, message }) => manifest.finding("activity-schema", stepsOf(field), message));
   },
+};
+
+/** Whether the segments that it names are there is the operator's to find out. */
+const faultsIn = (filter: object): FieldError[] => {
+  try {
+    parseFilter(filter, "spec.filter");
+    return [];
+  } catch (error) {
+    if (error instanceof ValidationError) return [error.details as FieldError]; // sound: the first fault stands there
+    throw error;
+  }
 };
 
 /** Of the type that its kind's schema gives it: it has passed that. */

@@ -65,6 +65,11 @@ const takenNames = (manifests: readonly Manifest[]): Finding[] => [
     (type) => keyOfText([type.namespace, specOf(type)["appRef"], specOf(type)["name"]]),
     { path: ["spec", "name"], rule: "name-taken", what: "a live activity type of this name of the App" },
   ),
+  ...repeated(
+    ofKind(manifests, "Segment"),
+    (segment) => keyOfText([segment.namespace, specOf(segment)["appRef"], specOf(segment)["name"]]),
+    { path: ["spec", "name"], rule: "name-taken", what: "a segment of this name of the App" },
+  ),
   ...repeated(ofKind(manifests, "Tenant"), (tenant) => keyOfText([specOf(tenant)["displayName"] ?? tenant.name]), {
     path: ["spec", "displayName"],
     rule: "name-taken",

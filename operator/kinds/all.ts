@@ -4,8 +4,9 @@ import { app } from "./app.ts";
 import { incident } from "./incident.ts";
 import { liveActivityType } from "./live-activity-type.ts";
 import { plan } from "./plan.ts";
+import { segment } from "./segment.ts";
 import { tenant } from "./tenant.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every kind, owners before what they own. */
-export const allKinds: readonly Kind[] = [plan, tenant, app, apiKey, webhook, liveActivityType, incident];
+export const allKinds: readonly Kind[] = [plan, tenant, app, apiKey, webhook, liveActivityType, segment, incident];

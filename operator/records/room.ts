@@ -34,7 +34,8 @@ const retryMs = 30_000; // what makes room, e.g. a deletion, requeues nobody
 /** What a plan says about one kind of thing that belongs to an app. */
 export type RoomOptions = {
   owners: { tenants: Pick<Tenants, "find">; plans: Pick<Plans, "find"> };
-  feature: PlanFeature;
+  /** That the plan must include; null: none. */
+  feature: PlanFeature | null;
   /** In words, e.g. `webhook endpoints`. */
   things: string;
   /** How many an app may have; given the plan's own number of webhook endpoints. */
@@ -49,7 +50,7 @@ export const planRoom =
     const tenant = await owners.tenants.find(app.tenant_id);
     const plan = tenant === null ? null : await owners.plans.find(tenant.plan);
     if (plan === null) return null; // the Tenant's own condition says so
-    if (!plan.features.includes(feature)) {
+    if (feature !== null && !plan.features.includes(feature)) {
       return refused("PlanFeatureRequired", `the plan ${plan._id} does not include ${feature}`);
     }
     const limit = most(plan);

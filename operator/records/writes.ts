@@ -74,8 +74,11 @@ export const othersIn = <R extends Claimant>(resources: readonly R[], { metadata
 export const differences = (definition: ResourceDefinition, row: ManagedRow, set: object): string[] =>
   differingMembers(row, set)
     .map(([member]) => member)
-    .filter((member) => member !== "channels_revision")
+    .filter((member) => !derived.has(member))
     .map((member) => memberName(definition, member));
+
+/** What follows from other members of a record. */
+const derived: ReadonlySet<string> = new Set(["channels_revision", "names"]);
 
 /** Whether a resource claims its name. With CreateOnly it does so only until its record is made. */
 const isNaming = (resource: Claimant): boolean =>

@@ -9,7 +9,7 @@ export type StructuralSchema = Record<string, unknown>;
  */
 export const structural = (schema: object, path = "schema"): StructuralSchema => {
   const input = schema as Record<string, unknown>; // a schema is plain JSON
-  if (input["x-kubernetes-preserve-unknown-fields"] === true) return copied(input); // what it may be is not said there
+  if (input["x-kubernetes-preserve-unknown-fields"] === true) return anything(input);
   for (const keyword of refused)
     if (input[keyword] !== undefined) throw new Error(`${path}: a CRD cannot say ${keyword}`);
   if (input["uniqueItems"] === true) throw new Error(`${path}: use x-kubernetes-list-type: set for unique items`);
@@ -77,6 +77,12 @@ const known = new Set<string>([...sameInBoth, ...rewritten]);
 
 const copied = (input: Record<string, unknown>): StructuralSchema =>
   Object.fromEntries(sameInBoth.filter((key) => input[key] !== undefined).map((key) => [key, input[key]]));
+
+/** What it may be is not said there, but that it is an object: only then rules see whether it is given. */
+const anything = (input: Record<string, unknown>): StructuralSchema => ({
+  ...copied(input),
+  ...(input["type"] === "object" ? { type: "object" } : {}),
+});
 
 /** `const` becomes an enum of one; an enum says its type, which a structural schema must. */
 const typeOf = (input: Record<string, unknown>, path: string): StructuralSchema => {

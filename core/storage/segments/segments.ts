@@ -91,6 +91,13 @@ export const appSegments = (db: Db) => {
       ]).then((found) => found.flat());
     },
 
+    /** The segment of an app that has a name. */
+    named: (appId: string, name: string): Promise<SegmentRow | null> =>
+      rows.findOne({ app_id: appId, name }, { hint: "name" }),
+
+    countOthers: (appId: string, exceptId: string): Promise<number> =>
+      rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }, { hint: "list" }),
+
     findByName: (tenantId: string, appId: string, name: string): Promise<SegmentRow | null> =>
       rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint: "name" }),
 

@@ -59,6 +59,7 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
     make.apiKey(),
     make.webhook(),
     make.activityType(),
+    make.segment(),
     make.incident(),
   ];
   const whole = (): Manifest[] => [make.namespace, make.iosSecret(), ...resources()];

@@ -6,6 +6,7 @@ import { expect } from "chai";
 import { rootDir } from "../../../dev/files/paths.ts";
 import type { Finding } from "../../../kubectl/lint/finding.ts";
 import { planted } from "./planted.ts";
+import { plantedContent } from "./planted-content.ts";
 import { ran } from "./ran.ts";
 
 const folder = join(rootDir, "config/samples");
@@ -35,7 +36,7 @@ describe("kubectl herald lint", () => {
     expect(await findings()).to.deep.equal({ code: 0, found: [] });
   });
 
-  for (const { it: name, file, from, to, rule, at } of planted)
+  for (const { it: name, file, from, to, rule, at } of [...planted, ...plantedContent])
     it(`finds ${name}, in its line`, async () => {
       const text = (samples[file] ?? "").replace(from, to);
       expect(text, "planted").to.not.equal(samples[file]);

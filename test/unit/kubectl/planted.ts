@@ -1,5 +1,5 @@
 /** A fault that is planted in copies of `config/samples`, the rule that finds it, and a text that stands in its line. */
-type Planted = { it: string; file: string; from: string | RegExp; to: string; rule: string; at: string };
+export type Planted = { it: string; file: string; from: string | RegExp; to: string; rule: string; at: string };
 
 export const planted: readonly Planted[] = [
   {

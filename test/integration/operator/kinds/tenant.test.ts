@@ -55,6 +55,7 @@ describe("operator: a namespace and the tenant that it is of", function () {
       { kind: "ApiKey", made: () => theirs.apiKey(), collection: "api_keys" },
       { kind: "Webhook", made: () => theirs.webhook(), collection: "webhooks" },
       { kind: "LiveActivityType", made: () => theirs.activityType(), collection: "live_activity_types" },
+      { kind: "Segment", made: () => theirs.segment(), collection: "segments" },
     ];
     for (const { kind, made, collection } of kinds) {
       it(`is refused by ${kind}, and gets nothing`, async () => {
@@ -144,6 +145,28 @@ describe("operator: a namespace and the tenant that it is of", function () {
       await herald.patch(tenants.ours, { spec: { suspended } });
       await until(async () => (await answer()) === status, announcedMs);
     }
+  });
+
+  it("leaves to REST who is on a list of git's, and nothing else of it", async () => {
+    const token = await tokenOf(ours.apiKey({}, "lists"));
+    const app = await idOf(ours.app());
+    const list = ours.segment({ name: "Testers", kind: "list", filter: undefined }, "testers");
+    await herald.apply(list);
+    const path = `/v1/apps/${app}/segments/${(await herald.ready(list)).status?.id}`;
+    const { body: user } = await call("POST", `/v1/apps/${app}/users`, token, { external_id: "ada" });
+    const users = [{ label: "user_id", id: user.id }];
+    expect((await call("POST", `${path}/members`, token, { users })).body).to.deep.equal({ added: 1, missing: [] });
+    for (const [method, body] of [
+      ["PATCH", { description: "x" }],
+      ["DELETE", undefined],
+    ] as const) {
+      const refused = await call(method, path, token, body);
+      expect([refused.status, refused.body.error.code]).to.deep.equal([409, "HS_MANAGED"]);
+      expect(refused.body.error.details).to.deep.include({ kind: "Segment", name: "testers" });
+    }
+    await herald.remove(list);
+    await herald.gone(list);
+    expect((await call("GET", path, token)).status).to.equal(404);
   });
 
   describe("with live activity types of git and of REST", () => {

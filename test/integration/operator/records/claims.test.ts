@@ -38,6 +38,11 @@ describe("operator: what two want, one gets", function () {
       one: () => make.activityType({ name: "Twin" }, "one"),
       two: () => make.activityType({ name: "Twin" }, "two"),
     },
+    {
+      what: "a segment's name",
+      one: () => make.segment({ name: "Twin" }, "one"),
+      two: () => make.segment({ name: "Twin" }, "two"),
+    },
   ];
 
   /** The older of two, as everybody can see. */

@@ -95,6 +95,13 @@ describe("operator: management policies", function () {
       other: { spec: { description: "Other" }, member: "description", says: "description", value: "Other" },
       nobody: `lat_${noId}`,
     },
+    {
+      kind: "Segment",
+      collection: "segments",
+      make: (name, spec) => make.segment({ name: "Policies", ...spec }, name),
+      other: { spec: { description: "Other" }, member: "description", says: "description", value: "Other" },
+      nobody: `seg_${noId}`,
+    },
   ];
 
   for (const { kind, collection, make: made, other, nobody } of kinds) {

@@ -57,6 +57,13 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     object: () => make().activityType({ name: "types" }),
     says: "name must not be one of",
   },
+  {
+    it: "a segment of kind filter without one",
+    object: () => make().segment({ filter: undefined }),
+    says: "filter is needed",
+  },
+  { it: "a list with a filter", object: () => make().segment({ kind: "list" }), says: "must be left out for a list" },
+  { it: "a segment's filter that is a text", object: () => make().segment({ filter: "all" }), says: "spec.filter" },
   { it: "a contact that is no address", object: () => make().tenant({ contact: { email: "me" } }), says: "email" },
   ...accountCases.map(([it, channels, says]) => ({ it, object: () => make().app({ channels }), says })),
   ...webhookCases.map(({ it: name, spec, says }) => ({

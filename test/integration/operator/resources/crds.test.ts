@@ -40,6 +40,7 @@ describe("custom resource definitions", function () {
     make.apiKey(),
     make.webhook(),
     make.activityType(),
+    make.segment(),
     make.incident(),
   ];
   const cases = crdCases(() => make);
@@ -69,6 +70,8 @@ describe("custom resource definitions", function () {
     { of: "a webhook", object: () => make.webhook(), spec: { secretName: "other" } },
     { of: "a type", object: () => make.activityType(), spec: { name: "Other" } },
     { of: "a type", object: () => make.activityType(), spec: { appRef: "other" } },
+    { of: "a segment", object: () => make.segment(), spec: { kind: "list", filter: null } },
+    { of: "a segment", object: () => make.segment(), spec: { appRef: "other" } },
   ];
   for (const { of, object, spec } of fixed) {
     const [member = ""] = Object.keys(spec);

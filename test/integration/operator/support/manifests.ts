@@ -60,6 +60,17 @@ export const manifests = ({ id }: Pick<Installation, "id">, namespace = `${id}-a
       ...spec,
     },
   }),
+  segment: (spec: object = {}, name = "active"): Manifest => ({
+    apiVersion,
+    kind: "Segment",
+    metadata: { name, namespace },
+    spec: {
+      appRef: "shop",
+      name: "Active",
+      filter: { all: [{ field: "tags.plan", op: "eq", value: "gold" }] },
+      ...spec,
+    },
+  }),
   incident: (spec: object = {}, name = "late"): Manifest => ({
     apiVersion,
     kind: "Incident",

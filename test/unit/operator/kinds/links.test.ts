@@ -4,6 +4,7 @@ import { keyOf } from "#core/runtime/kube/objects.ts";
 import { apiKeyResource } from "#core/schema/api-keys/resource.ts";
 import { liveActivityTypeResource } from "#core/schema/live-activities/resource.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
+import { segmentResource } from "#core/schema/segments/resource.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
 import { webhookResource } from "#core/schema/webhooks/resource.ts";
 import { dependants } from "../../../../operator/engine/links.ts";
@@ -34,9 +35,14 @@ const free = a("n/free", { connectionSecretName: "free-connection" });
 const headers = [{ name: "X-Key", valueFrom: { secretKeyRef: { name: "keys", key: "key" } } }];
 const events = a("n/events", { appRef: "shop", secretName: "events-signing", headers });
 const order = a("n/order", { appRef: "shop", name: "Order" });
+const vips = a("n/vips", { appRef: "shop", name: "VIPs", kind: "list" }, "seg_vips");
+const naming = (value: string) => ({ all: [{ field: "segment", op: "member", value }] });
+const active = a("n/active", { appRef: "shop", name: "Active", kind: "filter", filter: naming("VIPs") });
+const inside = a("n/inside", { appRef: "shop", name: "Inside", kind: "filter", filter: naming("seg_vips") });
 const strangers: [string, Claimant][] = [
   ["Webhook", a("other/events", { appRef: "shop", secretName: "events-signing" })],
   ["LiveActivityType", a("n/parcel", { appRef: "warehouse", name: "Parcel" })],
+  ["Segment", a("n/stock", { appRef: "warehouse", name: "Stock", kind: "filter", filter: naming("VIPs") })],
 ];
 
 const world: [string, Claimant][] = [
@@ -49,6 +55,9 @@ const world: [string, Claimant][] = [
   ["ApiKey", free],
   ["Webhook", events],
   ["LiveActivityType", order],
+  ["Segment", vips],
+  ["Segment", active],
+  ["Segment", inside],
   ...strangers,
 ];
 
@@ -84,7 +93,15 @@ const cases: { it: string; kind: string; event: StoreEvent<Claimant>; requeued: 
     it: "an App: what names it, and who names its record or has its name",
     kind: appResource.kind,
     event: changed(shop),
-    requeued: ["ApiKey n/backend", "App n/observer", "LiveActivityType n/order", "Webhook n/events"],
+    requeued: [
+      "ApiKey n/backend",
+      "App n/observer",
+      "LiveActivityType n/order",
+      "Segment n/active",
+      "Segment n/inside",
+      "Segment n/vips",
+      "Webhook n/events",
+    ],
   },
   {
     it: "an App that goes: its tenant and the apps beside it, too",
@@ -94,6 +111,9 @@ const cases: { it: string; kind: string; event: StoreEvent<Claimant>; requeued: 
       "ApiKey n/backend",
       "App n/observer",
       "LiveActivityType n/order",
+      "Segment n/active",
+      "Segment n/inside",
+      "Segment n/vips",
       "Tenant acme",
       "Tenant rival",
       "Webhook n/events",
@@ -106,6 +126,18 @@ const cases: { it: string; kind: string; event: StoreEvent<Claimant>; requeued: 
     kind: liveActivityTypeResource.kind,
     event: changed(order),
     requeued: [],
+  },
+  {
+    it: "a Segment: those that name it, by its name or id",
+    kind: segmentResource.kind,
+    event: changed(vips),
+    requeued: ["Segment n/active", "Segment n/inside"],
+  },
+  {
+    it: "a Segment that names another: that one",
+    kind: segmentResource.kind,
+    event: changed(active),
+    requeued: ["Segment n/vips"],
   },
 ];
 
@@ -137,10 +169,11 @@ describe("what happens to an object requeues those that depend on it, for", () =
     });
   }
 
-  it("a record: who names it, and the Webhook that reports of it", () => {
+  it("a record: who names it, and who reports of it", () => {
     expect(named(made().ofRecord("apps", appId))).to.deep.equal(["App n/observer"]);
     expect(named(made().ofRecord("plans", "gold"))).to.deep.equal(["Plan gold"]);
     expect(named(made().ofRecord("webhooks", idOf(webhookResource, events)))).to.deep.equal(["Webhook n/events"]);
+    expect(named(made().ofRecord("segments", idOf(segmentResource, active)))).to.deep.equal(["Segment n/active"]);
     expect(named(made().ofRecord("users", keyOf(events)))).to.deep.equal([]);
   });
 });

@@ -1,10 +1,10 @@
-import { parseFilter } from "#core/domain/filters/parse.ts";
-import type { Condition, FilterTree } from "#core/domain/filters/tree.ts";
-import { segmentMembers, UnusableSegment } from "#core/domain/segments/members.ts";
-import { namingConditions, withIds } from "#core/domain/segments/names.ts";
-import { invalid } from "#core/errors.ts";
-import type { AppRow } from "#core/storage/apps/apps.ts";
-import { type DefinitionRow, type Segments, TooManySegments } from "#core/storage/segments/segments.ts";
+import { parseFilter } from "../../domain/filters/parse.ts";
+import type { Condition, FilterTree } from "../../domain/filters/tree.ts";
+import { segmentMembers, UnusableSegment } from "../../domain/segments/members.ts";
+import { namingConditions, withIds } from "../../domain/segments/names.ts";
+import { invalid } from "../../errors.ts";
+import type { AppRow } from "../apps/apps.ts";
+import { type DefinitionRow, type Segments, TooManySegments } from "./segments.ts";
 
 export type CheckFilterDeps = { segments: Pick<Segments, "called" | "definitions"> };
 

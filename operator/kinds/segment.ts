@@ -1,0 +1,145 @@
+import { parseFilter } from "#core/domain/filters/parse.ts";
+import { namingConditions } from "#core/domain/segments/names.ts";
+import { AppError } from "#core/errors.ts";
+import type { Resource } from "#core/runtime/kube/objects.ts";
+import { type SegmentSpec, segmentResource } from "#core/schema/segments/resource.ts";
+import { segmentLimits } from "#core/schema/segments/segment.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { checkFilter, refuseCircle } from "#core/storage/segments/check-filter.ts";
+import { appSegments, type SegmentRow, type Segments, segmentCollection } from "#core/storage/segments/segments.ts";
+import { removals, segmentRemoval } from "#core/storage/work/removals.ts";
+import { type Handler, refusal } from "../engine/handler.ts";
+import { beside, link } from "../engine/links.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
+import { statusOf } from "../policies/segments/status.ts";
+import { defineKind, type Tools } from "../records/kind.ts";
+import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
+import type { Platform } from "../records/platform.ts";
+import { type InRoom, inRoom, planRoom } from "../records/room.ts";
+
+type SegmentResource = Resource<SegmentSpec, { id?: string }>;
+type Deps = Tools<SegmentResource, SegmentRow> & { segments: Segments; inRoom: InRoom<AppRow> };
+
+/** Segment: a document of its app. Who is on a list stays the REST interface's. */
+export const segment = defineKind<SegmentResource, SegmentRow>({
+  definition: segmentResource,
+  what: "segment",
+  collection: segmentCollection,
+  called: ({ db }, { app_id = "", name = "" }) => appSegments(db).named(app_id, name),
+  indexes: {
+    name: (one) => [nameOf(one)],
+    app: (one) => [beside(one, one.spec.appRef)],
+    called: (one) => calledOf(one),
+    naming: (one) => namedIn(one),
+  },
+  links: [
+    appLink,
+    link(segmentResource, "naming", (one) => calledOf(one)),
+    link(segmentResource, "called", (one) => namedIn(one)),
+  ],
+  isRecordReported: true,
+  handler: (tools) => handler({ ...tools, segments: appSegments(tools.db), inRoom: inRoom(room(tools)) }),
+});
+
+const room = ({ db, owners }: Platform) =>
+  planRoom({
+    owners,
+    feature: null,
+    things: "segments",
+    most: () => segmentLimits.segments,
+    countOthers: appSegments(db).countOthers,
+  });
+
+const handler = (deps: Deps): Handler<SegmentResource> => {
+  const { record, segments, clock } = deps;
+  const statusFor = async (id: string, row: Partial<SegmentRow> & { app_id: string }) =>
+    statusOf(row, (await segments.usersOf(row.app_id, [id])).get(id) ?? []);
+  return {
+    reconcile: async (resource, signal) => {
+      const app = await appOf(deps, resource, resource.spec.appRef);
+      if (app.kind === "gone") await record.dropWith(resource, appIsGone(deps));
+      if (app.kind !== "found") return refusal(app.finding);
+      const id = record.idOf(resource);
+      const stand = await record.look(resource, inApp(resource, app.row));
+      if (stand.kind === "refused") return record.report(resource, stand, neverAsked, signal);
+      const asked = await membersOf(deps, { resource, id, app: app.row });
+      const about = async (row: SegmentRow) => ({
+        status: await statusFor(id, row),
+        members: "set" in asked ? asked.set : {},
+      });
+      if (stand.kind === "left") return record.report(resource, stand, about, signal);
+      if ("finding" in asked) return refusal(asked.finding, retryMs);
+      const finding = otherKind(stand.row, resource.spec);
+      if (finding !== null) return refusal(finding);
+      const { set } = asked;
+      const wanted = { set, begin: { ...uncounted, created_at: clock.now() }, names: [nameOf(resource)] };
+      const at = { owner: app.row, id, row: stand.row };
+      const result = await deps.inRoom(at, () => record.keep(resource, stand, wanted));
+      if ("verdict" in result) return result.verdict;
+      return record.kept(resource, result, await statusFor(id, { ...stand.row, ...set, app_id: app.row._id }));
+    },
+    remove: async (resource, signal) =>
+      record.drop(resource, { before: (id) => beginRemoval(deps, id) }, signal, await ofApp(deps, resource)),
+  };
+};
+
+/** A refused stand describes no record. */
+const neverAsked = () => ({ status: {}, members: {} });
+
+const uncounted = { count: null, by_channel: null, counted_at: null };
+
+const retryMs = 30_000; // segments that a filter names may be made over the REST interface, which requeues nobody
+
+/** Whoever is on its list is taken from it afterwards. */
+const beginRemoval = async ({ rows, db, fence, clock }: Deps, id: string): Promise<null> => {
+  const row = await rows.find(id);
+  fence.check();
+  if (row !== null) await removals(db).begin(segmentRemoval(row, clock.now()));
+  return null;
+};
+
+type Asked = { resource: SegmentResource; id: string; app: AppRow };
+
+/** The record that a resource asks for, with the ids of the segments that its filter names; or what is wrong with that. */
+const membersOf = async (
+  { segments }: Deps,
+  { resource: { spec }, id, app }: Asked,
+): Promise<{ set: Partial<SegmentRow> } | { finding: Finding }> => {
+  const { name, description = null, kind } = spec;
+  const own = { tenant_id: app.tenant_id, app_id: app._id, name, description, kind };
+  if (spec.filter === undefined) return { set: { ...own, filter: null, names: [] } };
+  try {
+    const checked = await checkFilter({ segments })(app, spec.filter, "spec.filter");
+    refuseCircle(id, checked);
+    return { set: { ...own, filter: checked.filter, names: checked.names } };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "HS_VALIDATION_ERROR") throw error;
+    return { finding: refused("FilterInvalid", error.message) };
+  }
+};
+
+/** A segment that is taken over stays of its kind. */
+const otherKind = (row: SegmentRow | null, { kind }: SegmentSpec): Finding | null =>
+  row === null || row.kind === kind
+    ? null
+    : refused("KindDiffers", `spec.kind: the segment is a ${row.kind}, and stays one: spec.kind has to be ${row.kind}`);
+
+/** The segment's name, which is unique in its app. */
+const nameOf = (segment: SegmentResource): string => inItsApp(segment, segment.spec.name);
+
+/** By what filters name the segment: its name, or its id. */
+const calledOf = (segment: SegmentResource): string[] => [
+  nameOf(segment),
+  ...(segment.status?.id === undefined ? [] : [inItsApp(segment, segment.status.id)]),
+];
+
+/** What the filter names: what a faulty one names is found when it is mended. */
+const namedIn = (segment: SegmentResource): string[] => {
+  try {
+    return namingConditions(parseFilter(segment.spec.filter)).map(({ value }) => inItsApp(segment, String(value)));
+  } catch {
+    return [];
+  }
+};
+
+const inItsApp = (segment: SegmentResource, name: string): string => `${beside(segment, segment.spec.appRef)}/${name}`;

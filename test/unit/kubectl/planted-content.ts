@@ -1,0 +1,21 @@
+import type { Planted } from "./planted.ts";
+
+/** Faults of segments and templates. */
+export const plantedContent: readonly Planted[] = [
+  {
+    it: "a name that another segment has",
+    file: "08-segment.yaml",
+    from: "name: Testers",
+    to: "name: Active gold customers",
+    rule: "name-taken",
+    at: "name: Active gold customers",
+  },
+  {
+    it: "a segment's filter that cannot be read, by the condition at fault",
+    file: "08-segment.yaml",
+    from: "op: within_last",
+    to: "op: since",
+    rule: "filter",
+    at: "op: since",
+  },
+];
