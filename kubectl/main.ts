@@ -1,4 +1,4 @@
-import { text as readText } from "node:stream/consumers";
+import { readWhole } from "./kit/input.ts";
 import { run } from "./run.ts";
 
 const interrupt = new AbortController();
@@ -10,7 +10,7 @@ const { stdout, stderr, stdin, env } = process;
 process.exitCode = await run(process.argv.slice(2), env, {
   out: (text) => void stdout.write(text),
   err: (text) => void stderr.write(text),
-  stdin: () => readText(stdin),
+  stdin: () => readWhole(stdin, "stdin"),
   terminal: stdout.isTTY ? { columns: stdout.columns, hasColours: stdout.hasColors() && !env["NO_COLOR"] } : null,
   signal: interrupt.signal,
   now: () => new Date(),

@@ -2,7 +2,7 @@ import { KubeError } from "#core/runtime/kube/errors.ts";
 import { commands } from "./commands.ts";
 import { readArguments, text } from "./kit/arguments.ts";
 import { type Cluster, openCluster } from "./kit/cluster.ts";
-import { type Command, type Given, type Tools, UsageError } from "./kit/command.ts";
+import { type Command, type Given, Refused, type Tools, UsageError } from "./kit/command.ts";
 import { completion, words } from "./kit/completion.ts";
 import { helpOf, helpOfAll } from "./kit/help.ts";
 
@@ -11,21 +11,27 @@ export type Streams = Omit<Tools, "cluster">;
 /** Runs `kubectl herald` with what follows these two words; resolves with the exit code. */
 export const run = async (args: readonly string[], env: NodeJS.ProcessEnv, streams: Streams): Promise<number> => {
   const [name = "--help", ...rest] = args;
+  const command = commands.find((one) => one.name.split(" ").every((word, n) => word === args[n]));
   try {
-    if (["--help", "-h", "help"].includes(name)) streams.out(helpOfAll(commands));
+    if (isHelp(name)) streams.out(helpOfAll(commands));
     else if (name === "completion") streams.out(completion(rest[0], commands));
     else if (name === "__complete") streams.out(`${[...words(commands, rest), ":4"].join("\n")}\n`);
-    else return await runOne(commandOf(name), rest, env, streams);
+    else if (command === undefined) streams.out(helpOfAll(about(name, rest[0])));
+    else return await runOne(command, args.slice(command.name.split(" ").length), env, streams);
     return 0;
   } catch (error) {
-    return codeOf(error, name, streams);
+    return codeOf(error, command, streams);
   }
 };
 
-const commandOf = (name: string): Command => {
-  const command = commands.find((one) => one.name === name);
-  if (command === undefined) throw new UsageError(`there is no command ${JSON.stringify(name)}`);
-  return command;
+const isHelp = (word: string): boolean => ["--help", "-h", "help"].includes(word);
+
+/** The commands whose first word is this, for their help. @throws UsageError unless that is asked for */
+const about = (first: string, second: string | undefined): readonly Command[] => {
+  const found = commands.filter(({ name }) => name.startsWith(`${first} `));
+  if (found.length === 0) throw new UsageError(`there is no command ${JSON.stringify(first)}`);
+  if (second !== undefined && isHelp(second)) return found;
+  throw new UsageError(`${first} takes ${found.map(({ name }) => name.slice(first.length + 1)).join(" or ")}`);
 };
 
 const runOne = async (
@@ -61,12 +67,15 @@ const remembered = (opened: Cluster[], cluster: Cluster): Cluster => {
   return cluster;
 };
 
-const codeOf = (error: unknown, name: string, { err, signal }: Streams): number => {
+const codeOf = (error: unknown, command: Command | undefined, { err, signal }: Streams): number => {
   if (signal.aborted) return 130;
   if (error instanceof UsageError) {
-    const command = commands.find((one) => one.name === name);
-    err(`error: ${error.message}\nSee kubectl herald ${command === undefined ? "" : `${name} `}--help\n`);
+    err(`error: ${error.message}\nSee kubectl herald ${command === undefined ? "" : `${command.name} `}--help\n`);
     return 2;
+  }
+  if (error instanceof Refused) {
+    err(`error: ${error.message}\n`);
+    return 3;
   }
   if (!(error instanceof KubeError)) throw error;
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";

@@ -13,7 +13,7 @@ const page = (): string =>
     "# kubectl herald",
     "",
     "What it is for and how to install it: [kubectl-herald.md](../kubectl-herald.md). Its rights are those of whoever runs",
-    "it: it uses their kubeconfig and nothing else, and every command only reads.",
+    "it: it uses their kubeconfig and nothing else. `send` and `webhook` send something; all others only read.",
     "",
     ...commands.flatMap(section),
     "## Common options",

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { keptFile } from "../files/kept-file.ts";
 import { bin } from "../files/paths.ts";
@@ -34,6 +34,13 @@ export const startKubernetes = async (options: ServerOptions & KubernetesPorts):
   });
   return { ...asOneServer(apiserver, etcd), url, kubeconfig: files.kubeconfig };
 };
+
+/**
+ * Where the API server's ways into the cluster's network end, the proxies of Services: nobody is there, unless a test
+ * listens as a proxy that takes CONNECT.
+ */
+export const clusterNetworkSocket = (kubeconfig: string): string =>
+  join(dirname(kubeconfig), "kubernetes", "network.sock");
 
 /** Asks the API server behind a kubeconfig for its readiness. */
 export const isKubernetesReady = async (kubeconfig: string): Promise<boolean> => {
@@ -92,7 +99,9 @@ const startApiserver = (
     `--secure-port=${port}`,
     "--endpoint-reconciler-type=none", // a Service's endpoints may not be loopback
     "--service-cluster-ip-range=10.96.0.0/16",
+    `--egress-selector-config-file=${join(dir, "egress.json")}`,
   ];
+  keptFile(join(dir, "egress.json"), () => JSON.stringify(egressBy(clusterNetworkSocket(kubeconfig))));
   const access = [
     `--token-auth-file=${tokens}`,
     "--authorization-mode=RBAC",
@@ -110,6 +119,14 @@ const startApiserver = (
     isReady: async () => writeKubeconfig(files, port) && isKubernetesReady(kubeconfig),
   });
 };
+
+const egressBy = (udsName: string): object => ({
+  apiVersion: "apiserver.k8s.io/v1beta1",
+  kind: "EgressSelectorConfiguration",
+  egressSelections: [
+    { name: "cluster", connection: { proxyProtocol: "HTTPConnect", transport: { uds: { udsName } } } },
+  ],
+});
 
 /** The API server signs its own certificate at its first start; until then there is nothing to trust. */
 const writeKubeconfig = ({ dir, token, kubeconfig }: Files, port: number): boolean => {

@@ -1,10 +1,10 @@
 import { text as readText } from "node:stream/consumers";
 import { allResources } from "#core/channels/all-resources.ts";
 import { hasStatus } from "#core/runtime/kube/errors.ts";
-import type { KubeObject } from "#core/runtime/kube/objects.ts";
 import type { StatusDocument } from "#core/schema/status/status.ts";
 import type { Cluster } from "../kit/cluster.ts";
 import { isPodReady, programOf, programPods, programs, restartsOf } from "../kit/pods.ts";
+import { apiserverServices, proxyPath } from "../rest/service.ts";
 
 /** `unknown`: the caller may not look. */
 export type Checked = { verdict: "pass" | "fail" | "unknown"; message: string };
@@ -56,17 +56,13 @@ const running = async ({ cluster, namespace, signal }: At): Promise<Checked> => 
   return pass(`${pods.length} pods are ready${restarts === 0 ? "" : `, restarted ${restarts} times in all`}`);
 };
 
-type Service = KubeObject & { spec: { ports?: { name?: string }[] } };
-
 /** `status.json`, by the API server's proxy of the apiserver's Service: what the programs say of themselves and their stores. */
 const service = async ({ cluster, namespace, signal }: At): Promise<Checked> => {
-  const query = `&labelSelector=${encodeURIComponent("app.kubernetes.io/part-of=herald,app.kubernetes.io/component=apiserver")}`;
-  const path = namespace === null ? "/api/v1/services" : `/api/v1/namespaces/${namespace}/services`;
-  const { items, forbidden } = await cluster.list<Service>(path, signal, query);
-  const [found] = items.filter(({ spec }) => spec.ports?.some(({ name }) => name === "http"));
+  const { items, forbidden } = await apiserverServices(cluster, namespace, signal);
+  const [found] = items;
   if (forbidden) return unknown("you may not list Services");
   if (found === undefined) return fail("there is no Service of the apiserver; -n names its namespace");
-  const proxy = `/api/v1/namespaces/${found.metadata.namespace ?? ""}/services/http:${found.metadata.name}:http/proxy/status.json`;
+  const proxy = `${proxyPath(found)}/status.json`;
   const text = await cluster.client.open({ method: "GET", path: proxy }, signal).then(readText, (error: unknown) => {
     if (hasStatus(error, 403)) return null;
     throw error;

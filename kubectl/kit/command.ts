@@ -19,6 +19,7 @@ export type Permission = { group: string; resource: string; verbs: readonly Verb
 export type Verb = "get" | "list" | "watch" | "create";
 
 export type Command = {
+  /** One word, or two where the first is what it is about, e.g. `segment explain`. */
   name: string;
   /** One line, subject left out: what it does. */
   summary: string;
@@ -50,6 +51,7 @@ export type Tools = {
   cluster: () => Cluster;
   out: (text: string) => void;
   err: (text: string) => void;
+  /** All of stdin, which is cut off with a {@link UsageError} where it has no end. */
   stdin: () => Promise<string>;
   terminal: Terminal;
   /** Aborted by Ctrl+C. */
@@ -63,6 +65,11 @@ export type Run = (given: Given, tools: Tools) => Promise<0 | 1>;
 /** The command was used wrongly; the message says how it is used. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
+}
+
+/** The cluster or the REST interface does not give what the command needs; the message says what to do. */
+export class Refused extends Error {
+  override readonly name = "Refused";
 }
 
 export const commonOptions = {
@@ -80,6 +87,6 @@ export const commonOptions = {
 /** What every command's exit codes say beside its own. */
 export const commonExits = {
   2: "the command was used wrongly",
-  3: "the cluster did not answer, or refused",
+  3: "the cluster or the REST interface did not answer, or refused",
   130: "interrupted",
 } as const;

@@ -11,16 +11,23 @@ export const completion = (shell: string | undefined, commands: readonly Command
 
 /** kubectl asks this program for words when it completes `kubectl herald`, one a line with the directive 4: no files. */
 export const words = (commands: readonly Command[], typed: readonly string[]): string[] => {
-  const [name, ...rest] = typed;
   const last = typed.at(-1) ?? "";
-  if (rest.length === 0)
-    return [...commands.map((one) => one.name), "completion"].filter((one) => one.startsWith(last));
-  const command = commands.find((one) => one.name === name);
-  if (command === undefined) return name === "completion" ? shells.filter((one) => one.startsWith(last)) : [];
-  const before = rest.at(-2)?.replace(/^--?/, "") ?? "";
+  if (typed[0] === "completion" && typed.length > 1) return shells.filter((one) => one.startsWith(last));
+  const command = commands.find(({ name }) => isBegin(name.split(" "), typed.slice(0, -1)));
+  if (command === undefined) return nextWords(commands, typed.slice(0, -1)).filter((one) => one.startsWith(last));
+  const before = typed.at(-2)?.replace(/^--?/, "") ?? "";
   const asked = Object.entries(command.options).find(([long, { short }]) => before === long || before === short)?.[1];
   if (asked?.choices !== undefined) return asked.choices.filter((one) => one.startsWith(last));
   return optionsOf(command).filter((one) => one.startsWith(last));
+};
+
+const isBegin = (words: readonly string[], of: readonly string[]): boolean => words.every((word, n) => word === of[n]);
+
+/** What may follow words that are no command yet. */
+const nextWords = (commands: readonly Command[], typed: readonly string[]): string[] => {
+  const names = [...commands.map(({ name }) => name.split(" ")), ["completion"]];
+  const next = names.filter((words) => isBegin(typed, words)).map((words) => words[typed.length] ?? "");
+  return [...new Set(next)].filter((word) => word !== "");
 };
 
 const optionsOf = ({ options }: Command): string[] =>
@@ -44,12 +51,18 @@ compdef _kubectl_herald kubectl-herald
   fish: (commands) =>
     commands
       .flatMap(({ name, summary, options }) => [
-        `complete -c kubectl-herald -n __fish_use_subcommand -a ${name} -d ${JSON.stringify(summary)}`,
+        fishWord(name.split(" "), summary),
         ...Object.entries(options).map(
           ([long, { description }]) =>
-            `complete -c kubectl-herald -n "__fish_seen_subcommand_from ${name}" -l ${long} -d ${JSON.stringify(description)}`,
+            `complete -c kubectl-herald -n "__fish_seen_subcommand_from ${name.split(" ").at(-1)}" -l ${long} -d ${JSON.stringify(description)}`,
         ),
       ])
       .join("\n")
       .concat("\n"),
 };
+
+const fishWord = ([first = "", second]: string[], summary: string): string =>
+  second === undefined
+    ? `complete -c kubectl-herald -n __fish_use_subcommand -a ${first} -d ${JSON.stringify(summary)}`
+    : `complete -c kubectl-herald -n __fish_use_subcommand -a ${first}\n` +
+      `complete -c kubectl-herald -n "__fish_seen_subcommand_from ${first}" -a ${second} -d ${JSON.stringify(summary)}`;

@@ -3,14 +3,16 @@ import { type Command, commonExits, commonOptions, type Option } from "./command
 /** What `kubectl herald` says without a command. */
 export const helpOfAll = (commands: readonly Command[]): string =>
   [
-    "Shows how Herald is doing on a cluster, and checks its resources before they are applied.",
+    "Shows how Herald is doing on a cluster, checks its resources before they are applied, and uses what an app may use.",
     "",
     "Usage:",
     "  kubectl herald COMMAND [options]",
     "",
     "Commands:",
-    ...inColumns(commands.map(({ name, summary }) => [name, summary])),
-    ...inColumns([["completion", "print a script that completes commands and options in bash, zsh or fish"]]),
+    ...inColumns([
+      ...commands.map(({ name, summary }) => [name, summary] as const),
+      ["completion", "print a script that completes commands and options in bash, zsh or fish"],
+    ]),
     "",
     "Use kubectl herald COMMAND --help for the options of one, its exit codes and the permissions that it needs.",
     "",

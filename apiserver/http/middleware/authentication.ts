@@ -3,12 +3,12 @@ import { type Authenticate, unauthenticated } from "../../access/authenticate.ts
 import type { RequestTraces } from "../request-traces.ts";
 import type { Check } from "../state.ts";
 
-/** Bearer, and `Key` or `Basic` with the raw key. Source: docs/reference/requests.md#authentication. */
+/** Bearer, and `Key` or `Basic` with the raw key, or `X-API-Key`. Source: docs/reference/requests.md#authentication. */
 export const authentication =
   ({ authenticate, traces }: AuthenticationDeps): Check =>
   async (ctx) => {
     if (ctx.state.route.scopes === "public") return null;
-    const token = tokenOf(ctx.get("Authorization"));
+    const token = tokenOf(ctx.get("Authorization"), ctx.get("X-API-Key"));
     const found = typeof token === "string" ? await authenticate(token) : token;
     if (found instanceof AppError) return found;
     ctx.state.caller = found;
@@ -21,8 +21,11 @@ export const authentication =
 
 export type AuthenticationDeps = { authenticate: Authenticate; traces: Pick<RequestTraces, "ofCaller"> };
 
-const tokenOf = (header: string): string | AppError => {
-  if (header === "") return unauthenticated("missing");
-  const [, token] = /^(?:Bearer|Key|Basic) +([\x21-\x7e]{1,512})$/i.exec(header) ?? [];
-  return token ?? unauthenticated("invalid");
+/** The Kubernetes API takes `Authorization` for itself: what comes by its proxy has the key in a header of its own. */
+const tokenOf = (header: string, alone: string): string | AppError => {
+  if (header === "" && alone === "") return unauthenticated("missing");
+  const given = header === "" ? `Key ${alone}` : header;
+  const [, token] = /^(?:Bearer|Key|Basic) +([\x21-\x7e]{1,512})$/i.exec(given) ?? [];
+  const isOne = alone === "" || alone === token;
+  return token !== undefined && isOne ? token : unauthenticated("invalid");
 };

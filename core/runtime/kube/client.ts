@@ -12,6 +12,10 @@ export type KubeRequest = {
   /** Type of the body; not given: a merge patch for PATCH, else JSON. */
   contentType?: string;
   accept?: string;
+  /** More headers, e.g. for what is behind the API server's proxy. */
+  headers?: Readonly<Record<string, string>>;
+  /** `any`: an answer of any status is handed on, as what is behind the API server's proxy gives it. */
+  takes?: "success" | "any";
   /** Such requests have connections of their own, so that they never wait for a connection that others use. */
   isUrgent?: boolean;
 };
@@ -57,7 +61,7 @@ export const kubeClient = ({ connection, userAgent = "herald-operator", onAnswer
       .finally(() => clearTimeout(timer));
     const { statusCode = 0 } = answer;
     onAnswer(request.method, statusCode);
-    if (statusCode < 300) return answer;
+    if (statusCode < 300 || request.takes === "any") return answer;
     throw new KubeError(what, { status: statusCode, ...(await refusal(answer)) });
   };
 
@@ -130,6 +134,7 @@ const optionsOf = async (
     port: server.port || (server.protocol === "https:" ? 443 : 80),
     path: `${server.pathname.replace(/\/$/, "")}${request.path}`,
     headers: {
+      ...request.headers,
       accept: request.accept ?? "application/json",
       "user-agent": request.userAgent,
       // Node frames the body of no DELETE by itself: the API server would take it for the next request.

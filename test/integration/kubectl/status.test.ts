@@ -1,14 +1,14 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { parse, stringify } from "yaml";
 import { bundlePlugin } from "../../../dev/bundle/kubectl-plugin.ts";
 import { bin } from "../../../dev/files/paths.ts";
 import { command } from "../../../dev/processes/run-command.ts";
 import { ran } from "../../unit/kubectl/ran.ts";
 import { type Installation, installation, type Manifest } from "../operator/support/harness.ts";
 import { manifests } from "../operator/support/manifests.ts";
+import { type Kubeconfigs, kubeconfigsIn } from "./support/kubeconfigs.ts";
 
 type Document = {
   ready: boolean;
@@ -23,6 +23,7 @@ describe("kubectl herald status, on a real API server", function () {
   let make: ReturnType<typeof manifests>;
   let dir: string;
   let namespace: string;
+  let kubeconfigs: Kubeconfigs;
   const status = async (args: string[], kubeconfig = herald.servers.kubeconfig) => {
     const { code, out, err } = await ran(["status", ...args, "-o", "json"], { env: { KUBECONFIG: kubeconfig } });
     return { code, err, document: JSON.parse(out) as Document };
@@ -31,6 +32,7 @@ describe("kubectl herald status, on a real API server", function () {
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), "herald-kubectl-"));
     herald = await installation();
+    kubeconfigs = kubeconfigsIn(dir, herald);
     make = manifests(herald);
     namespace = make.namespace.metadata.name;
     await herald.start();
@@ -78,7 +80,7 @@ describe("kubectl herald status, on a real API server", function () {
   });
 
   it("shows a person what they may see, and says what is left out", async () => {
-    const kubeconfig = await kubeconfigOf("viewer", [
+    const kubeconfig = await kubeconfigs.of(namespace, "viewer", [
       { apiGroups: ["herald.dev"], resources: ["apps", "webhooks"], verbs: ["list"] },
     ]);
     const { err, document } = await status(["-n", namespace], kubeconfig);
@@ -96,7 +98,7 @@ describe("kubectl herald status, on a real API server", function () {
       code: 1,
       out: `There is no App nobody in the namespace ${namespace}.\n`,
     });
-    const away = await brokenKubeconfig();
+    const away = await kubeconfigs.withUser({ token: "none" }, "away", { server: "https://127.0.0.1:1" });
     const { code, err } = await ran(["status"], { env: { KUBECONFIG: away } });
     expect(code).to.equal(3);
     expect(err).to.contain("no answer");
@@ -109,45 +111,4 @@ describe("kubectl herald status, on a real API server", function () {
     const out = await command([bin("kubectl"), "herald", "status", "-n", namespace, "--wait"], { env });
     expect(out).to.contain(`App ${namespace}/shop`);
   });
-
-  /** Of somebody who has these rights in the namespace and no others. */
-  const kubeconfigOf = async (name: string, rules: object[]): Promise<string> => {
-    const post = <T>(path: string, body: object): Promise<T> =>
-      herald.client.call<T>({ method: "POST", path, body }, AbortSignal.timeout(15_000));
-    const [core, rbac] = [
-      `/api/v1/namespaces/${namespace}`,
-      `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`,
-    ];
-    await post(`${core}/serviceaccounts`, { metadata: { name } });
-    await post(`${rbac}/roles`, { metadata: { name }, rules });
-    await post(`${rbac}/rolebindings`, {
-      metadata: { name },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
-      subjects: [{ kind: "ServiceAccount", name, namespace }],
-    });
-    const request = { spec: { expirationSeconds: 600 } };
-    const { status: made } = await post<{ status: { token: string } }>(
-      `${core}/serviceaccounts/${name}/token`,
-      request,
-    );
-    return withUser({ token: made.token }, name);
-  };
-
-  /** The kubeconfig of the tests with another user, in a file of its own. */
-  const withUser = async (user: object, name: string, cluster: object = {}): Promise<string> => {
-    const text = await command([bin("kubectl"), "config", "view", "--raw", "--flatten"], {
-      env: { KUBECONFIG: herald.servers.kubeconfig },
-    });
-    const config = parse(text) as { users: { user: object }[]; clusters: { cluster: object }[] };
-    const [theirs, at] = [config.users[0], config.clusters[0]];
-    if (theirs === undefined || at === undefined)
-      throw new Error("the kubeconfig of the tests names no user or cluster");
-    theirs.user = user;
-    at.cluster = { ...at.cluster, ...cluster };
-    const file = join(dir, name);
-    await writeFile(file, stringify(config));
-    return file;
-  };
-  const brokenKubeconfig = (): Promise<string> =>
-    withUser({ token: "none" }, "away", { server: "https://127.0.0.1:1" });
 });
