@@ -31,31 +31,45 @@ export type Estimate = {
 /** Counts a target: exact for explicit ids. @throws ValidationError for an alias label that no user of the app has */
 export const estimate =
   (deps: EstimateDeps) =>
-  async (audience: Audience, target: Target, aimed: Aimed | null = null): Promise<Estimate> => {
+  async (audience: Audience, target: Target, { aimed = null, onePerUser = false }: Asked = {}): Promise<Estimate> => {
     const subscriptionIds = [...new Set(target.include_subscription_ids)];
-    const isForAll = target.all === true && aimed === null;
-    const [all, people, byId] = await Promise.all([
+    const isForAll = target.all === true && aimed === null && !onePerUser;
+    const [all, found, byId] = await Promise.all([
       isForAll ? countAll(deps, audience) : [],
       findPeople(deps, audience, target),
       deps.targets.probe(audience, subscriptionIds),
     ]);
-    const byUser = isForAll ? [] : await deps.targets.probeUsers(audience, people.ids);
+    const byUser = isForAll ? [] : await deps.targets.probeUsers(audience, found.ids);
     const named = [...byUser, ...byId];
-    const chosen = { subscriptionIds: new Set(subscriptionIds), userIds: new Set(people.ids) };
-    const meant = aimed && (await countMeant(deps, audience, aimed, { named, chosen }));
-    const reached = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience));
+    const chosen = { subscriptionIds: new Set(subscriptionIds), userIds: new Set(found.ids) };
+    const people = onePerUser ? new Set<string>() : null;
+    const looked = aimed ?? (onePerUser && target.all === true ? everyone : null);
+    const meant = looked && (await countMeant(deps, audience, looked, { named, chosen, people }));
+    const reached = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience, people));
     const known = new Set(byId.map(({ _id }) => _id));
     return {
       recipients: reached.reduce((sum, [, count]) => sum + count, 0),
       byChannel: Object.fromEntries(reached.filter(([, count]) => count > 0)),
       ...(meant?.isExact === false && { isUpperBound: true }),
-      externalIdMissing: people.externalIdMissing,
+      externalIdMissing: found.externalIdMissing,
       missing: {
         subscription_ids: subscriptionIds.filter((id) => !known.has(id)),
-        aliases: people.missing,
+        aliases: found.missing,
       },
     };
   };
+
+/** How a target is counted. */
+export type Asked = {
+  aimed?: Aimed | null;
+  /** Each person counts once. */
+  onePerUser?: boolean;
+};
+
+const everyone: Aimed = {
+  aim: { isEveryone: true, included: [], excluded: [], filter: null, segments: [] },
+  at: new Date(0), // it asks nothing about time
+};
 
 /** What of a target matched nothing, as replies name it. */
 export const missingOf = ({ externalIdMissing, missing }: Estimate) => ({
@@ -70,9 +84,9 @@ const countMeant = async (
   deps: EstimateDeps,
   audience: Audience,
   aimed: Aimed,
-  given: Parameters<typeof countAimed>[3],
+  { people, ...given }: Parameters<typeof countAimed>[3] & { people: Set<string> | null },
 ): Promise<{ reached: ChannelCount[]; isExact: boolean }> => {
-  const counting = { ...deps, countReached: (rows: readonly Probed[]) => countReached(deps, rows, audience) };
+  const counting = { ...deps, countReached: (rows: readonly Probed[]) => countReached(deps, rows, audience, people) };
   const reached = await countAimed(counting, audience, aimed, given);
   return reached === null ? { reached: await countAll(deps, audience), isExact: false } : { reached, isExact: true };
 };
@@ -84,10 +98,12 @@ const countAll = (deps: EstimateDeps, audience: Audience): Promise<ChannelCount[
     ),
   );
 
+/** With `people` nobody counts who is among them, and who counts is added. */
 const countReached = async (
   { findSuppressed }: EstimateDeps,
   rows: readonly Probed[],
   audience: Audience,
+  people: Set<string> | null,
 ): Promise<ChannelCount[]> => {
   const { reach, testOnly } = audience;
   const reached = rows.filter(
@@ -99,7 +115,10 @@ const countReached = async (
   return Promise.all(
     [...Map.groupBy(once, ({ channel }) => channel)].map(async ([channel, of]): Promise<ChannelCount> => {
       const suppressed = await findSuppressed(audience, traitsOn(audience, channel), of);
-      return [channel, of.length - suppressed.size];
+      if (people === null) return [channel, of.length - suppressed.size];
+      const before = people.size;
+      for (const { _id, user_id: userId } of of) if (!suppressed.has(_id)) people.add(userId);
+      return [channel, people.size - before];
     }),
   );
 };

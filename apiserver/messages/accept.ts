@@ -19,15 +19,14 @@ import {
 import type { Caller } from "../access/caller.ts";
 import type { AimOf } from "../audience/aim.ts";
 import { audienceOf, configuredOf, requireChannels } from "../audience/audience.ts";
-import type { Aimed } from "../audience/count-aimed.ts";
-import { type Estimate, missingOf } from "../audience/estimate.ts";
+import { type Asked, type Estimate, missingOf } from "../audience/estimate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { type Draft, draftOf } from "./draft.ts";
 import type { TakeTemplate } from "./take-template.ts";
 
 export type AcceptDeps = AcceptMessageDeps & {
   messages: Pick<Messages, "madeBehind">;
-  estimate: (audience: Audience, target: Draft["target"], aimed: Aimed | null) => Promise<Estimate>;
+  estimate: (audience: Audience, target: Draft["target"], asked?: Asked) => Promise<Estimate>;
   aimOf: AimOf;
   /** The template that a message takes. @throws ValidationError */
   take: TakeTemplate;
@@ -64,8 +63,9 @@ export const accept =
     const html = await mailHtml(deps, app, draft, channels);
     const aim = await deps.aimOf(app._id, draft.meant.target);
     const aimed = aim && { aim, at: draft.scheduledFor ?? deps.clock.now() };
+    const asked = { aimed, onePerUser: draft.options.one_per_user === true };
     const plan = {
-      estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target, aimed),
+      estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target, asked),
       decide: async (estimate: Estimate) => {
         requireChannels(draft, channels);
         return {
@@ -75,8 +75,8 @@ export const accept =
         };
       },
     };
-    const asked = { ...request, fingerprint: draft.fingerprint };
-    return acceptedOf(await acceptMessage(deps, asked, plan, signal));
+    const made = { ...request, fingerprint: draft.fingerprint };
+    return acceptedOf(await acceptMessage(deps, made, plan, signal));
   };
 
 /** When the newest message was made that one with a collapse id may replace: the later of two ids takes the other's place. */

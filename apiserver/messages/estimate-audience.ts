@@ -31,11 +31,8 @@ export const estimateAudience =
     const over = aimed.channelsAsked === null ? allChannels : configured;
     const aim = await aimOf(app._id, aimed.target);
     const at = clock.now();
-    const found = await estimate(
-      audienceOf(app, { target: aimed.target, options }, over),
-      aimed.target,
-      aim && { aim, at },
-    );
+    const audience = audienceOf(app, { target: aimed.target, options }, over);
+    const found = await estimate(audience, aimed.target, { aimed: aim && { aim, at } });
     requireChannels(aimed, configured);
     const isExact = found.isUpperBound === true ? { is_exact: false as const } : {};
     return { ...split(app, aimed, found.byChannel), ...isExact, new_contacts: 0, ...missingOf(found) };

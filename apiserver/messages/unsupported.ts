@@ -10,7 +10,6 @@ export const unsupportedMembers = [
   "delayed_option",
   "delivery_time_of_day",
   "throttle_rate_per_minute",
-  "one_per_user",
   "frequency_cap_exempt",
   "quiet_hours_exempt",
   "add_to_inbox",

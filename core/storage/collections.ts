@@ -21,6 +21,7 @@ import { activityChannelCollection } from "./live-activities/channels.ts";
 import { activityRecipientCollection } from "./live-activities/recipient-row.ts";
 import { startTokenCollection } from "./live-activities/start-tokens.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
+import { choiceCollection } from "./messages/choices.ts";
 import { chunkCollection } from "./messages/chunks.ts";
 import { deliveryCollection } from "./messages/deliveries.ts";
 import { messageCollection } from "./messages/messages.ts";
@@ -61,6 +62,7 @@ export const allCollections: readonly CollectionSpec[] = [
   apiKeyCollection,
   appCollection,
   callbackTokenCollection,
+  choiceCollection,
   chunkCollection,
   contentTemplateCollection,
   conversionCollection,

@@ -1,13 +1,14 @@
-import { type MessageAim, nobodyChosen, openAim } from "#core/domain/segments/aim.ts";
+import { reachOf } from "#core/channels/content.ts";
+import { isChosen, isOfIdsAlone, type MessageAim, nobodyChosen, openAim } from "#core/domain/segments/aim.ts";
 import type { Selection } from "#core/domain/segments/members.ts";
 import type { audience } from "#core/storage/messages/audience.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import type { AimedSubscriptions } from "#core/storage/segments/aimed.ts";
+import type { AimedSubscriptions, OwnedSubscription } from "#core/storage/segments/aimed.ts";
 import type { AudienceDeps, PageOf } from "./audience.ts";
 
 export type AimedDeps = {
   people: Pick<ReturnType<typeof audience>, "page" | "resolve" | "chosen">;
-  aimed: Pick<AimedSubscriptions, "page" | "among">;
+  aimed: Pick<AimedSubscriptions, "page" | "among" | "ofUsers" | "passing">;
 };
 
 /**
@@ -30,6 +31,18 @@ export const aimedAudience = ({ people, aimed }: AimedDeps) => {
   };
 
   return {
+    /** Those subscriptions of some people that are part of the audience. */
+    ofUsers: async (message: MessageRow, userIds: readonly string[]): Promise<OwnedSubscription[]> => {
+      const { app_id: appId, target, aim } = message;
+      const reached = (await aimed.ofUsers(appId, userIds)).filter((row) => isReached(message, row));
+      if (aim === undefined && target.all === true) return reached;
+      const isOfIds = aim === undefined || isOfIdsAlone(aim);
+      const chosen = isOfIds ? await people.chosen(target, appId) : nobodyChosen;
+      const named = isOfIds ? reached.filter((row) => isChosen(chosen, row.user_id, row._id)) : reached;
+      if (aim === undefined) return named;
+      return aimed.passing(appId, named, isOfIds ? leftOf(aim, message) : await selectionOf(aim, message));
+    },
+
     page: async (of: PageOf, message: MessageRow): Promise<string[]> => {
       const { aim } = message;
       if (aim === undefined) return people.page(of);
@@ -42,13 +55,19 @@ export const aimedAudience = ({ people, aimed }: AimedDeps) => {
       const { aim } = message;
       if (aim === undefined) return found;
       const ids = [...found.values()].flatMap((rows) => rows.map(({ _id }) => _id));
-      const selection = openAim(
-        { ...aim, isEveryone: true },
-        message.scheduled_for ?? message.created_at,
-        nobodyChosen,
-      );
-      const meant = await aimed.among(message.app_id, ids, selection); // whom the ids mean is known: the rest decides
+      const meant = await aimed.among(message.app_id, ids, leftOf(aim, message));
       return new Map([...found].map(([channel, rows]) => [channel, rows.filter(({ _id }) => meant.has(_id))]));
     },
   };
 };
+
+const isReached = (
+  { channels, options, target }: MessageRow,
+  { channel, status, test_device: isTestDevice }: OwnedSubscription,
+): boolean =>
+  (target.test_devices_only !== true || isTestDevice) &&
+  reachOf(channels, options).some((stretch) => stretch.channel === channel && stretch.status === status);
+
+/** Whom the segments and the filter leave of those whom ids mean, which is known: the rest decides. */
+const leftOf = (aim: MessageAim, { scheduled_for: scheduledFor, created_at: createdAt }: MessageRow): Selection =>
+  openAim({ ...aim, isEveryone: true }, scheduledFor ?? createdAt, nobodyChosen);

@@ -11,10 +11,14 @@ import type { Gone } from "#core/storage/people/ended.ts";
 import type { About } from "../suppressions/causes.ts";
 import type { Lease } from "../work/lease.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
+import { insteadChunks } from "./delivery/instead.ts";
 import { retryChunks } from "./delivery/retry.ts";
 
 export type FollowUpDeps = {
-  chunks: { keep: (chunks: readonly ChunkRow[]) => Promise<void> };
+  chunks: {
+    keep: (chunks: readonly ChunkRow[]) => Promise<void>;
+    recipientsOfRetries: (chunkId: string) => Promise<string[]>;
+  };
   subscriptions: { invalidate: (gone: readonly Gone[], now: Date) => Promise<void> };
   /** Closes the sessions of deliveries that the provider refused because there was none. */
   closeSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
@@ -38,12 +42,25 @@ export const followUp =
   ): Promise<boolean> => {
     const now = deps.clock.now();
     if (!isLost()) await deps.chunks.keep(retryChunks({ chunk, message }, delivered.again, now));
+    if (!isLost()) await keepInstead(deps, chunk, delivered);
     if (delivered.invalid.length > 0) await deps.subscriptions.invalidate(delivered.invalid, now);
     await deps.closeSessions(delivered.stored);
     const refused = [...bouncesOf(delivered), ...delivered.stored.flatMap(refusedOf)];
     if (refused.length > 0) await deps.suppress(refused, now);
     return deps.events.publish(chunk.tenant_id, delivered.stored.flatMap(eventOf), message.traceparent);
   };
+
+/** Chunks for who is sent to in the place of others, but for those that an earlier run has kept. */
+const keepInstead = async (
+  { chunks, clock }: FollowUpDeps,
+  chunk: ChunkRow,
+  { instead = [] }: Delivered,
+): Promise<void> => {
+  if (instead.length === 0) return;
+  const kept = new Set(chunk.fence === 1 ? [] : await chunks.recipientsOfRetries(chunk._id)); // 1: nobody ran it before
+  const left = instead.filter(({ subscriptionId }) => !kept.has(subscriptionId));
+  await chunks.keep(insteadChunks(chunk, left, clock.now()));
+};
 
 /** What mail servers refused as they were handed it; an address that is not believed to be gone is not among them. */
 const bouncesOf = ({ stored, invalid }: Delivered): About[] => {

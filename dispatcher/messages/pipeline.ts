@@ -11,10 +11,12 @@ import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { audience as audienceStore } from "#core/storage/messages/audience.ts";
+import { choices } from "#core/storage/messages/choices.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
 import { newer } from "#core/storage/messages/collapse.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { passedOver } from "#core/storage/messages/passed-over.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { type Left, messageWork } from "#core/storage/messages/work.ts";
@@ -46,6 +48,7 @@ import { type Finish, type FinishDeps, finish } from "./finish.ts";
 import { followUp } from "./follow-up.ts";
 import { gates } from "./gates/all.ts";
 import { observed } from "./observed.ts";
+import { onePerUser } from "./one-per-user.ts";
 import { planMessage } from "./plan.ts";
 import { recordResend, resend } from "./resend.ts";
 import { type SendChunks, sendChunks } from "./send-chunks.ts";
@@ -94,7 +97,8 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
   const stored = { ...deps, ...activityStores(deps.db) };
   const ofActivities = { ...stored, inOrder: inOrder(stored) };
   const aimed = aimedAudience({ people: deps.people, aimed: deps.aimed });
-  const [usual, liveActivity] = [usualStrategy(aimed.page), activityStrategy(ofActivities)];
+  const once = onePerUser({ ...deps, recipients: deps.people, addressesOf: aimed.ofUsers });
+  const [usual, liveActivity] = [usualStrategy(aimed.page, once), activityStrategy(ofActivities)];
   const strategyOf: StrategyOf = ({ live_activity: live }) => (live === undefined ? usual : liveActivity);
 
   const audience: AudienceDeps = {
@@ -134,6 +138,7 @@ const stores = ({ db, holder, timing: { leaseMs } }: PipelineDeps) => {
     usage,
     people,
     aimed: aimedSubscriptions(db),
+    choices: choices(db),
     messages: {
       ...messages,
       take: (id: string, now: Date) => messages.take(id, lease(now)),
@@ -179,9 +184,11 @@ const sending = (deps: Joined, strategyOf: StrategyOf): SendChunks => {
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
   const toRecipients = delivering(deps, { existing: stored.existing, record: batched(store) });
   const once = observed(deps, deliverByStrategy({ strategyOf, deliver: toRecipients, record: store }));
-  const again = sendingAgain(deps);
+  const [again, instead] = [sendingAgain(deps), sendingInstead(deps, strategyOf)];
+  const deliverOf = ({ resend_until: resendUntil, instead_from: insteadFrom }: ChunkRow): Deliver =>
+    resendUntil !== undefined ? again : insteadFrom === undefined ? once : instead;
   return sendChunks({
-    deliver: (work, lease) => (work.chunk.resend_until === undefined ? once : again)(work, lease),
+    deliver: (work, lease) => deliverOf(work.chunk)(work, lease),
     followUp: following(deps),
     chunks: parts,
     countUsage: (...given) => repeatWrite(storeForMs, () => deps.usage.count(...given)),
@@ -197,6 +204,14 @@ const sendingAgain = (deps: Joined): Deliver => {
   const given = { find: repeat(find), apply: receiptApplier({ ...deps, repeat }) };
   const toRecipients = delivering(deps, { existing: async () => [], record: recordResend(given) });
   return resend(given, observed(deps, toRecipients));
+};
+
+/** The same for addresses in the place of others: that they were left out is stored already. */
+const sendingInstead = (deps: Joined, strategyOf: StrategyOf): Deliver => {
+  const { replace, ended } = passedOver(deps.db);
+  const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => replace(rows));
+  const toRecipients = delivering(deps, { existing: ended, record: batched(store) });
+  return observed(deps, deliverByStrategy({ strategyOf, deliver: toRecipients, record: store }));
 };
 
 /** The same for updates that waited for a device: their deliveries are there already. */

@@ -61,7 +61,7 @@ export const sendChunks =
         !isLast || lease.isLost() ? undefined : deps.countUsage(piece, sent.stored), // else who has it counts
       ]);
       fresh.push(...delivered.fresh);
-      sent.hasRetries ||= delivered.again.length > 0 || retried.size > 0;
+      sent.hasRetries ||= delivered.again.length + (delivered.instead?.length ?? 0) + retried.size > 0;
       sent.kind = delivered.halted ? "halted" : isPublished ? "sent" : "unpublished";
       if (sent.kind !== "sent") break;
     }

@@ -3,6 +3,7 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Lease } from "../work/lease.ts";
 import type { AudienceDeps, PageOf } from "./audience.ts";
 import type { Deliver, Delivered, Work } from "./delivery/deliver.ts";
+import type { Instead } from "./delivery/instead.ts";
 import type { ChunkBatch, SendChunks, Sent } from "./send-chunks.ts";
 import type { First, Turn, TurnResult } from "./turn.ts";
 
@@ -18,6 +19,8 @@ export type Strategy = {
   recipientsOf: (work: Work) => Promise<Recipients>;
   /** Notes what its deliveries come to, once they are stored; gives the addresses that are gone. */
   after: (work: Work, delivered: Pick<Delivered, "stored" | "invalid">) => Promise<Delivered["invalid"]>;
+  /** Who is sent to in the place of those of these who could not be. */
+  insteadOf?: (work: Work, stored: readonly DeliveryRow[]) => Promise<Instead[]>;
 };
 
 /** The usual steps, which a strategy may take others for. */
@@ -30,12 +33,15 @@ export type Recipients = { work: Work; others: DeliveryRow[] };
 export type StrategyOf = (message: MessageRow) => Strategy;
 
 /** How a notification is sent: to the subscriptions of its audience, over their own addresses, in no order. */
-export const usualStrategy = (audienceOf: Strategy["audienceOf"]): Strategy => ({
+export const usualStrategy = (
+  audienceOf: Strategy["audienceOf"],
+  onePerUser: Required<Pick<Strategy, "recipientsOf" | "insteadOf">>,
+): Strategy => ({
   audienceOf,
   turn: ({ message, app, lease }, { turn }) => turn(message, app, lease),
   send: (batch, lease, send) => send(batch, lease),
-  recipientsOf: async (work) => ({ work, others: [] }),
   after: async (_work, { invalid }) => invalid,
+  ...onePerUser,
 });
 
 export type DeliverByStrategyDeps = {
@@ -56,5 +62,6 @@ export const deliverByStrategy =
     const stored = [...delivered.stored, ...others];
     const invalid = await strategy.after(given, { stored, invalid: delivered.invalid });
     const fresh = [...delivered.fresh, ...others.filter(({ _id }) => !known.has(_id))];
-    return { ...delivered, stored, fresh, invalid };
+    const instead = (await strategy.insteadOf?.(given, stored)) ?? [];
+    return { ...delivered, stored, fresh, invalid, instead };
   };

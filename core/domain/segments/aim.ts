@@ -34,7 +34,9 @@ export const openAim = (aim: MessageAim, now: Date, chosen: Chosen): Selection =
   const excluded = aim.excluded.map(members.ofSegment);
   const filters = aim.filter === null ? [] : [members.ofFilter(parseFilter(aim.filter))];
   const isIn = (subject: Subject): boolean =>
-    aim.isEveryone || isChosen(chosen, subject) || included.some(({ passes }) => passes(subject));
+    aim.isEveryone ||
+    isChosen(chosen, subject.person._id, subject.subscription?._id) ||
+    included.some(({ passes }) => passes(subject));
   const hasChosen = chosen.subscriptionIds.size + chosen.userIds.size > 0;
   return {
     passes: (subject) =>
@@ -50,5 +52,9 @@ export const openAim = (aim: MessageAim, now: Date, chosen: Chosen): Selection =
   };
 };
 
-const isChosen = ({ subscriptionIds, userIds }: Chosen, { person, subscription }: Subject): boolean =>
-  userIds.has(person._id) || (subscription?._id !== undefined && subscriptionIds.has(subscription._id));
+/** Whether ids name somebody, or the subscription in hand. */
+export const isChosen = (
+  { subscriptionIds, userIds }: Chosen,
+  userId: string,
+  subscriptionId: string | undefined,
+): boolean => userIds.has(userId) || (subscriptionId !== undefined && subscriptionIds.has(subscriptionId));

@@ -36,6 +36,8 @@ export type ChunkRow = DueWork &
     may_overlap: boolean;
     /** Whether its recipients may have the message already: the answer to an earlier attempt was lost. */
     may_have_arrived: boolean;
+    /** Of one that sends to addresses in the place of others: the `attempt` at which they are tried first. */
+    instead_from?: number;
     /** Of a retry whose message has a collapse id: the keys of its recipients, see `collapseKey`; emptied when done. */
     collapse_keys?: string[];
     /** First dispatch of the recipients: the ttl counts from here. Null before it. */
@@ -47,6 +49,10 @@ export type ChunkRow = DueWork &
     resend_until?: Date;
     created_at: Date;
   };
+
+/** How often its recipients were tried before. */
+export const triesBefore = ({ attempt, instead_from: from = 0 }: Pick<ChunkRow, "attempt" | "instead_from">): number =>
+  attempt - from;
 
 /** Outside of the audience, so that the message does not wait for it. */
 export const resendPosition = -1;

@@ -2,6 +2,7 @@ import type { Collection, Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
 import { findIds, type OnPage } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
+import { choiceCollection } from "./choices.ts";
 import { chunkCollection } from "./chunks.ts";
 import { deliveryCollection } from "./deliveries.ts";
 import type { MessageRow, MessageStatus } from "./message-row.ts";
@@ -24,6 +25,7 @@ export const removeMessages = async (
   const parts = [
     { rows: collectionOf<Part>(db, deliveryCollection), hint: "list" },
     { rows: collectionOf<Part>(db, chunkCollection), hint: "position" },
+    { rows: collectionOf<Part>(db, choiceCollection), hint: "message" },
   ];
   let busy = 0;
   for (let after = ""; ; ) {

@@ -6,6 +6,7 @@ import { collectionOf } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
 import { type AppStretch, stretchFilter } from "../people/subscription-counts.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
+import { mostOfUser } from "../people/subscriptions.ts";
 import { type UserRow, userCollection } from "../people/users.ts";
 import { type ReadSubscription, readOfPeople, readOfSubscriptions } from "./people.ts";
 
@@ -50,6 +51,16 @@ export const aimedSubscriptions = (db: Db) => {
       return { rows: found.slice(0, limit), isWhole: behind === undefined };
     },
 
+    /** Every subscription of these users. */
+    ofUsers: ownedIn(subscriptions),
+
+    /** Those of some subscriptions of an app that are meant. */
+    passing: <Row extends ReadSubscription>(
+      appId: string,
+      rows: readonly Row[],
+      selection: Selection,
+    ): Promise<Row[]> => inPages(rows, pageSize, (page) => passing(appId, page, selection)),
+
     /** Ids of those of these subscriptions that are meant. */
     among: async (appId: string, ids: readonly string[], selection: Selection): Promise<Set<string>> => {
       const meant = await inPages(ids, pageSize, async (page) => {
@@ -63,14 +74,31 @@ export const aimedSubscriptions = (db: Db) => {
   };
 };
 
+/** A subscription among the others of its user. */
+export type OwnedSubscription = ReadSubscription & Pick<SubscriptionRow, "last_active_at">;
+
+const readOfOwned = { ...readOfSubscriptions, last_active_at: 1 } as const;
+
+const ownedIn =
+  (subscriptions: Collection<SubscriptionRow>) =>
+  (appId: string, userIds: readonly string[]): Promise<OwnedSubscription[]> =>
+    inPages(userIds, pageSize, (page) =>
+      subscriptions
+        .find<OwnedSubscription>(
+          { app_id: appId, user_id: { $in: page } },
+          { projection: readOfOwned, hint: "user", batchSize: pageSize * mostOfUser + 1 },
+        )
+        .toArray(),
+    );
+
 /** Those of some subscriptions whose users, and who themselves, pass. */
 const passingIn =
   (users: Collection<UserRow>) =>
-  async (
+  async <Row extends ReadSubscription>(
     appId: string,
-    rows: readonly ReadSubscription[],
+    rows: readonly Row[],
     { passes, query }: Selection,
-  ): Promise<ReadSubscription[]> => {
+  ): Promise<Row[]> => {
     if (rows.length === 0) return [];
     const ids = [...new Set(rows.map(({ user_id: id }) => id))];
     const found = await users

@@ -8,7 +8,7 @@ import { NotBegun, type Outcome, type Recipient } from "#core/domain/messages/ou
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
-import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import { type ChunkRow, triesBefore } from "#core/storage/messages/chunks.ts";
 import { collapseKeys } from "#core/storage/messages/collapse.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -21,6 +21,7 @@ import { whileOpen } from "../gates/all.ts";
 import type { Check, Gate } from "../gates/gate.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
 import { type FoundGone, foundGone, goneBefore, judged } from "./gone.ts";
+import type { Instead } from "./instead.ts";
 import { type Aborted, type Prepare, prepared } from "./prepare.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
@@ -81,6 +82,8 @@ export type Delivered = {
   invalid: Gone[];
   doubted: number;
   halted: boolean;
+  /** Who is sent to in the place of those who could not be. */
+  instead?: readonly Instead[];
 };
 
 /** Recipients of one chunk under way at once: two chunks fill the window, so that a small message finds room. */
@@ -144,7 +147,7 @@ const badgesOf = async (
   const isNone = change === null || deps.clock.now() >= expiresAt;
   const ids = isNone ? [] : recipients.filter((row) => suppressed(row) === null).map(({ _id }) => _id);
   if (change === null || ids.length === 0) return new Map();
-  const isAdded = chunk.attempt > 0 && "add" in change; // before the first try
+  const isAdded = triesBefore(chunk) > 0 && "add" in change; // before the first try
   return deps.recipients.badges(message._id, ids, isAdded ? { add: 0 } : change);
 };
 
@@ -233,7 +236,7 @@ const attempt = async (run: Run, subscription: Reached): Promise<void> => {
   if (outcome.kind === "token_invalid") gone.push(foundGone(outcome, { ...made, now }));
   const result = resultOf(outcome, { ...made, now });
   if (result.kind === "final") return store(run, result.row);
-  const at = nextTry(result.at, work.chunk.attempt, now, run.random);
+  const at = nextTry(result.at, triesBefore(work.chunk), now, run.random);
   delivered.again.push({ subscriptionId: subscription._id, at, mayHaveArrived: result.mayHaveArrived });
 };
 

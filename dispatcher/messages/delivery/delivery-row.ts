@@ -4,7 +4,7 @@ import { derivedId, ulid } from "#core/domain/ids.ts";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
 import { endOf } from "#core/domain/messages/receipts.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
-import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import { type ChunkRow, triesBefore } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { SuppressionReason } from "../gates/gate.ts";
 
@@ -33,7 +33,7 @@ export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
     case "sent":
       return final(attempt, { ...taken(attempt), ...accepted(outcome) });
     case "uncertain":
-      if (attempt.isReplaceable && chunk.attempt < mostRepeats && now < expiresAt)
+      if (attempt.isReplaceable && triesBefore(chunk) < mostRepeats && now < expiresAt)
         return { kind: "again", at: now, mayHaveArrived: true };
       return { kind: "final", row: uncertain(attempt, outcome.reason) };
     case "token_invalid":
@@ -90,7 +90,8 @@ export const schedule = (attempt: Attempt, until: Date): DeliveryRow => ({
 });
 
 const unattempted = (attempt: Attempt, result: Partial<DeliveryRow> & Pick<DeliveryRow, "status">): DeliveryRow => {
-  const { attempt: attempts, may_have_arrived: mayHaveArrived } = attempt.chunk;
+  const { may_have_arrived: mayHaveArrived } = attempt.chunk;
+  const attempts = triesBefore(attempt.chunk);
   return mayHaveArrived
     ? { ...uncertain(attempt, lostEarlier), attempts }
     : { ...common(attempt), ...result, attempts };
@@ -123,7 +124,7 @@ const taken = ({ now, chunk, expiresAt }: Attempt) => ({
 const attempted = (attempt: Attempt) => ({
   ...common(attempt),
   provider: attempt.provider,
-  attempts: attempt.chunk.attempt + 1,
+  attempts: triesBefore(attempt.chunk) + 1,
 });
 
 const common = ({ deliveryId, chunk, subscription, now, activityId }: Attempt) => ({

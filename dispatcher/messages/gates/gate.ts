@@ -13,6 +13,7 @@ export type SuppressionReason =
   | "already_started"
   | "no_update_token"
   | "template_abort"
+  | "duplicate_user"
   | `suppression_${ListReason}`;
 
 /** Why this recipient is left out; null lets the next gate decide. */

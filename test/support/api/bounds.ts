@@ -267,6 +267,7 @@ export const effective: readonly Bound[] = [
     ),
   },
   flag("include_unsubscribed"),
+  flag("one_per_user"),
   textOf("sms_from", 1, 20),
   listOf("sms_media_urls", [0, 10], () => address(40), ["x", 7]),
   flag("disable_sms_link_shortening"),
@@ -280,7 +281,7 @@ const flagToCome = (member: string): Bound => ({ ...flag(member), good: fc.const
 export const refused: readonly Bound[] = [
   oneOf("delayed_option", "timezone", "optimized"),
   { ...wholeOf("throttle_rate_per_minute", 0, 1_000_000), good: fc.constantFrom(1, 1_000_000) }, // 0 is no rate
-  ...["one_per_user", "frequency_cap_exempt", "quiet_hours_exempt", "add_to_inbox"].map(flagToCome),
+  ...["frequency_cap_exempt", "quiet_hours_exempt", "add_to_inbox"].map(flagToCome),
   wholeOf("inbox_ttl", 60, 31_536_000),
 ];
 

@@ -57,6 +57,11 @@ describe("an estimate", () => {
     });
   }
 
+  it("counts each person once for a message that reaches them once", async () => {
+    for (const target of [{ all: true }, anna, { filters: { all: [] } }])
+      expect((await send(target, { one_per_user: true })).body.recipients_estimate).to.equal(1);
+  });
+
   it("names the ids that nobody has, as the reply to a message does", async () => {
     const target = { ...anna, include_subscription_ids: [unknown] };
     const { body } = await estimate(target);

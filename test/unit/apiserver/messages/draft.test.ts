@@ -141,7 +141,6 @@ describe("draftOf", () => {
       members: { rcs_card: { title: { en: "t" }, orientation: "VERTICAL" as const } },
       field: "rcs_card.orientation",
     },
-    { it: "one of each user", members: { contents: { en: "x" }, one_per_user: true }, field: "one_per_user" },
     {
       it: "a rate of one message",
       members: { contents: { en: "x" }, throttle_rate_per_minute: 1 },

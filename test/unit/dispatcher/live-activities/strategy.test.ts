@@ -100,7 +100,10 @@ const run = async (given: Given) => {
     app: anApp(),
   };
   const strategy = {
-    ...usualStrategy(async () => []),
+    ...usualStrategy(async () => [], {
+      recipientsOf: async (all) => ({ work: all, others: [] }),
+      insteadOf: async () => [],
+    }),
     recipientsOf: activityRecipientsOf(deps),
     after: afterActivity(deps),
   };

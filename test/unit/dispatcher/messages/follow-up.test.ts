@@ -30,7 +30,7 @@ const aDelivery = (over: Partial<DeliveryRow>): DeliveryRow => ({
 const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
   const published: EventEnvelope[] = [];
   const follow = followUp({
-    chunks: { keep: async () => undefined },
+    chunks: { keep: async () => undefined, recipientsOfRetries: async () => [] },
     subscriptions: { invalidate: async () => undefined },
     closeSessions: async () => undefined,
     suppress: async () => undefined,
@@ -90,7 +90,7 @@ describe("addresses that bounce", () => {
   const suppressedBy = async (row: DeliveryRow, isBelieved: boolean): Promise<string[]> => {
     const suppressed: string[] = [];
     const follow = followUp({
-      chunks: { keep: async () => undefined },
+      chunks: { keep: async () => undefined, recipientsOfRetries: async () => [] },
       subscriptions: { invalidate: async () => undefined },
       closeSessions: async () => undefined,
       suppress: async (all) => void suppressed.push(...all.map(({ receipt }) => whyOf(receipt))),
@@ -132,7 +132,10 @@ describe("whom to try again", () => {
   const keptBy = async (isLost: boolean): Promise<string[]> => {
     const kept: string[] = [];
     const follow = followUp({
-      chunks: { keep: async (chunks) => void kept.push(...chunks.flatMap(({ recipients }) => recipients)) },
+      chunks: {
+        keep: async (chunks) => void kept.push(...chunks.flatMap(({ recipients }) => recipients)),
+        recipientsOfRetries: async () => [],
+      },
       subscriptions: { invalidate: async () => undefined },
       closeSessions: async () => undefined,
       suppress: async () => undefined,

@@ -1,0 +1,34 @@
+import type { Db } from "mongodb";
+import { collectionOf } from "../mongo/collection.ts";
+import { insertMissing } from "../mongo/duplicate.ts";
+import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
+
+const isPassedOver = { status: "suppressed", suppression_reason: "duplicate_user" } as const;
+
+/** Deliveries that were left out because another address of the same person came first: what becomes of one after all takes its place. */
+export const passedOver = (db: Db) => {
+  const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
+
+  const replace = async (made: readonly DeliveryRow[]): Promise<Set<string>> => {
+    await rows.deleteMany({ _id: { $in: made.map(({ _id }) => _id) }, ...isPassedOver });
+    return insertMissing(rows, made);
+  };
+
+  return {
+    /** Stores outcomes in the place of such deliveries; returns the ids that had another outcome before. */
+    replace: async (made: readonly DeliveryRow[]): Promise<Set<string>> => {
+      const known = await replace(made);
+      // The chunk that leaves an address out may have stored that in between, which it does once.
+      return known.size === 0 ? known : replace(made.filter(({ _id }) => known.has(_id)));
+    },
+
+    /** Deliveries of these ids that have another outcome. */
+    ended: async (ids: readonly string[]): Promise<DeliveryRow[]> => {
+      const found = await rows.find({ _id: { $in: [...ids] } }, { batchSize: ids.length + 1 }).toArray();
+      return found.filter(
+        ({ status, suppression_reason: reason }) =>
+          status !== isPassedOver.status || reason !== isPassedOver.suppression_reason,
+      );
+    },
+  };
+};
