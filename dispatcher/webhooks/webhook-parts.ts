@@ -83,7 +83,7 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
       ...deps,
       requests,
       subject: deps.subjects.webhookTests(),
-      find: (id) => endpoints.rows.findOne({ _id: id }),
+      find: endpoints.find,
       deliveries: webhookDeliveries(db),
     }),
     healthPart({ ...deps, endpoints, isOurs }),

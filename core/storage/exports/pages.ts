@@ -1,6 +1,6 @@
 import type { Collection, Db, Document, Filter } from "mongodb";
 import type { IdKind } from "../../schema/vocabulary/id-prefixes.ts";
-import { anyPosition, type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
+import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
 import type { MessageRow } from "../messages/message-row.ts";
 import { messageCollection } from "../messages/messages.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
@@ -114,9 +114,7 @@ async function* deliveriesOf(
 }
 
 const positions = (times: DeliveryReading["times"], after: string | null) =>
-  times.from === undefined && times.to === undefined && after === null
-    ? anyPosition
-    : pageRange(null, times, { after, isDescending: false });
+  pageRange(null, times, { after, isDescending: false });
 
 const projectionOf = (members: readonly string[]): Record<string, 1> =>
   Object.fromEntries(["_id", ...members].map((member) => [member, 1 as const]));

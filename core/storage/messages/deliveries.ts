@@ -3,6 +3,7 @@ import { type DeliveryStatus, evidence, type Progress, type Reported } from "../
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
+import { anyText } from "../mongo/page-range.ts";
 
 /**
  * What became of one recipient of one message: written once, with its outcome, then changed by receipts alone. `_id`
@@ -89,7 +90,7 @@ export const deliveries = (db: Db) => {
 
     /** All of a message to few; null when there are more than `most`. */
     ofSmall: async (messageId: string, most: number): Promise<DeliveryRow[] | null> => {
-      const filter = { message_id: messageId, position: anyPosition };
+      const filter = { message_id: messageId, position: anyText }; // else the planner may read those of other messages
       const found = await rows
         .find(filter, { batchSize: most + 2 })
         .sort({ position: 1 })
@@ -100,7 +101,7 @@ export const deliveries = (db: Db) => {
 
     /** How many deliveries of a message ended how: its counters are made from this. */
     tally: async (messageId: string): Promise<StatusCount[]> => {
-      const of = { message_id: messageId, position: anyPosition };
+      const of = { message_id: messageId, position: anyText };
       const all = await groups(rows, of, {});
       if (all.every(isPlain)) return all;
       const moved = await groups(rows, { ...of, status: { $nin: [...plainStatuses] } }, reportedSums);
@@ -151,6 +152,3 @@ const reportedSums: Document = Object.fromEntries(
     { $sum: { $cond: [{ $or: members.map((member) => ({ $gt: [`$${member}`, longAgo] })) }, 1, 0] } },
   ]),
 );
-
-/** Every ULID: a bound without which the planner may read all deliveries of all messages. */
-export const anyPosition = { $gt: "", $lt: "~" };

@@ -3,6 +3,7 @@ import { dayMs } from "../../domain/durations.ts";
 import { type Component, components, type Status } from "../../schema/status/vocabulary.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
+import { anyText } from "../mongo/page-range.ts";
 
 /** How many minutes of a day each component was how. `_id` is the day, UTC: `2026-11-23`. */
 export type StatusDayRow = {
@@ -45,7 +46,7 @@ export const statusDays = (db: Db) => {
     last: (days: number, now: Date): Promise<StatusDayRow[]> => {
       const first = new Date(now.getTime() - (days - 1) * dayMs).toISOString().slice(0, 10);
       return rows
-        .find({ _id: { $gte: first, $lt: "~" } })
+        .find({ _id: { $gte: first, $lt: anyText.$lt } })
         .sort({ _id: 1 })
         .limit(days + 1)
         .toArray();

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { shareCount } from "../../domain/webhooks/shares.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
+import { anyText } from "../mongo/page-range.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "../webhooks/deliveries.ts";
 
 /** How many deliveries to a tenant's endpoints waited when they were counted last. `_id` is the tenant. */
@@ -53,7 +54,7 @@ export const webhookBacklogs = (db: Db) => {
     /** Of every tenant for which something waits. */
     ofAll: async (): Promise<Map<string, number>> => {
       const found = await rows
-        .find({ _id: { $gte: "", $lt: "~" } }, { batchSize: mostTenants + 1 })
+        .find({ _id: anyText }, { batchSize: mostTenants + 1 })
         .limit(mostTenants)
         .toArray();
       return new Map(found.flatMap(({ _id, waiting }) => (_id === everyone ? [] : [[_id, waiting]])));

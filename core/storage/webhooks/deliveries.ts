@@ -95,7 +95,6 @@ export type WebhookDeliveries = ReturnType<typeof webhookDeliveries>;
 export const webhookDeliveries = (db: Db) => {
   const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
   return {
-    rows,
     ...ending(rows),
     ...waitingReads(rows),
 

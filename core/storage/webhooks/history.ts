@@ -1,6 +1,7 @@
 import type { Collection, Db, Filter } from "mongodb";
 import { shareOf } from "../../domain/webhooks/shares.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
+import { anyText } from "../mongo/page-range.ts";
 import { type AttemptRow, type WebhookDeliveryRow, webhookDeliveryCollection } from "./deliveries.ts";
 
 export type DeliveryStatus = WebhookDeliveryRow["status"];
@@ -19,7 +20,7 @@ export type HistoryPage = HistoryRange & { isDescending: boolean; limit: number 
 export type ListedDelivery = Omit<WebhookDeliveryRow, "payload" | "people" | "attempts"> & { attempts: AttemptRow[] };
 
 /** Every id: a range without which the planner may sort. */
-export const anyDelivery: HistoryRange = { above: "", below: "~" };
+export const anyDelivery: HistoryRange = { above: anyText.$gt, below: anyText.$lt };
 
 export type WebhookHistory = ReturnType<typeof webhookHistory>;
 

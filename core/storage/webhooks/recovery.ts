@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
+import { anyText } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "./deliveries.ts";
 import { type DeliveryStatus, type HistoryRange, historyReader, type OneStatus } from "./history.ts";
@@ -37,7 +38,7 @@ export const webhookRecovery = (db: Db) => {
           {
             endpoint_id: endpointId,
             event_id: { $in: [...eventIds] },
-            replay_of: anyReplay,
+            replay_of: anyText, // a partial index is used for a two-sided range only
             status: { $in: ["pending", "failed", "success"] },
           },
           { projection: { event_id: 1, replay_of: 1 }, hint: "replays" },
@@ -54,6 +55,3 @@ export const webhookRecovery = (db: Db) => {
 };
 
 export type LiveReplay = Pick<WebhookDeliveryRow, "_id" | "event_id" | "replay_of">;
-
-/** A partial index is used for a two-sided range only. */
-const anyReplay = { $gt: "", $lt: "~" };

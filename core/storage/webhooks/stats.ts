@@ -54,8 +54,6 @@ export const webhookStats = (db: Db) => {
   const rows = collectionOf<WebhookStatsRow>(db, webhookStatsCollection);
   const bucket = byId(rows);
   return {
-    rows,
-
     /** Adds to what is stored, in one write; gives back what could not be written, to be added later. */
     add: async (changes: readonly WebhookStatsChange[]): Promise<WebhookStatsChange[]> => {
       try {

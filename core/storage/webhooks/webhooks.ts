@@ -114,7 +114,6 @@ export type WebhookWork = ReturnType<typeof webhookWork>;
 export const webhookWork = (db: Db) => {
   const rows = collectionOf<WebhookRow>(db, webhookCollection);
   return {
-    rows,
     find: byId(rows),
 
     /** Notes who owns it now, so that an older owner writes nothing any more. Null when a newer one did, or it is gone. */

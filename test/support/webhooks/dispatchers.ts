@@ -15,8 +15,9 @@ import { createLog } from "#core/runtime/process/log.ts";
 import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { directory } from "#core/storage/directory.ts";
-import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storage/webhooks/deliveries.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { type Receiver, type ReceiverAnswer, startReceiver } from "../../../dev/simulators/receiver.ts";
 import { guardedClient } from "../../../dispatcher/net/guarded/client.ts";
 import { webhookParts } from "../../../dispatcher/webhooks/webhook-parts.ts";
@@ -102,13 +103,14 @@ export const webhookTests = (name: string) => {
     running.push({ parts, stopping });
   };
 
+  const endpoints = () => collectionOf<WebhookRow>(db(), webhookCollection);
   /** An endpoint of an app of its own, received at a path of its own. */
   const anEndpoint = async (over: Partial<WebhookRow> = {}): Promise<WebhookRow & { path: string }> => {
     const n = ++made;
     const [id, path] = [`whk_${n}`, `/${n}`];
     const sealed = keys.seal(secret, `webhooks/${id}/secret`);
     const row = aWebhook({ _id: id, app_id: `app_${n}`, url: `${receiver.url}${path}`, secret: sealed, ...over });
-    await webhookWork(db()).rows.insertOne({ ...row });
+    await endpoints().insertOne({ ...row });
     return { ...row, path };
   };
   const events = (appId: string, count: number, from = 0): EventEnvelope[] =>
@@ -128,8 +130,9 @@ export const webhookTests = (name: string) => {
       made,
     );
   const arrived = (path: string) => receiver.received().filter((one) => one.path === path);
-  const deliveriesOf = ({ _id }: WebhookRow) => webhookDeliveries(db()).rows.find({ endpoint_id: _id }).toArray();
-  const endpointNow = ({ _id }: WebhookRow) => webhookWork(db()).rows.findOne({ _id });
+  const deliveriesOf = ({ _id }: WebhookRow) =>
+    collectionOf<WebhookDeliveryRow>(db(), webhookDeliveryCollection).find({ endpoint_id: _id }).toArray();
+  const endpointNow = ({ _id }: WebhookRow) => endpoints().findOne({ _id });
   /** Waits until all deliveries of an endpoint, of which there are some, have ended. */
   const settled = (one: WebhookRow): Promise<void> =>
     until(async () => {

@@ -3,8 +3,13 @@ import type { Db } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { partitions } from "#core/domain/webhooks/partitions.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import {
+  type WebhookDeliveryRow,
+  webhookDeliveries,
+  webhookDeliveryCollection,
+} from "#core/storage/webhooks/deliveries.ts";
+import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/accept/delivery.ts";
 import { healthNotes } from "../../../dispatcher/webhooks/health/notes.ts";
 import { type EndpointKey, keyOf } from "../../../dispatcher/webhooks/partitions/endpoints.ts";
@@ -61,14 +66,18 @@ export const endpointQueueTests = (name: string) => {
   });
 
   const work = () => webhookWork(db());
+  const endpointRows = () => collectionOf<WebhookRow>(db(), webhookCollection);
+  const deliveryRows = () => collectionOf<WebhookDeliveryRow>(db(), webhookDeliveryCollection);
   return {
     work,
-    endpointNow: ({ _id }: WebhookRow) => work().rows.findOne({ _id }),
+    endpointRows,
+    deliveryRows,
+    endpointNow: ({ _id }: WebhookRow) => endpointRows().findOne({ _id }),
     deliveries: () => webhookDeliveries(db()),
-    deliveriesOf: ({ _id }: WebhookRow) => webhookDeliveries(db()).rows.find({ endpoint_id: _id }).toArray(),
+    deliveriesOf: ({ _id }: WebhookRow) => deliveryRows().find({ endpoint_id: _id }).toArray(),
     anEndpoint: async (over: Partial<WebhookRow> = {}): Promise<WebhookRow> => {
       const row = aWebhook({ _id: `whk_${++made}`, last_success_at: new Date(), ...over });
-      await work().rows.insertOne({ ...row });
+      await endpointRows().insertOne({ ...row });
       return row;
     },
     rowsFor: (endpoint: WebhookRow, count: number, subjectId: string | null = null): WebhookDeliveryRow[] =>

@@ -6,7 +6,7 @@ import { endpointQueueTests, isIdle, look, place, succeed } from "../../../suppo
 
 describe("the owner of an endpoint", function () {
   this.timeout(60_000);
-  const { work, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
+  const { work, endpointRows, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("owners");
 
   it("leaves an endpoint that it does not own to its owner: what comes is stored, and the owner is notified", async () => {
@@ -101,7 +101,7 @@ describe("the owner of an endpoint", function () {
     await deliveries().keep(rowsFor(endpoint, 30));
     const { queues } = await aDispatcher({
       send: async (...given) => {
-        await work().rows.updateOne({ _id: endpoint._id }, { $set: { status: "disabled" } });
+        await endpointRows().updateOne({ _id: endpoint._id }, { $set: { status: "disabled" } });
         queues.refresh(endpoint._id);
         return succeed(...given);
       },
@@ -125,7 +125,7 @@ describe("the owner of an endpoint", function () {
     const { queues, sent } = await aDispatcher({ endpoints: { find } });
     const looking = look(queues, endpoint);
     await reading.promise;
-    await work().rows.updateOne({ _id: endpoint._id }, { $set: { status: "disabled" } });
+    await endpointRows().updateOne({ _id: endpoint._id }, { $set: { status: "disabled" } });
     queues.refresh(endpoint._id);
     changed.resolve();
     await looking;
@@ -147,7 +147,7 @@ describe("the owner of an endpoint", function () {
       await deliveries().keep(rowsFor(endpoint, 1));
       const { queues, sent } = await aDispatcher({
         send: async (...given) => {
-          if (url !== undefined) await work().rows.updateOne({ _id: endpoint._id }, { $set: { url } });
+          if (url !== undefined) await endpointRows().updateOne({ _id: endpoint._id }, { $set: { url } });
           const { result } = await succeed(...given);
           return { result: { ...result, status: "dead", delivered_at: null }, isGone: true };
         },
@@ -164,7 +164,7 @@ describe("the owner of an endpoint", function () {
     const inAnHour = new Date(Date.now() + 3_600_000);
     const { queues, sent } = await aDispatcher({
       send: async (...given) => {
-        await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew });
+        await endpointRows().updateOne({ _id: endpoint._id }, { $set: healthAnew });
         const { result, ...rest } = await succeed(...given);
         return { ...rest, result: { ...result, status: "failed", due_at: inAnHour, delivered_at: null } };
       },
@@ -178,7 +178,7 @@ describe("the owner of an endpoint", function () {
   it("does not write a count that began anew meanwhile", async () => {
     const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
     const row = (await work().own(endpoint._id, 1)) ?? expect.fail();
-    await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew });
+    await endpointRows().updateOne({ _id: endpoint._id }, { $set: healthAnew });
     expect(await work().noteHealth([{ row, health: { ...row, failure_count: 4 } }])).to.equal(false);
     expect(await endpointNow(endpoint)).to.include({ failure_count: 0 });
   });

@@ -9,7 +9,7 @@ import { endpointQueueTests, isIdle, look, place, succeed } from "../../../suppo
 
 describe("endpoint queues", function () {
   this.timeout(60_000);
-  const { work, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
+  const { endpointRows, deliveryRows, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("endpoint_queues");
 
   it("store a fresh delivery once, with its outcome", async () => {
@@ -25,7 +25,7 @@ describe("endpoint queues", function () {
     const before: string[] = [];
     const { queues, stored } = await aDispatcher({
       send: async (given, delivery) => {
-        before.push((await deliveries().rows.findOne({ _id: delivery._id }))?.status ?? "not stored");
+        before.push((await deliveryRows().findOne({ _id: delivery._id }))?.status ?? "not stored");
         return succeed(given, delivery);
       },
     });
@@ -218,7 +218,7 @@ describe("endpoint queues", function () {
     await isIdle(queues);
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(Array(5).fill("pending"));
     expect(sent).to.deep.equal([]);
-    await work().rows.updateOne({ _id: endpoint._id }, { $set: { paused: false } });
+    await endpointRows().updateOne({ _id: endpoint._id }, { $set: { paused: false } });
     await look(queues, endpoint);
     await until(() => sent.length === 5);
   });

@@ -5,6 +5,7 @@ import { Registry } from "prom-client";
 import { SMTPServer } from "smtp-server";
 import { dayMs } from "#core/domain/durations.ts";
 import { webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/kit/certificate.ts";
@@ -25,11 +26,12 @@ const aFailing = (over: Partial<WebhookRow> = {}): WebhookRow =>
 
 describe("the check of endpoints' health", () => {
   const db = testDatabase("webhook_health", [webhookCollection]);
+  const endpoints = () => collectionOf<WebhookRow>(db(), webhookCollection);
   let smtp: Simulator;
 
   beforeEach(async () => {
     smtp = await startSmtp({ port: 0, tls });
-    await webhookWork(db()).rows.deleteMany({});
+    await endpoints().deleteMany({});
   });
 
   afterEach(() => smtp.stop());
@@ -63,11 +65,11 @@ describe("the check of endpoints' health", () => {
   };
 
   const stored = async (id = "whk_1") => {
-    const row = await webhookWork(db()).rows.findOne({ _id: id });
+    const row = await endpoints().findOne({ _id: id });
     if (row === null) throw new Error("there is no such endpoint");
     return row;
   };
-  const insert = (...rows: WebhookRow[]) => webhookWork(db()).rows.insertMany(rows);
+  const insert = (...rows: WebhookRow[]) => endpoints().insertMany(rows);
   const subjects = () =>
     smtp.log.page().map(({ body }) => (body === "" ? "" : (JSON.parse(body) as { subject: string }).subject));
   const textOf = (n: number) => (JSON.parse(smtp.log.page()[n]?.body ?? "{}") as { text: string }).text;
@@ -129,9 +131,9 @@ describe("the check of endpoints' health", () => {
     const { deps } = given();
     await insert(aFailing());
     await pass(deps, never);
-    await webhookWork(db()).rows.updateOne({}, { $set: { status: "active", failing_since: null, notified: null } });
+    await endpoints().updateOne({}, { $set: { status: "active", failing_since: null, notified: null } });
     await pass(deps, never);
-    await webhookWork(db()).rows.updateOne({}, { $set: { status: "failing", failing_since: noon } });
+    await endpoints().updateOne({}, { $set: { status: "failing", failing_since: noon } });
     await pass(deps, never);
     expect(subjects()).to.have.length(2);
   });
@@ -204,7 +206,7 @@ describe("the check of endpoints' health", () => {
     await pass(without.deps, never);
     await pass(without.deps, never);
     const nobody = given({}, { recipient: async () => null });
-    await webhookWork(db()).rows.updateOne({}, { $set: { notified: null } });
+    await endpoints().updateOne({}, { $set: { notified: null } });
     await pass(nobody.deps, never);
     const logged = [...without.lines, ...nobody.lines].map(({ msg, reason }) => [msg, reason]);
     expect(logged).to.deep.equal([

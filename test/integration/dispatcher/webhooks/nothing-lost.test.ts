@@ -8,7 +8,7 @@ import { endpointQueueTests, isIdle, look, place, succeed } from "../../../suppo
 
 describe("an endpoint queue loses nothing", function () {
   this.timeout(60_000);
-  const { work, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
+  const { work, endpointRows, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("nothing_lost");
 
   /** Shares a delivery each quarter of a second, so that the queue is never quiet, until something is so. */
@@ -137,7 +137,7 @@ describe("an endpoint queue loses nothing", function () {
     await look(queues, endpoint);
     await until(() => queues.underWay === 1);
     await place(queues, endpoint, rows); // their events come again
-    await work().rows.updateOne({ _id: endpoint._id }, { $set: { paused: true } });
+    await endpointRows().updateOne({ _id: endpoint._id }, { $set: { paused: true } });
     blocked.resolve();
     await isIdle(queues);
     expect(sent.length).to.be.above(0);

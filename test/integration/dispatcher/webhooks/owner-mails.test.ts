@@ -1,7 +1,12 @@
 import { expect } from "chai";
 import { dayMs } from "#core/domain/durations.ts";
-import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import {
+  type WebhookDeliveryRow,
+  webhookDeliveries,
+  webhookDeliveryCollection,
+} from "#core/storage/webhooks/deliveries.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../../dev/simulators/kit/control.ts";
 import { startSmtp } from "../../../../dev/simulators/smtp.ts";
@@ -45,7 +50,8 @@ describe("a dispatcher that has a mail server", function () {
     await db
       .collection<{ _id: string }>("tenants")
       .updateOne({ _id: tenantId }, { $set: { contact_email: "anna@shop.example" } });
-    await webhookWork(db).rows.insertOne(endpoint);
+    const endpoints = collectionOf<WebhookRow>(db, webhookCollection);
+    await endpoints.insertOne(endpoint);
     await webhookDeliveries(db).keep([
       { ...waiting, status: "failed", attempt: 6, due_at: new Date(Date.now() + 3_600_000) },
     ]);
@@ -55,8 +61,9 @@ describe("a dispatcher that has a mail server", function () {
       HERALD_MAIL_FROM: "herald@example.com",
     });
 
-    const noted = async () => (await webhookWork(db).rows.findOne({ _id: endpoint._id }))?.notified;
-    const end = async () => await webhookDeliveries(db).rows.findOne({ _id: waiting._id });
+    const noted = async () => (await endpoints.findOne({ _id: endpoint._id }))?.notified;
+    const end = async () =>
+      await collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection).findOne({ _id: waiting._id });
     await until(async () => (await noted()) === "disabled", 20_000);
     await until(async () => (await end())?.status === "dead", 20_000);
     expect(await end()).to.include({ error: "endpoint disabled", due_at: null, attempt: 6 });

@@ -3,8 +3,9 @@ import type { Member } from "#core/domain/webhooks/owners.ts";
 import { groupOf, partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { webhookOwners } from "#core/storage/webhooks/owners.ts";
-import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../../support/until.ts";
 import { webhookTests } from "../../../support/webhooks/dispatchers.ts";
 
@@ -58,7 +59,10 @@ describe("webhooks", function () {
     const endpoint = await anEndpoint();
     const sealed = keys.seal(older, `webhooks/${endpoint._id}/secret`);
     const previous = { secret: sealed, expires_at: new Date(Date.now() + 60_000) };
-    await webhookWork(db()).rows.updateOne({ _id: endpoint._id }, { $set: { previous_secret: previous } });
+    await collectionOf<WebhookRow>(db(), webhookCollection).updateOne(
+      { _id: endpoint._id },
+      { $set: { previous_secret: previous } },
+    );
     await publish(events(endpoint.app_id, 1));
     await until(() => arrived(endpoint.path).length === 1);
     expect(arrived(endpoint.path)[0]?.headers["webhook-signature"]?.split(" ")).to.have.length(2);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { shareOf } from "#core/domain/webhooks/shares.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import {
   type DeliveryResult,
   type WebhookDeliveryRow,
@@ -16,12 +17,13 @@ const later = new Date(now.getTime() + 60_000);
 describe("the deliveries of webhooks", function () {
   this.timeout(60_000);
   const db = testDatabase("webhook_deliveries", [webhookDeliveryCollection]);
+  const rows = () => collectionOf<WebhookDeliveryRow>(db(), webhookDeliveryCollection);
   let deliveries: ReturnType<typeof webhookDeliveries>;
 
   before(async () => {
     deliveries = webhookDeliveries(db());
   });
-  beforeEach(() => deliveries.rows.deleteMany({}));
+  beforeEach(() => rows().deleteMany({}));
 
   const waiting = (count = 1): WebhookDeliveryRow[] =>
     Array.from({ length: count }, (_, n) =>
@@ -46,7 +48,7 @@ describe("the deliveries of webhooks", function () {
     ...outcomes[outcome],
     made: anAttempt(),
   });
-  const stored = async (): Promise<WebhookDeliveryRow> => (await deliveries.rows.findOne()) ?? expect.fail();
+  const stored = async (): Promise<WebhookDeliveryRow> => (await rows().findOne()) ?? expect.fail();
 
   it("of batches are known by their events, each endpoint's by itself", async () => {
     const batch = { ...aRow(), event_ids: ["evt_1", "evt_2", "evt_3"] };
@@ -85,7 +87,7 @@ describe("the deliveries of webhooks", function () {
 
   it("are not ended by a disabling once they have arrived", async () => {
     for (let round = 0; round < 30; round++) {
-      await deliveries.rows.deleteMany({});
+      await rows().deleteMany({});
       const row = aRow();
       await deliveries.keep([row]);
       await Promise.all([
@@ -141,7 +143,7 @@ describe("the deliveries of webhooks", function () {
       }
     };
     for (let round = 0; round < 4; round++) {
-      await deliveries.rows.deleteMany({});
+      await rows().deleteMany({});
       await deliveries.keep(whole);
       const state = { isMoving: true };
       const moving = move().finally(() => void (state.isMoving = false));

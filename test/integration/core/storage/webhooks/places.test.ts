@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { placeOf } from "#core/domain/webhooks/partitions.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { endpointPlaces, spreadFrom, spreadIn } from "#core/storage/webhooks/places.ts";
-import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { anApp } from "../../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
@@ -16,7 +17,7 @@ describe("a new endpoint", function () {
 
   it("has its app spread over four partitions once there are fifty, and is placed in one of them", async () => {
     await db().collection<AppRow>("apps").insertOne(app);
-    const { rows } = webhookWork(db());
+    const rows = collectionOf<WebhookRow>(db(), webhookCollection);
     const others = Array.from({ length: spreadFrom - 1 }, (_, n) => aWebhook({ _id: `whk_${n}`, app_id: app._id }));
     await rows.insertMany(others);
     const { place } = endpointPlaces(db());

@@ -1,7 +1,9 @@
 import { expect } from "chai";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import {
   bucketMs,
   type WebhookStatsChange,
+  type WebhookStatsRow,
   webhookStats,
   webhookStatsCollection,
 } from "#core/storage/webhooks/stats.ts";
@@ -22,6 +24,7 @@ const aChange = (over: Partial<WebhookStatsChange> = {}): WebhookStatsChange => 
 
 describe("the statistics of endpoints", () => {
   const db = testDatabase("webhook_stats", [webhookStatsCollection]);
+  const rows = () => collectionOf<WebhookStatsRow>(db(), webhookStatsCollection);
   let stats: ReturnType<typeof webhookStats>;
 
   before(async function () {
@@ -29,7 +32,7 @@ describe("the statistics of endpoints", () => {
     stats = webhookStats(db());
   });
 
-  beforeEach(() => stats.rows.deleteMany({}));
+  beforeEach(() => rows().deleteMany({}));
 
   it("says nothing of an endpoint without requests", async () => {
     const empty = { requests: 0, success_rate: null, p50_ms: null, p99_ms: null, last_error_class: null };
@@ -81,8 +84,8 @@ describe("the statistics of endpoints", () => {
       for (let tries = 0; left.length > 0 && tries < 20; tries++) left = await stats.add(left).catch(() => left);
     };
     await Promise.all(Array.from({ length: 4 }, writer));
-    const rows = await stats.rows.find().toArray();
-    expect(rows.map(({ requests }) => requests)).to.deep.equal(Array.from({ length: 20 }, () => 4));
+    const found = await rows().find().toArray();
+    expect(found.map(({ requests }) => requests)).to.deep.equal(Array.from({ length: 20 }, () => 4));
   }).timeout(30_000);
 
   it("are read by their id, not by looking through all of them", async () => {
