@@ -1,3 +1,4 @@
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { Caller } from "../access/caller.ts";
@@ -13,7 +14,7 @@ export type Billable = { tenantId: string; most: number };
 
 export type RequireSubscribers = (
   caller: Caller,
-  wanted: readonly Pick<SubscriptionRow, "app_id" | "channel" | "token">[],
+  wanted: readonly Pick<SubscriptionRow, "tenant_id" | "app_id" | "channel" | "token">[],
 ) => Promise<void>;
 
 /**
@@ -27,9 +28,7 @@ export const requireSubscribers =
     if (limit === null || wanted.length === 0) return;
     const used = await countBillable({ tenantId: tenant._id, most: Math.max(limit, 1) });
     if (used + wanted.length <= limit) return;
-    const known = await Promise.all(
-      wanted.map(({ app_id: appId, channel, token }) => subscriptions.findByToken(tenant._id, appId, channel, token)),
-    );
+    const known = await Promise.all(wanted.map((row) => subscriptions.findByToken(ofRow(row), row.channel, row.token)));
     const needed = known.filter((row) => row === null || row.status === "invalid").length;
     if (needed > 0 && used + needed > limit)
       throw quotaExceeded("the plan's subscribers are exhausted", { metric: "subscribers", limit, used, needed });

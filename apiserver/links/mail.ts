@@ -5,6 +5,7 @@ import type { CallbackQueue } from "#core/queue/callbacks.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Directory } from "#core/storage/directory.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { Outside, OutsideReply, OutsideRequest } from "../http/outside.ts";
 import { counting } from "./recording.ts";
@@ -34,7 +35,7 @@ export const mailLinks: readonly Outside<LinkPlatform>[] = (Object.keys(linkKind
     answers[kind]({
       signer: secrets.signer(linksPurpose),
       app: directory.app,
-      address: async ({ _id, tenant_id }, id) => (await subscriptions(db).find(tenant_id, _id, id))?.token ?? null,
+      address: async (app, id) => (await subscriptions(db).find(ofApp(app), id))?.token ?? null,
       keep: callbacks.keep,
       isFew: counting(clock),
       clock,

@@ -23,7 +23,7 @@ import { liveActivityMessages } from "#core/storage/messages/live-activities.ts"
 import { messages as messageStore } from "#core/storage/messages/messages.ts";
 import { type Probed, targets as targetStore } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
-import { ofRow } from "#core/storage/mongo/collection.ts";
+import { type OfApp, ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
 import type { CountAccepted } from "../accepting/accept-message.ts";
@@ -52,7 +52,7 @@ export type SendPlatform = {
   settings: { firstDayMessages: number };
 };
 
-export type FindType = (tenantId: string, appId: string, idOrName: string) => Promise<LiveActivityTypeRow | null>;
+export type FindType = (of: OfApp, idOrName: string) => Promise<LiveActivityTypeRow | null>;
 
 const mostShown = 50; // messages of an activity's history
 
@@ -143,8 +143,8 @@ const route = routeOf<Use>({ tag: "Live activities", scopes: ["notifications:wri
 
 /** The type that the path names. */
 export const typeOfPath = async (located: Located<Pick<Use, "find">>): Promise<LiveActivityTypeRow> => {
-  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
-  return existing(await located.use.find(tenantId, appId, located.params["activityType"] ?? ""), "live activity type");
+  const of = ofApp(await appOfPath(located));
+  return existing(await located.use.find(of, located.params["activityType"] ?? ""), "live activity type");
 };
 
 const placeOfPath = async (located: Located<Use>): Promise<Place> => ({
@@ -153,9 +153,9 @@ const placeOfPath = async (located: Located<Use>): Promise<Place> => ({
 });
 
 const subscriptionOfPath = async (located: Located<Use>): Promise<SubscriptionRow> => {
-  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
+  const of = ofApp(await appOfPath(located));
   const id = located.params["subscriptionId"] ?? "";
-  return existing(await located.use.findSubscription(tenantId, appId, id), "subscription");
+  return existing(await located.use.findSubscription(of, id), "subscription");
 };
 
 const askedOf = <B>({ caller, body, resource, header, traceparent }: Request<Use, B, unknown, Place>) => ({

@@ -5,12 +5,12 @@ import type { Activities, LiveActivityRow } from "#core/storage/live-activities/
 import type { ActivityRecipients } from "#core/storage/live-activities/recipients.ts";
 import type { StartTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
-import { ofRow } from "#core/storage/mongo/collection.ts";
+import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 
 export type TokenDeps = {
   /** A type by its id, else by its name. */
-  findType: (tenantId: string, appId: string, idOrName: string) => Promise<LiveActivityTypeRow | null>;
+  findType: (of: OfApp, idOrName: string) => Promise<LiveActivityTypeRow | null>;
   startTokens: Pick<StartTokens, "put" | "remove">;
   activities: Pick<Activities, "find" | "dueBy">;
   recipients: Pick<ActivityRecipients, "putToken" | "byToken" | "of" | "lose">;
@@ -58,10 +58,10 @@ const requireDevice = ({ channel }: SubscriptionRow): void => {
 
 const typeOf = async (
   { findType }: TokenDeps,
-  { tenant_id: tenantId, app_id: appId }: SubscriptionRow,
+  subscription: SubscriptionRow,
   idOrName: string, // the schema asks for it
 ): Promise<LiveActivityTypeRow> => {
-  const type = await findType(tenantId, appId, idOrName);
+  const type = await findType(ofRow(subscription), idOrName);
   if (type === null) throw new NotFound("live activity type");
   return type;
 };

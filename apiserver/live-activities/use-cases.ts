@@ -10,7 +10,7 @@ import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
 import { endOfType } from "#core/storage/live-activities/end-of-type.ts";
 import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
-import { ofRow } from "#core/storage/mongo/collection.ts";
+import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { By } from "../settings/audit.ts";
 import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
 import { channelUse } from "./channels.ts";
@@ -30,14 +30,14 @@ export const liveActivityUseCases = (platform: SettingsPlatform & SendPlatform &
     store,
     view: activityTypeView,
     plan: { feature: "live_activities", metric: "live_activity_types", most: activityLimits.types },
-    taken: async ({ tenant_id, app_id, name }: LiveActivityTypeRow) => {
-      const details = { field: "name", id: (await store.findByName(tenant_id, app_id, name))?._id ?? null };
+    taken: async (row: LiveActivityTypeRow) => {
+      const details = { field: "name", id: (await store.findByName(ofRow(row), row.name))?._id ?? null };
       return new AppError("HS_ALREADY_EXISTS", "the app has a live activity type of this name", details);
     },
   });
   /** By its id, else by its name. Source: docs/reference/live-activities.md#schemas. */
-  const find = async (tenantId: string, appId: string, idOrName: string): Promise<LiveActivityTypeRow | null> =>
-    (await store.find(tenantId, appId, idOrName)) ?? store.findByName(tenantId, appId, idOrName);
+  const find = async (of: OfApp, idOrName: string): Promise<LiveActivityTypeRow | null> =>
+    (await store.find(of, idOrName)) ?? store.findByName(of, idOrName);
   /** With its push-to-start tokens: counted as they are asked for, so that no counter can go wrong. */
   const counted = async (row: LiveActivityTypeRow): Promise<LiveActivityTypeRow> => ({
     ...row,
@@ -48,8 +48,7 @@ export const liveActivityUseCases = (platform: SettingsPlatform & SendPlatform &
     ...sends(platform, find),
     channels: channelUse(platform),
     find,
-    ofApp: async (tenantId: string, appId: string): Promise<LiveActivityTypeRow[]> =>
-      mapBounded(await types.ofApp(tenantId, appId), 8, counted),
+    ofApp: async (of: OfApp): Promise<LiveActivityTypeRow[]> => mapBounded(await types.ofApp(of), 8, counted),
 
     check: (body: CreateLiveActivityType): void => {
       checkName(body.name);

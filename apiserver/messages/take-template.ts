@@ -4,6 +4,7 @@ import { judgeLiquid } from "#core/runtime/templates/content/faults.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import { type Content, MergedContent, mostDataBytes } from "#core/schema/messages/notification.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Templates } from "#core/storage/templates/templates.ts";
 import type { TemplateVersionRow, TemplateVersions } from "#core/storage/templates/versions.ts";
 
@@ -17,13 +18,14 @@ export type TakeTemplate = (app: AppRow, id: string | undefined) => Promise<Take
 /** The version of a template that a message takes; null for one that names none. @throws ValidationError */
 export const takeTemplate =
   ({ templates, versions }: TakeTemplateDeps): TakeTemplate =>
-  async ({ tenant_id: tenantId, _id: appId }, id) => {
+  async (app, id) => {
     if (id === undefined) return null;
-    const found = await templates.find(tenantId, appId, id);
+    const of = ofApp(app);
+    const found = await templates.find(of, id);
     if (found === null) throw invalid("template_id", "names no template of this app");
     if (found.kind === "partial") throw invalid("template_id", "names a partial, which other templates render");
     if (found.published_version === null) throw invalid("template_id", "names a template that is not published");
-    const taken = await versions.find({ tenantId, appId }, id, found.published_version);
+    const taken = await versions.find(of, id, found.published_version);
     if (taken === null) throw new Error(`version ${found.published_version} of ${id} is not there`);
     return taken;
   };

@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import { mergedRemovals, userRemoval } from "#core/storage/people/removal.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
@@ -30,10 +31,11 @@ const attempts = 5; // each lost to a change of the user: then the user goes as 
 /** What is written down shows the user at the time of deletion: the ids to erase, and those that the event names. */
 const removeAsWritten = async (deps: DeleteUserDeps, read: UserRow, attempt = 1): Promise<RemovalRow> => {
   const { removals, users, subscriptions, clock } = deps;
-  const { _id, tenant_id: tenantId, app_id: appId, revision } = read;
-  const removal = userRemoval(read, await subscriptions.ofUser(tenantId, appId, _id), clock.now());
+  const { _id, revision } = read;
+  const of = ofRow(read);
+  const removal = userRemoval(read, await subscriptions.ofUser(of, _id), clock.now());
   for (const one of [removal, ...mergedRemovals(read, removal)]) await removals.begin(one);
-  if (await users.remove(tenantId, _id, attempt < attempts ? { revision } : {})) return removal;
-  const changed = await users.find(tenantId, appId, "user_id", _id);
+  if (await users.remove(of.tenantId, _id, attempt < attempts ? { revision } : {})) return removal;
+  const changed = await users.find(of, "user_id", _id);
   return changed?._id !== _id ? removal : removeAsWritten(deps, changed, attempt + 1);
 };

@@ -3,7 +3,7 @@ import { derivedId } from "#core/domain/ids.ts";
 import { personKey } from "#core/domain/people/keys.ts";
 import { AppError, invalid } from "#core/errors.ts";
 import { userLimits } from "#core/schema/people/user.ts";
-import type { OfApp } from "#core/storage/mongo/collection.ts";
+import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { joined, type Merges } from "#core/storage/people/merge.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
@@ -32,9 +32,7 @@ export const mergeUsers =
     const { merges, subscriptions, remove, publish, clock } = deps;
     if (source._id === target._id) throw invalid("into", "is the same user");
     requireBounds(source, target);
-    const owned = await Promise.all(
-      [source, target].map(({ tenant_id, app_id, _id }) => subscriptions.ofUser(tenant_id, app_id, _id)),
-    );
+    const owned = await Promise.all([source, target].map((user) => subscriptions.ofUser(ofRow(user), user._id)));
     const displaced = displacedOf(owned.flat());
     await carrySuppressions(deps, source, target, signal);
     for (const row of displaced) await remove(row);

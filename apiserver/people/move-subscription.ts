@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
@@ -21,10 +22,10 @@ export const moveSubscription =
     writeAsIs({
       what: "subscription",
       found,
-      reread: ({ tenant_id: tenantId, app_id: appId, _id }) => subscriptions.find(tenantId, appId, _id),
+      reread: (read) => subscriptions.find(ofRow(read), read._id),
       attempt: async (read) => {
         if (read.user_id === user._id) return read;
-        const displaced = displacedOf(await subscriptions.ofUser(user.tenant_id, user.app_id, user._id));
+        const displaced = displacedOf(await subscriptions.ofUser(ofRow(user), user._id));
         if (displaced !== null) await remove(displaced);
         const owner = { user_id: user._id, external_id: user.external_id, updated_at: clock.now() };
         const moved = await subscriptions.update(read.tenant_id, read, owner);

@@ -1,10 +1,11 @@
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { type Located, routeOf } from "../http/route.ts";
 import type { People } from "./use-cases.ts";
 
-export const ofApp = "/v1/apps/{appId}";
-export const ofUser = `${ofApp}/users/by/{label}/{id}`;
+export const base = "/v1/apps/{appId}";
+export const ofUser = `${base}/users/by/{label}/{id}`;
 
 export const route = routeOf<People>({ tag: "Users and subscriptions", scopes: ["admin"] });
 
@@ -12,5 +13,5 @@ export const route = routeOf<People>({ tag: "Users and subscriptions", scopes: [
 export const userOfPath = async (located: Located<People>): Promise<UserRow> => {
   const app = await appOfPath(located);
   const { label = "", id = "" } = located.params;
-  return existing(await located.use.findUser(app.tenant_id, app._id, label, id), "user");
+  return existing(await located.use.findUser(ofApp(app), label, id), "user");
 };

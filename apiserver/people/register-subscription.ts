@@ -4,6 +4,7 @@ import { newId } from "#core/domain/ids.ts";
 import { AppError, halfDone } from "#core/errors.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { userLimits } from "#core/schema/people/user.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import { blankSubscription } from "#core/storage/people/made.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Put, Subscriptions } from "#core/storage/people/subscriptions.ts";
@@ -31,7 +32,7 @@ export const registerSubscription =
   (deps: RegisterDeps) =>
   async (caller: Caller, user: UserRow, body: CreateSubscription, at = ""): Promise<Pick<Put, "row" | "isNew">> => {
     const addressed = addressOf(body, at);
-    const owned = await deps.subscriptions.ofUser(user.tenant_id, user.app_id, user._id);
+    const owned = await deps.subscriptions.ofUser(ofRow(user), user._id);
     const now = deps.clock.now();
     const made = madeSubscription(user, addressed, body, now);
     const known = owned.find((row) => row.channel === made.channel && row.token === made.token);
@@ -63,8 +64,8 @@ export const requireRegistrable =
   ({ subscriptions, requireSubscribers }: Pick<RegisterDeps, "subscriptions" | "requireSubscribers">) =>
   async (caller: Caller, user: UserRow, wanted: readonly Addressed[]): Promise<void> => {
     if (wanted.length === 0) return;
-    const { tenant_id: tenantId, app_id } = user;
-    let owned: Owned[] = await subscriptions.ofUser(tenantId, app_id, user._id);
+    const { tenant_id, app_id } = user;
+    let owned: Owned[] = await subscriptions.ofUser(ofRow(user), user._id);
     const more: Addressed[] = [];
     for (const one of wanted) {
       const known = owned.find((row) => row.channel === one.channel && row.token === one.token);
@@ -73,7 +74,7 @@ export const requireRegistrable =
       const { last_active_at } = user; // of no account: only invalid ones are displaced
       owned = [...owned.filter((row) => row !== replaced), { ...one, status: "subscribed", last_active_at }];
     }
-    const rows = more.map((one) => ({ app_id, ...one }));
+    const rows = more.map((one) => ({ tenant_id, app_id, ...one }));
     await requireSubscribers(caller, rows);
   };
 

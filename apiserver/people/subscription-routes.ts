@@ -5,36 +5,34 @@ import { OkReply } from "#core/schema/json/error.ts";
 import { UserReference } from "#core/schema/people/identity.ts";
 import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
+import { ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Caller } from "../access/caller.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done, type Located } from "../http/route.ts";
-import { ofApp, ofUser, route, userOfPath } from "./paths.ts";
+import { base, ofUser, route, userOfPath } from "./paths.ts";
 import { addressOf } from "./subscription-checks.ts";
 import type { People } from "./use-cases.ts";
 
-const ofSubscription = `${ofApp}/subscriptions/{subscriptionId}`;
-const byToken = `${ofApp}/subscriptions_by_token/{channel}/{token}`;
+const ofSubscription = `${base}/subscriptions/{subscriptionId}`;
+const byToken = `${base}/subscriptions_by_token/{channel}/{token}`;
 
 /** The subscription that the path names. */
 const subscriptionOfPath = async (located: Located<People>): Promise<SubscriptionRow> => {
-  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
+  const of = ofApp(await appOfPath(located));
   const id = located.params["subscriptionId"] ?? "";
-  return existing(await located.use.subscriptions.find(tenantId, appId, id), "subscription");
+  return existing(await located.use.subscriptions.find(of, id), "subscription");
 };
 
 /** The subscription whose token, in any spelling that its channel admits, the path has. */
 const subscriptionOfToken = async (located: Located<People>): Promise<SubscriptionRow> => {
-  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
+  const of = ofApp(await appOfPath(located));
   const { token = "" } = located.params;
   const channel = channels.find((one) => one === located.params["channel"]);
   if (channel === undefined) throw new NotFound("subscription");
   const checked = checkAddress(channel, token);
   if (!checked.ok) throw new NotFound("subscription");
-  return existing(
-    await located.use.subscriptions.findByToken(tenantId, appId, channel, checked.address),
-    "subscription",
-  );
+  return existing(await located.use.subscriptions.findByToken(of, channel, checked.address), "subscription");
 };
 
 type ToChange = { use: People; caller: Caller; body: UpdateSubscription; resource: SubscriptionRow };
@@ -59,7 +57,7 @@ export const subscriptionRoutes = [
     repeatable: {
       check: ({ body }) => void addressOf(body),
       show: async ({ use, resource: user }, id) =>
-        subscriptionView(existing(await use.subscriptions.find(user.tenant_id, user.app_id, id), "subscription")),
+        subscriptionView(existing(await use.subscriptions.find(ofRow(user), id), "subscription")),
     },
     handle: async ({ use, caller, body, resource }) => {
       await use.limits.registration(resource.app_id, addressOf(body));
@@ -111,7 +109,7 @@ export const subscriptionRoutes = [
     locate: subscriptionOfPath,
     handle: async ({ use, body: { label, id }, resource: found }) => {
       await use.limits.change(found);
-      const user = await use.findUser(found.tenant_id, found.app_id, label, id);
+      const user = await use.findUser(ofRow(found), label, id);
       if (user === null) throw invalid("id", "is no user's under this label");
       return { body: subscriptionView(await use.moveSubscription(found, user)) };
     },

@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
 import type { UpdateSubscription } from "#core/schema/people/subscription.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { isEnded, type Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { Caller } from "../access/caller.ts";
@@ -27,7 +28,7 @@ export const updateSubscription =
     const written = await writeAsIs({
       what: "subscription",
       found,
-      reread: ({ tenant_id: tenantId, app_id: appId, _id }) => subscriptions.find(tenantId, appId, _id),
+      reread: (read) => subscriptions.find(ofRow(read), read._id),
       attempt: async (read) => {
         const change = changeOf(read, body, clock.now());
         const isRestored = read.status === "invalid" && change.status !== undefined;
@@ -52,7 +53,7 @@ const requireRoom = async (
   caller: Caller,
   wanted: SubscriptionRow,
 ): Promise<void> => {
-  const holder = await subscriptions.findByToken(wanted.tenant_id, wanted.app_id, wanted.channel, wanted.token);
+  const holder = await subscriptions.findByToken(ofRow(wanted), wanted.channel, wanted.token);
   if (holder !== null && holder._id !== wanted._id) throw taken();
   await requireSubscribers(caller, [wanted]);
 };

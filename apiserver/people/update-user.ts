@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { UpdateUser } from "#core/schema/people/user.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
 import { writeAsIs } from "../settings/write-as-is.ts";
 import { aliasClaimed } from "./upsert-user.ts";
@@ -22,7 +23,7 @@ export const updateUser =
     return writeAsIs({
       what: "user",
       found,
-      reread: ({ tenant_id: tenantId, app_id: appId, _id }) => users.find(tenantId, appId, "user_id", _id),
+      reread: (read) => users.find(ofRow(read), "user_id", read._id),
       attempt: async (user) => {
         await requireFree(deps, user, change(user).whole.alias_keys); // bounds come before
         const changed = await users.update(user.tenant_id, user, (now) => change(now).update);
@@ -35,6 +36,6 @@ export const updateUser =
 const requireFree = async ({ users }: UpdateUserDeps, user: UserRow, wanted: readonly string[]): Promise<void> => {
   const gained = wanted.filter((key) => !user.alias_keys.includes(key));
   if (gained.length === 0) return;
-  const [owner] = await users.findAll(user.tenant_id, user.app_id, gained);
+  const [owner] = await users.findAll(ofRow(user), gained);
   if (owner !== undefined) throw aliasClaimed(owner, gained);
 };

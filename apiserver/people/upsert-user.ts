@@ -4,6 +4,7 @@ import { AppError, halfDone } from "#core/errors.ts";
 import type { CreateSubscription } from "#core/schema/people/subscription.ts";
 import type { UpsertUser } from "#core/schema/people/user.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import { blankUser } from "#core/storage/people/made.ts";
 import { aliasKey, type UserRow, type Users } from "#core/storage/people/users.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
@@ -59,8 +60,8 @@ export const checkUpsert = (body: UpsertUser): Addressed[] => {
 const write = async (deps: UpsertUserDeps, wanted: UserWanted, addressed: readonly Addressed[]): Promise<Written> => {
   const { caller, app, body, id } = wanted;
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const owner = ownerOf(await deps.users.findAll(app.tenant_id, app._id, keysOf(body)), body);
-    const blank = blankUser(id, { tenantId: app.tenant_id, appId: app._id }, deps.clock.now());
+    const owner = ownerOf(await deps.users.findAll(ofApp(app), keysOf(body)), body);
+    const blank = blankUser(id, ofApp(app), deps.clock.now());
     changeOf(owner ?? blank, body); // its bounds come before the state: docs/reference/requests.md#order-of-checks
     await deps.requireRegistrable(caller, owner ?? blank, addressed);
     const user = owner === null ? await make(deps, blank, body) : await change(deps, owner, body);

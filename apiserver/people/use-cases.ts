@@ -50,8 +50,6 @@ export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePl
     return counts.billable(ids, most);
   }, clock);
   const publish = outboxes.people;
-  const nameOwner = ({ tenant_id: tenantId, app_id: appId, _id, external_id: externalId }: UserRow): Promise<void> =>
-    subscriptions.nameOwner(tenantId, appId, _id, externalId);
   const subjectsOf = suppressionKeys(db, secrets, clock);
   const ofDevices = {
     subscriptions,
@@ -71,7 +69,7 @@ export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePl
   const register = registerSubscription({ ...ofDevices, remove: removeSubscription });
   const upsertOne = upsertUser({
     users,
-    nameOwner,
+    nameOwner: subscriptions.nameOwner,
     limit: limits.registration,
     requireRegistrable: requireRegistrable(ofDevices),
     register,
@@ -85,7 +83,7 @@ export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePl
     limits,
     upsertUser: upsertOne,
     upsertUsers: upsertUsers({ ...ofDevices, many: manyPeople(db), upsertOne, countBillable, limits, publish, clock }),
-    updateUser: updateUser({ users, nameOwner, clock }),
+    updateUser: updateUser({ users, nameOwner: subscriptions.nameOwner, clock }),
     deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
     mergeUsers: mergeUsers({
       ...ofDevices,

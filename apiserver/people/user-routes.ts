@@ -5,22 +5,23 @@ import { OkReply } from "#core/schema/json/error.ts";
 import { UpsertUsers, UsersUpserted } from "#core/schema/people/batch.ts";
 import { Identity, MergeUser, UpdateIdentity } from "#core/schema/people/identity.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/people/user.ts";
+import { ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { aliasKey, type UserRow } from "#core/storage/people/users.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done } from "../http/route.ts";
-import { ofApp, ofUser, route, userOfPath } from "./paths.ts";
+import { base, ofUser, route, userOfPath } from "./paths.ts";
 import { checkUpsert } from "./upsert-user.ts";
 import type { People } from "./use-cases.ts";
 
 const shown = async (use: People, user: UserRow): Promise<User> =>
-  userView(user, await use.subscriptions.ofUser(user.tenant_id, user.app_id, user._id));
+  userView(user, await use.subscriptions.ofUser(ofRow(user), user._id));
 
 /** What can be asked of users. */
 export const userRoutes = [
   route({
     id: "upsertUser",
     method: "POST",
-    path: `${ofApp}/users`,
+    path: `${base}/users`,
     summary: "Make a user, or update the one that has one of these ids",
     status: [201, 200],
     errors: ["HS_ALIAS_CLAIMED", "HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
@@ -30,7 +31,7 @@ export const userRoutes = [
     repeatable: {
       check: ({ body }) => void checkUpsert(body),
       show: async ({ use, resource: app }, id) =>
-        shown(use, existing(await use.findUser(app.tenant_id, app._id, "user_id", id), "user")),
+        shown(use, existing(await use.findUser(ofApp(app), "user_id", id), "user")),
     },
     handle: async ({ use, caller, body, resource: app, newId }) => {
       const { user, isNew } = await use.upsertUser({ caller, app, body, id: newId("user") });
@@ -41,7 +42,7 @@ export const userRoutes = [
   route({
     id: "upsertUsers",
     method: "POST",
-    path: `${ofApp}/users/batch`,
+    path: `${base}/users/batch`,
     summary: "Make or update up to 1,000 users; what is wrong with one stops no other",
     body: UpsertUsers,
     reply: UsersUpserted,
@@ -96,11 +97,11 @@ export const userRoutes = [
     reply: User,
     locate: userOfPath,
     repeatable: {
-      show: async ({ use, resource: { tenant_id: tenantId, app_id: appId } }, id) =>
-        shown(use, existing(await use.findUser(tenantId, appId, "user_id", id), "user")),
+      show: async ({ use, resource }, id) =>
+        shown(use, existing(await use.findUser(ofRow(resource), "user_id", id), "user")),
     },
     handle: async ({ use, params, body: { into }, resource: user, signal }) => {
-      const target = await use.findUser(user.tenant_id, user.app_id, into.label, into.id);
+      const target = await use.findUser(ofRow(user), into.label, into.id);
       if (target === null) throw invalid("into", "is nobody's id");
       const { label = "", id = "" } = params;
       const isMerged = target._id === user._id && target.merged_keys?.includes(aliasKey(label, id)) === true;

@@ -2,6 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { AppError, invalid } from "#core/errors.ts";
 import type { CreateSegment, UpdateSegment } from "#core/schema/segments/segment.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { type CheckedFilter, refuseCircle } from "#core/storage/segments/check-filter.ts";
 import type { SegmentRow } from "#core/storage/segments/segments.ts";
 import type { By } from "../settings/audit.ts";
@@ -10,7 +11,7 @@ import { newSetting, type Settings } from "../settings/settings.ts";
 export type SaveDeps = {
   settings: Pick<Settings<SegmentRow>, "create" | "change">;
   check: (app: Pick<AppRow, "_id">, filter: unknown) => Promise<CheckedFilter>;
-  findByName: (tenantId: string, appId: string, name: string) => Promise<SegmentRow | null>;
+  findByName: (of: OfApp, name: string) => Promise<SegmentRow | null>;
   clock: Clock;
 };
 
@@ -36,9 +37,9 @@ export const updateSegment =
   ({ settings, check, findByName }: SaveDeps) =>
   async (by: By, found: SegmentRow, { filter: given, ...members }: UpdateSegment): Promise<SegmentRow> => {
     if (given !== undefined && found.kind === "list") throw invalid("filter", "is not a member of a list");
-    const { tenant_id: tenantId, app_id: appId, _id } = found;
+    const { app_id: appId, _id } = found;
     if (members.name !== undefined) {
-      const other = await findByName(tenantId, appId, members.name);
+      const other = await findByName(ofRow(found), members.name);
       if (other !== null && other._id !== _id) throw taken(other._id);
     }
     if (given === undefined) return settings.change(by, "updated", found, () => ({ set: members }));

@@ -11,6 +11,7 @@ import {
   segmentPaging,
 } from "#core/schema/segments/segment.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import { checkFilter } from "#core/storage/segments/check-filter.ts";
 import { segmentLists } from "#core/storage/segments/lists.ts";
@@ -39,8 +40,7 @@ export const segmentUseCases = (platform: SegmentPlatform) => {
     store: segments,
     view: segmentView,
     plan: { metric: "segments", most: segmentLimits.segments },
-    taken: async ({ tenant_id, app_id, name }: SegmentRow) =>
-      taken((await segments.findByName(tenant_id, app_id, name))?._id ?? null),
+    taken: async (row: SegmentRow) => taken((await segments.findByName(ofRow(row), row.name))?._id ?? null),
   });
   const check = checkFilter({ segments });
   const deps = { settings, check, findByName: segments.findByName, clock };
@@ -49,9 +49,9 @@ export const segmentUseCases = (platform: SegmentPlatform) => {
     ...settings,
     page: listSegments(segments, cursors),
 
-    find: async (tenantId: string, appId: string, id: string): Promise<ShownSegment | null> => {
-      const row = await segments.find(tenantId, appId, id);
-      return row === null ? null : ((await withUsers(segments, appId, [row]))[0] ?? null);
+    find: async (of: OfApp, id: string): Promise<ShownSegment | null> => {
+      const row = await segments.find(of, id);
+      return row === null ? null : ((await withUsers(segments, of.appId, [row]))[0] ?? null);
     },
 
     check: (body: CreateSegment): void => checkKind(body),

@@ -5,6 +5,7 @@ import type { IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
 import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type OfApp, ofApp } from "#core/storage/mongo/collection.ts";
 import type { Caller } from "../access/caller.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done, type Located, routeOf } from "../http/route.ts";
@@ -25,7 +26,7 @@ type QueryOf<S extends Schemas> = S extends { query: infer Query extends TObject
 
 /** What the usual operations on settings of one kind use. */
 type Use<Row, S extends Schemas> = Find<Row> & {
-  ofApp: (tenantId: string, appId: string) => Promise<Row[]>;
+  ofApp: (of: OfApp) => Promise<Row[]>;
   /** One page of an app's, of a list that has pages. */
   page?: (app: AppRow, query: QueryOf<S>) => Promise<Static<S["list"]>>;
   view: (row: Row) => Static<S["view"]>;
@@ -39,7 +40,7 @@ type Use<Row, S extends Schemas> = Find<Row> & {
   requireRoom: (caller: Caller, app: AppRow) => Promise<void>;
 };
 
-type Find<Row> = { find: (tenantId: string, appId: string, id: string) => Promise<Row | null> };
+type Find<Row> = { find: (of: OfApp, id: string) => Promise<Row | null> };
 
 type SettingKind<S extends Schemas> = {
   /** As its schema is named, such as `Webhook`: `createWebhook`, `listWebhooks`. */
@@ -75,8 +76,8 @@ export const settingRoutes = <Row, S extends Schemas>(kind: SettingKind<S>) => (
 export const locateSetting =
   <Row>({ what, parameter }: { what: string; parameter: string }) =>
   async ({ use, ...located }: Located<Find<Row>>): Promise<Row> => {
-    const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
-    return existing(await use.find(tenantId, appId, located.params[parameter] ?? ""), what);
+    const of = ofApp(await appOfPath(located));
+    return existing(await use.find(of, located.params[parameter] ?? ""), what);
   };
 
 type Asked<Row, S extends Schemas> = { use: Use<Row, S>; caller: Caller; resource: AppRow };
@@ -99,7 +100,7 @@ const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
       handle: async ({ use, resource, query }) => ({
         body: use.page
           ? await use.page(resource, query as QueryOf<S>) // sound: parsed by that very schema
-          : ({ data: (await use.ofApp(resource.tenant_id, resource._id)).map(use.view) } as Static<S["list"]>), // sound: what a list without pages is
+          : ({ data: (await use.ofApp(ofApp(resource))).map(use.view) } as Static<S["list"]>), // sound: what a list without pages is
       }),
     }),
 
@@ -116,7 +117,7 @@ const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
       repeatable: {
         check: ({ use, body }) => use.check?.(body),
         made: async ({ use, resource, newId }) => {
-          const made = await use.find(resource.tenant_id, resource._id, newId(idKind));
+          const made = await use.find(ofApp(resource), newId(idKind));
           return made === null ? null : { body: use.viewMade(made) };
         },
       },

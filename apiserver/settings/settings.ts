@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { AppError } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { AppSettings, SettingChange, SettingRow } from "#core/storage/settings/app-settings.ts";
 import { rememberChange } from "#core/storage/work/intended-changes.ts";
 import type { Caller } from "../access/caller.ts";
@@ -89,7 +90,7 @@ const kindOf = <Row extends SettingRow>({ nats, audit, clock }: SettingsPlatform
       writeAsIs({
         what,
         found,
-        reread: ({ tenant_id: tenantId, app_id: appId, _id }) => store.find(tenantId, appId, _id),
+        reread: (row) => store.find(ofRow(row), row._id),
         attempt,
       }),
   };

@@ -6,6 +6,7 @@ import {
   SuppressionListQuery,
   SuppressionPage,
 } from "#core/schema/suppressions/suppression.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import { type SuppressionRow } from "#core/storage/suppressions/suppressions.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
@@ -15,21 +16,20 @@ import { docs } from "./openapi.ts";
 import { type SuppressionUse, suppressionUseCases } from "./use-cases.ts";
 import { suppressionView } from "./views.ts";
 
-const ofApp = "/v1/apps/{appId}/suppressions";
+const base = "/v1/apps/{appId}/suppressions";
 
 const route = routeOf<SuppressionUse>({ tag: "Suppressions", scopes: ["notifications:write"] });
 
 /** The entry that the path names. */
 const suppressionOfPath = async (located: Located<SuppressionUse>): Promise<SuppressionRow> => {
-  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
-  return located.use.find(tenantId, appId, located.params["suppressionId"]);
+  return located.use.find(ofApp(await appOfPath(located)), located.params["suppressionId"]);
 };
 
 const routes = [
   route({
     id: "listSuppressions",
     method: "GET",
-    path: ofApp,
+    path: base,
     summary: "List the addresses and users that get no messages",
     query: SuppressionListQuery,
     reply: SuppressionPage,
@@ -40,7 +40,7 @@ const routes = [
   route({
     id: "createSuppression",
     method: "POST",
-    path: ofApp,
+    path: base,
     summary: "Suppress an address or a user, or up to 1,000 of them",
     status: [201, 200],
     errors: ["HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
@@ -50,7 +50,7 @@ const routes = [
     repeatable: {
       check: ({ body }) => checkForm(body),
       refusesMismatch: true, // the first reply would hide that somebody is not suppressed
-      show: async ({ use, resource: app }, id) => suppressionView(await use.find(app.tenant_id, app._id, id)),
+      show: async ({ use, resource: app }, id) => suppressionView(await use.find(ofApp(app), id)),
     },
     handle: async ({ use, caller, body, resource: app, once }) => {
       const added = await use.add({ app, limit: caller.plan.suppressions ?? null, once }, body);
@@ -61,7 +61,7 @@ const routes = [
   route({
     id: "deleteSuppression",
     method: "DELETE",
-    path: `${ofApp}/{suppressionId}`,
+    path: `${base}/{suppressionId}`,
     summary: "Lift a suppression",
     scopes: ["admin"],
     errors: ["HS_NOT_REMOVABLE", "HS_CONFLICT"],

@@ -3,6 +3,7 @@ import { statusBy } from "#core/domain/suppressions/effects.ts";
 import { removalOf } from "#core/domain/suppressions/strength.ts";
 import { AppError } from "#core/errors.ts";
 import { type SuppressionLifted, suppressionReasons } from "#core/schema/suppressions/suppression.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { contactSubscriptions } from "#core/storage/people/ended.ts";
 import type { SuppressionRow, Suppressions } from "#core/storage/suppressions/suppressions.ts";
 import { writeAsIs } from "../settings/write-as-is.ts";
@@ -26,7 +27,7 @@ export const removeSuppression =
     return writeAsIs({
       what: "suppression",
       found,
-      reread: ({ tenant_id: tenantId, app_id: appId, _id }) => suppressions.find({ tenantId, appId }, _id, clock.now()),
+      reread: (read) => suppressions.find(ofRow(read), read._id, clock.now()),
       attempt: async (row) => {
         requireRemovable(row, isForced);
         restored = (await restore(deps, row)) || restored;

@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { targets } from "#core/storage/messages/targets.ts";
+import type { OfApp } from "#core/storage/mongo/collection.ts";
 import { contactSubscriptions } from "#core/storage/people/ended.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
@@ -21,8 +22,8 @@ export const suppressionUseCases = ({ db, secrets, cursors, clock }: Suppression
   const suppressions = suppressionStore(db);
   const subjectsOf = suppressionKeys(db, secrets, clock);
   return {
-    find: async (tenantId: string, appId: string, id = ""): Promise<SuppressionRow> =>
-      existing(await suppressions.find({ tenantId, appId }, id, clock.now()), "suppression"),
+    find: async (of: OfApp, id = ""): Promise<SuppressionRow> =>
+      existing(await suppressions.find(of, id, clock.now()), "suppression"),
     list: listSuppressions({ suppressions, subjectsOf, cursors, clock }),
     add: addSuppressions({
       suppressions,

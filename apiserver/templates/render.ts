@@ -14,13 +14,14 @@ import type { Content } from "#core/schema/messages/notification.ts";
 import type { RenderTemplate, RenderTemplateResult } from "#core/schema/templates/render.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type OfApp, ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { TemplateRow } from "#core/storage/templates/templates.ts";
 import type { TemplateVersions } from "#core/storage/templates/versions.ts";
 
 export type RenderDeps = {
   templates: Pick<ContentTemplates, "open">;
   versions: Pick<TemplateVersions, "find">;
-  users: { find: (tenantId: string, appId: string, label: string, id: string) => Promise<Person | null> };
+  users: { find: (of: OfApp, label: string, id: string) => Promise<Person | null> };
   /** What a draft would become now, and what is wrong with it. */
   draft: (row: TemplateRow) => Promise<TakenVersion & { faults: Fault[] }>;
 };
@@ -49,19 +50,14 @@ export const renderTemplate =
 const versionOf = async ({ versions, draft }: RenderDeps, row: TemplateRow, { version }: RenderTemplate) => {
   if (version === undefined) return draft(row);
   const isPublished = version <= (row.published_version ?? 0);
-  const of = { tenantId: row.tenant_id, appId: row.app_id };
-  const found = isPublished ? await versions.find(of, row._id, version) : null;
+  const found = isPublished ? await versions.find(ofRow(row), row._id, version) : null;
   if (found === null) throw invalid("version", "is no published version of this template");
   return { ...found, faults: [] };
 };
 
-const personOf = async (
-  { users }: RenderDeps,
-  { tenant_id: tenantId, _id: appId }: AppRow,
-  { user }: RenderTemplate,
-): Promise<Person | null> => {
+const personOf = async ({ users }: RenderDeps, app: AppRow, { user }: RenderTemplate): Promise<Person | null> => {
   if (user === undefined) return null;
-  const found = await users.find(tenantId, appId, user.label, user.id);
+  const found = await users.find(ofApp(app), user.label, user.id);
   if (found === null) throw invalid("user", "is nobody of this app");
   return found;
 };

@@ -57,5 +57,5 @@ const nameOwners = async (
   changed: readonly UserRow[],
 ): Promise<void> => {
   const renamed = changed.filter((user) => user.changed.includes("external_id"));
-  await mapBounded(renamed, namedAtOnce, (user) => nameOwner(user.tenant_id, user.app_id, user._id, user.external_id));
+  await mapBounded(renamed, namedAtOnce, nameOwner);
 };

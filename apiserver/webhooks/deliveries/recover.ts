@@ -2,6 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import { AppError, invalid, NotFound } from "#core/errors.ts";
 import type { RecoverWebhook, ReplayWebhook } from "#core/schema/webhooks/webhook.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import { webhookHistoryDays } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";
@@ -43,7 +44,7 @@ const begin = async (
   const recovery = { ...wanted, ...progress };
   const changed = await endpoints.beginRecovery(endpoint, recovery);
   if (changed === null) {
-    throw conflictOf(await endpoints.find(endpoint.tenant_id, endpoint.app_id, endpoint._id));
+    throw conflictOf(await endpoints.find(ofRow(endpoint), endpoint._id));
   }
   announce(endpoint);
   return recovery;

@@ -23,7 +23,7 @@ const deliveryOfPath = async (located: Located<Use>): Promise<DeliveryOfEndpoint
   const { use, params } = located;
   const app = await appOfPath(located);
   const delivery = existing(await use.findDelivery(ofApp(app), params["deliveryId"] ?? ""), "delivery");
-  return { delivery, endpoint: existing(await use.find(app.tenant_id, app._id, delivery.endpoint_id), "delivery") };
+  return { delivery, endpoint: existing(await use.find(ofApp(app), delivery.endpoint_id), "delivery") };
 };
 
 export const webhookDeliveryRoutes = [

@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import { collectionOf } from "../mongo/collection.ts";
+import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { appSettings } from "../settings/app-settings.ts";
 import { type LiveActivityTypeRow, liveActivityTypeCollection } from "./types.ts";
 
@@ -9,7 +9,7 @@ const hint = "name"; // its prefix finds an app's types
 export const appActivityTypes = (db: Db) => ({
   ...appSettings<LiveActivityTypeRow>(db, liveActivityTypeCollection, hint),
 
-  findByName: (tenantId: string, appId: string, name: string): Promise<LiveActivityTypeRow | null> =>
+  findByName: ({ tenantId, appId }: OfApp, name: string): Promise<LiveActivityTypeRow | null> =>
     collectionOf<LiveActivityTypeRow>(db, liveActivityTypeCollection).findOne(
       { app_id: appId, name, tenant_id: tenantId },
       { hint },

@@ -2,7 +2,7 @@ import type { Collection, Db, UpdateFilter } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
 import { userMerged } from "../../domain/people/events.ts";
 import { AppError, NotFound } from "../../errors.ts";
-import { collectionOf } from "../mongo/collection.ts";
+import { collectionOf, ofRow } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { sweepAfter } from "../work/due.ts";
 import { type RemovalRow, removal, removalCollection } from "../work/removals.ts";
@@ -98,14 +98,14 @@ const join = async (
   { users }: Stores,
   { source, into, now }: { source: UserRow; into: string; now: Date },
 ): Promise<UserRow | null> => {
-  const { tenant_id: tenantId, app_id: appId } = source;
+  const of = ofRow(source);
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const target = await users.find(tenantId, appId, "user_id", into);
+    const target = await users.find(of, "user_id", into);
     if (target === null || target.alias_keys.includes(aliasKey("user_id", source._id))) return target;
-    const named = await users.findAll(tenantId, appId, keysOf(source));
+    const named = await users.findAll(of, keysOf(source));
     const taken = new Set(named.filter(({ _id }) => _id !== target._id).flatMap((user) => user.alias_keys));
     const change = (read: UserRow) => joinedBy(read, without(source, taken), now);
-    const whole = await users.update(tenantId, target, change);
+    const whole = await users.update(of.tenantId, target, change);
     if (whole !== null) return whole;
   }
   throw busy();

@@ -18,17 +18,17 @@ export const subscriptions = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   const alone = oneWriter();
   return {
-    find: (tenantId: string, appId: string, id: string): Promise<SubscriptionRow | null> =>
+    find: ({ tenantId, appId }: OfApp, id: string): Promise<SubscriptionRow | null> =>
       rows.findOne({ _id: id, tenant_id: tenantId, app_id: appId }),
 
-    findByToken: (tenantId: string, appId: string, channel: Channel, token: string): Promise<SubscriptionRow | null> =>
+    findByToken: ({ tenantId, appId }: OfApp, channel: Channel, token: string): Promise<SubscriptionRow | null> =>
       rows.findOne({ app_id: appId, channel, token, tenant_id: tenantId }),
 
     /** Who has these tokens of a channel: ids of users by token. */
     ownersOf: (of: OfApp, channel: Channel, tokens: readonly string[]): Promise<ReadonlyMap<string, string>> =>
       ownersOf(rows, of, channel, tokens),
 
-    ofUser: (tenantId: string, appId: string, userId: string): Promise<SubscriptionRow[]> =>
+    ofUser: ({ tenantId, appId }: OfApp, userId: string): Promise<SubscriptionRow[]> =>
       rows.find({ app_id: appId, user_id: userId, tenant_id: tenantId }).sort({ _id: 1 }).limit(mostOfUser).toArray(),
 
     /** Writes the subscription of (app, channel, token): stores `made`, or changes the one that is there as it is now. */
@@ -60,10 +60,10 @@ export const subscriptions = (db: Db) => {
         .toArray(),
 
     /** Repeats a user's external id on their subscriptions. */
-    nameOwner: async (tenantId: string, appId: string, userId: string, externalId: string | null): Promise<void> => {
+    nameOwner: async ({ _id, tenant_id, app_id, external_id }: UserRow): Promise<void> => {
       await rows.updateMany(
-        { app_id: appId, user_id: userId, tenant_id: tenantId, external_id: { $ne: externalId } },
-        { $set: { external_id: externalId } },
+        { app_id, user_id: _id, tenant_id, external_id: { $ne: external_id } },
+        { $set: { external_id } },
       );
     },
   };

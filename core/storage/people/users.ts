@@ -1,6 +1,6 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 
@@ -72,7 +72,7 @@ export const users = (db: Db) => {
   const alone = oneWriter();
   return {
     /** The user that has an alias; label `user_id` is our own id, or that of a user who was merged into them. */
-    find: async (tenantId: string, appId: string, label: string, id: string): Promise<UserRow | null> => {
+    find: async ({ tenantId, appId }: OfApp, label: string, id: string): Promise<UserRow | null> => {
       if (label.includes(":")) return null; // no label has one: what follows it would be taken for the beginning of an id
       const of = { app_id: appId, tenant_id: tenantId };
       const own = label === "user_id" ? await rows.findOne({ ...of, _id: id }) : null;
@@ -80,7 +80,7 @@ export const users = (db: Db) => {
     },
 
     /** The users that have any of these aliases. */
-    findAll: (tenantId: string, appId: string, keys: readonly string[]): Promise<UserRow[]> =>
+    findAll: ({ tenantId, appId }: OfApp, keys: readonly string[]): Promise<UserRow[]> =>
       rows.find({ app_id: appId, alias_keys: { $in: [...keys] }, tenant_id: tenantId }).toArray(),
 
     /** False when one of its aliases is taken. */

@@ -3,7 +3,7 @@ import type { SegmentDefinition } from "../../domain/segments/members.ts";
 import { type SegmentKind, segmentLimits } from "../../schema/segments/segment.ts";
 import type { MessageRow } from "../messages/message-row.ts";
 import { messageCollection } from "../messages/messages.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { pageRange, type SortPosition, sortedPage } from "../mongo/page-range.ts";
 import { type AppSettings, appSettings } from "../settings/app-settings.ts";
 import type { Managed } from "../settings/managed.ts";
@@ -60,7 +60,7 @@ export const appSegments = (db: Db) => {
 
     /** One page of an app's, by name or by id. */
     page: (
-      { tenantId, appId }: { tenantId: string; appId: string },
+      { tenantId, appId }: OfApp,
       { after, sort, isDescending, limit }: SegmentPageAsked,
     ): Promise<SegmentRow[]> => {
       const of = { app_id: appId, tenant_id: tenantId };
@@ -98,7 +98,7 @@ export const appSegments = (db: Db) => {
     countOthers: (appId: string, exceptId: string): Promise<number> =>
       rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }, { hint: "list" }),
 
-    findByName: (tenantId: string, appId: string, name: string): Promise<SegmentRow | null> =>
+    findByName: ({ tenantId, appId }: OfApp, name: string): Promise<SegmentRow | null> =>
       rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint: "name" }),
 
     /** The segments that name these, and the messages that wait for their time with them, by their ids; at most 20 of each. */

@@ -1,5 +1,5 @@
 import type { Db, Filter } from "mongodb";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 import type { Managed } from "./managed.ts";
@@ -22,9 +22,9 @@ export type AppSettings<Row extends SettingRow> = {
   /** The collection's name. */
   name: string;
   /** An app's in the order of creation. */
-  ofApp: (tenantId: string, appId: string) => Promise<Row[]>;
+  ofApp: (of: OfApp) => Promise<Row[]>;
   count: (appId: string) => Promise<number>;
-  find: (tenantId: string, appId: string, id: string) => Promise<Row | null>;
+  find: (of: OfApp, id: string) => Promise<Row | null>;
   /** False when there is one of this id, or of another unique member. */
   insert: (row: Row) => Promise<boolean>;
   /** Writes to one that nobody has changed since it was read; null otherwise, `taken` when a unique member is another's. */
@@ -43,7 +43,7 @@ export const appSettings = <Row extends SettingRow>(db: Db, spec: CollectionSpec
   const store: AppSettings<SettingRow> = {
     name: spec.name,
 
-    ofApp: async (tenantId, appId) => {
+    ofApp: async ({ tenantId, appId }) => {
       const found = await rows.find({ app_id: appId, tenant_id: tenantId }, { hint }).toArray();
       return found.sort((a, b) => a.created_at.getTime() - b.created_at.getTime() || (a._id < b._id ? -1 : 1));
     },
@@ -51,7 +51,7 @@ export const appSettings = <Row extends SettingRow>(db: Db, spec: CollectionSpec
     // One by one, a hundred or so at most: the server does not take the index for a count.
     count: async (appId) => (await rows.find({ app_id: appId }, { projection: { _id: 1 }, hint }).toArray()).length,
 
-    find: (tenantId, appId, id) => rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),
+    find: ({ tenantId, appId }, id) => rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),
 
     insert: (row) => alone(row.app_id, () => insertNew(rows, row)),
 

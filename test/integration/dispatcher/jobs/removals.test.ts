@@ -9,7 +9,7 @@ import { eventBatches } from "#core/storage/events/batches.ts";
 import { activityRecipientCollection } from "#core/storage/live-activities/recipient-row.ts";
 import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import { startTokenCollection, startTokens } from "#core/storage/live-activities/start-tokens.ts";
-import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
 import { userRemoval } from "#core/storage/people/removal.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
@@ -96,7 +96,7 @@ describe("the removal of people and apps", function () {
     return { user, device, externalId, made, untouched, traces: new RegExp(externalId, "i") };
   };
   const begin = async (user: UserRow): Promise<void> => {
-    const owned = await subscriptions(site.db).ofUser(of.tenant_id, of.app_id, user._id);
+    const owned = await subscriptions(site.db).ofUser(ofRow(of), user._id);
     await removals(site.db).begin(userRemoval(user, owned, site.clock.now()));
   };
   const passed = (id: string, passes: number) => async (): Promise<boolean> => {

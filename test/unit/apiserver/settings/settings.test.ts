@@ -16,7 +16,7 @@ const inMemory = (rows: Map<string, Row>): AppSettings<Row> => {
     name: "paints",
     ofApp: async () => [...rows.values()],
     count: async () => rows.size,
-    find: async (_tenantId, _appId, id) => rows.get(id) ?? null,
+    find: async (_of, id) => rows.get(id) ?? null,
     insert: async (row) => !rows.has(row._id) && rows.set(row._id, row).size > 0,
     change: async (read, { set }) => {
       if (!isAsRead(read)) return null;
