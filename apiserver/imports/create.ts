@@ -46,7 +46,7 @@ export const createImport =
 
 const take = async (deps: CreateDeps, creation: Creation): Promise<ImportRow> => {
   const { imports, files, clock } = deps;
-  await requireRoom(deps, creation.app);
+  await requireFewPending(deps, creation.app);
   const row = rowOf(creation, clock.now());
   const { upload } = importFiles(row);
   await imports.begin(row);
@@ -64,7 +64,7 @@ const take = async (deps: CreateDeps, creation: Creation): Promise<ImportRow> =>
 
 const cleanUpMs = 5_000;
 
-const requireRoom = async ({ imports }: CreateDeps, app: AppRow): Promise<void> => {
+const requireFewPending = async ({ imports }: CreateDeps, app: AppRow): Promise<void> => {
   const { pending } = importLimits;
   const used = await imports.countPending(ofApp(app), pending);
   if (used < pending) return;

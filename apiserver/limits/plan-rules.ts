@@ -34,13 +34,13 @@ export const requireFeature =
 /** Refuses what is beyond a caller's plan. Source: docs/reference/limits.md#plan-features. */
 export const planRules = (plans: AllPlans, { feature, metric, most, ofPlan }: PlanRules) => {
   const hasFeature = ({ features }: PlanRow): boolean => feature === undefined || features.includes(feature);
-  const roomOf = (plan: PlanRow): number => Math.min(ofPlan?.(plan) ?? most, most);
-  const messageOf = (plan: PlanRow): string => `an app may have ${roomOf(plan)} ${metric.replaceAll("_", " ")}`;
+  const mostOf = (plan: PlanRow): number => Math.min(ofPlan?.(plan) ?? most, most);
+  const messageOf = (plan: PlanRow): string => `an app may have ${mostOf(plan)} ${metric.replaceAll("_", " ")}`;
 
   /** Throws when an app with `count` of them is beyond the plan, and a higher one has room for them. */
   const requirePlan = async ({ plan }: Caller, count: number): Promise<void> => {
-    if (count <= roomOf(plan)) return;
-    const lowest = await lowestOf(plans, (other) => hasFeature(other) && roomOf(other) >= count);
+    if (count <= mostOf(plan)) return;
+    const lowest = await lowestOf(plans, (other) => hasFeature(other) && mostOf(other) >= count);
     if (lowest !== null) throw planRequired(messageOf(plan), { feature: metric, plan: lowest });
   };
 
@@ -48,7 +48,7 @@ export const planRules = (plans: AllPlans, { feature, metric, most, ofPlan }: Pl
     /** Throws unless an app with `count` of them is within the plan, and within what any plan allows. */
     requireCount: async (caller: Caller, count: number): Promise<void> => {
       await requirePlan(caller, count);
-      const limit = roomOf(caller.plan);
+      const limit = mostOf(caller.plan);
       if (count > limit) throw quotaExceeded(messageOf(caller.plan), { metric, limit, used: limit, needed: 1 });
     },
 

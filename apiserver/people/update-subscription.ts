@@ -32,7 +32,7 @@ export const updateSubscription =
       attempt: async (read) => {
         const change = changeOf(read, body, clock.now());
         const isRestored = read.status === "invalid" && change.status !== undefined;
-        if (isRestored) await requireRoom(deps, caller, { ...read, ...change });
+        if (isRestored) await requireWithinPlan(deps, caller, { ...read, ...change });
         const updated = await subscriptions.update(read.tenant_id, read, change);
         if (updated === "taken") throw taken();
         if (updated !== null && isEnded(read, updated)) publish(updated);
@@ -48,7 +48,7 @@ const statusOfAddress = ({ status }: SubscriptionRow, { token }: UpdateSubscript
   token !== undefined && status === "unsubscribed" ? status : undefined;
 
 /** One that is valid again counts again; whose token it is comes first: docs/reference/requests.md#order-of-checks. */
-const requireRoom = async (
+const requireWithinPlan = async (
   { subscriptions, requireSubscribers }: UpdateSubscriptionDeps,
   caller: Caller,
   wanted: SubscriptionRow,

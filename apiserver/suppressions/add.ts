@@ -90,12 +90,12 @@ const store = async (
     const userId = owners.get(ownerKey(about)) ?? null;
     return rowOf(of, { about, ...rest }, { subject: subjectOf(about.key), userId, madeAt });
   });
-  if (limit !== null) await requireRoom(deps, of, { rows, limit, now });
+  if (limit !== null) await requireWithinBound(deps, of, { rows, limit, now });
   return deps.suppressions.put(rows, now);
 };
 
 /** Refuses all of them when there is no room for those that are new. Source: docs/reference/suppressions.md#bound. */
-const requireRoom = async (
+const requireWithinBound = async (
   { suppressions }: AddDeps,
   of: OfApp,
   { rows, limit, now }: { rows: readonly SuppressionRow[]; limit: number; now: Date },

@@ -12,17 +12,17 @@ export type ImportBatch = {
   /** The instant of the ids of what it makes. */
   idsAt: Date;
   now: Date;
-  /** How many more subscriptions the plan has room for; null when it sets no limit. */
-  room: number | null;
+  /** How many more subscriptions the plan admits; null when it sets no limit. */
+  left: number | null;
 };
 
 /** A row, and how the report shows it. */
 export type BatchRow = { line: number; imported: ImportedRow; csv: CsvRow };
 
-/** What a batch came to. `refused`: the lines for which the plan had no room. */
+/** What a batch came to. `refused`: the lines for which the plan admitted no more. */
 export type BatchResult = {
   stats: Required<ImportStats>;
   findings: { line: number; error: string; csv: CsvRow }[];
   refused: readonly number[];
-  room: number | null;
+  left: number | null;
 };

@@ -19,7 +19,7 @@ export type Plan = {
 
 /** Decides what becomes of the rows of a batch, given what the app has. */
 export const planBatch = (batch: ImportBatch, known: Known, rows: readonly BatchRow[]): Plan => {
-  const drafts: Drafts = { people: new Map(), addresses: new Map(), room: batch.room };
+  const drafts: Drafts = { people: new Map(), addresses: new Map(), left: batch.left };
   const refused: number[] = [];
   const findings: BatchResult["findings"] = [];
   const stats = { ...noStats, processed: rows.length };
@@ -30,7 +30,7 @@ export const planBatch = (batch: ImportBatch, known: Known, rows: readonly Batch
     if (error !== null) {
       stats.errors++;
       find(row, error);
-      if (error === noRoom) refused.push(row.line);
+      if (error === exhausted) refused.push(row.line);
       continue;
     }
     if (imported.kind === "faulty") continue;
@@ -42,7 +42,7 @@ export const planBatch = (batch: ImportBatch, known: Known, rows: readonly Batch
   }
   findings.sort((a, b) => a.line - b.line);
   const written = writesOf(batch, drafts);
-  return { ...written, result: { stats: counted(batch, drafts, stats), findings, refused, room: drafts.room } };
+  return { ...written, result: { stats: counted(batch, drafts, stats), findings, refused, left: drafts.left } };
 };
 
 export const noStats: BatchResult["stats"] = {
@@ -56,8 +56,8 @@ export const noStats: BatchResult["stats"] = {
   anonymous: 0,
 };
 
-/** Users by their ids, addresses by {@link addressKey}, and how many more the plan has room for. */
-type Drafts = { people: Map<string, PersonDraft>; addresses: Map<string, AddressDraft>; room: number | null };
+/** Users by their ids, addresses by {@link addressKey}, and how many more the plan admits. */
+type Drafts = { people: Map<string, PersonDraft>; addresses: Map<string, AddressDraft>; left: number | null };
 
 /** Rows with an external id first: an anonymous one with the same address is theirs. Then in the order of activity. */
 const inOrder = (rows: readonly BatchRow[]): BatchRow[] =>
@@ -67,7 +67,7 @@ const personIn = ({ imported }: BatchRow): ImportedPerson | null => (imported.ki
 const rankOf = (row: BatchRow): number => (personIn(row)?.externalId === null ? 1 : 0);
 const activityOf = (row: BatchRow): number => personIn(row)?.lastActiveAt?.getTime() ?? 0;
 
-const noRoom = "the plan's subscribers are exhausted";
+const exhausted = "the plan's subscribers are exhausted";
 
 type Taken = { person: ImportedPerson | null; address: ImportedAddress | null };
 
@@ -87,8 +87,8 @@ const take = (batch: ImportBatch, known: Known, drafts: Drafts, { person, addres
   const from = before ?? newAddress(batch, merged, address);
   const placed = withAddress(batch, from, { owner: merged, address, lastActiveAt: person.lastActiveAt });
   const needed = Number(isBillable(placed)) - Number(before !== null && isBillable(before));
-  if (drafts.room !== null && needed > drafts.room && needed > 0) return noRoom;
-  if (drafts.room !== null) drafts.room -= needed;
+  if (drafts.left !== null && needed > drafts.left && needed > 0) return exhausted;
+  if (drafts.left !== null) drafts.left -= needed;
   drafts.people.set(merged.now._id, isGained ? { ...merged, owned: merged.owned + 1 } : merged);
   drafts.addresses.set(addressKey(address), placed);
   return null;

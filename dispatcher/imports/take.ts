@@ -22,8 +22,8 @@ export type TakeDeps = {
   people: ImportedPeople;
   keepOptOuts: OptOuts["keep"];
   files: Pick<FileStore, "read" | "write">;
-  /** How many more subscriptions a tenant's plan has room for; null when it sets no limit. */
-  roomOf: (row: ImportRow) => Promise<number | null>;
+  /** How many more subscriptions a tenant's plan admits; null when it sets no limit. */
+  subscribersLeft: (row: ImportRow) => Promise<number | null>;
   /** Counts rows by what became of them, and bytes of files that were read. */
   count: (stats: BatchResult["stats"], bytes: number) => void;
   clock: Clock;
@@ -45,8 +45,8 @@ export type TakenFile = Pick<ImportRow, "stats" | "position" | "report_parts">;
 export const takeFile =
   (deps: TakeDeps) =>
   async (row: ImportRow, app: Pick<AppRow, "import_huawei_as">, progress: Progress): Promise<TakenFile> => {
-    const { files, roomOf, clock, cut } = deps;
-    const room = await roomOf(row);
+    const { files, subscribersLeft, clock, cut } = deps;
+    const left = await subscribersLeft(row);
     const content = await files.read(importFiles(row).upload, { signal: cut });
     if (content === null) throw new Failed("HS_NOT_FOUND: the file is gone");
     const { pieces, bytes } = rowsOf(content);
@@ -55,7 +55,7 @@ export const takeFile =
     const warning = row.position.rows === 0 ? warningOf(row, columns) : null;
     const of = ofRow(row);
     const ahead = readAhead({ people: deps.people, of, read, clock }, inBatches(rest, { taken: row.position.rows }));
-    let state: Taking = { taken: row, room, findings: warning === null ? [] : [warning] };
+    let state: Taking = { taken: row, left, findings: warning === null ? [] : [warning] };
     for await (const ready of ahead) {
       state = await takeBatch(deps, row, state, { ...ready, columns, bytes: bytes() });
       progress(ready.rows.length);
@@ -68,21 +68,21 @@ export const takeFile =
 const noRows = (clock: Clock): ReadyBatch => ({ rows: [], now: clock.now(), known: null });
 
 /** `findings`: those that no part of the report has yet. */
-type Taking = { taken: TakenFile; room: number | null; findings: readonly Finding[] };
+type Taking = { taken: TakenFile; left: number | null; findings: readonly Finding[] };
 
 type BatchInput = ReadyBatch & { columns: Columns; bytes: number };
 
 const takeBatch = async (
   deps: TakeDeps,
   row: ImportRow,
-  { taken, room, findings: before }: Taking,
+  { taken, left, findings: before }: Taking,
   { rows, now, known, columns, bytes }: BatchInput,
 ): Promise<Taking> => {
   const { imports, count } = deps;
   const number = taken.position.rows;
   if (number + rows.length > importLimits.rows) throw tooMany();
   const idsAt = new Date(row.created_at.getTime() + Math.floor(number / 1_000)); // ids of a batch stand together
-  const batch = { of: ofRow(row), importId: row._id, number, idsAt, now, room };
+  const batch = { of: ofRow(row), importId: row._id, number, idsAt, now, left };
   const result = await importBatch(deps)(batch, rows, known);
   if (number === 0 && result.refused.includes(rows[0]?.line ?? 0))
     throw new Failed("HS_QUOTA_EXCEEDED: the plan's subscribers are exhausted");
@@ -99,7 +99,7 @@ const takeBatch = async (
   if (said === "lost") throw new Error("another process has the import");
   count(result.stats, bytes - taken.position.bytes);
   const parts = reportPart === null ? taken.report_parts : [...new Set([...taken.report_parts, reportPart])];
-  return { taken: { stats, position, report_parts: parts }, room: result.room, findings: [] };
+  return { taken: { stats, position, report_parts: parts }, left: result.left, findings: [] };
 };
 
 const tooMany = (): Failed =>

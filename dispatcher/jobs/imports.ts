@@ -20,7 +20,7 @@ import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import type { BatchResult } from "../imports/batch-rows.ts";
 import { writeReport } from "../imports/report.ts";
-import { roomOf } from "../imports/room.ts";
+import { subscribersLeft } from "../imports/subscribers-left.ts";
 import { Failed, takeFile } from "../imports/take.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
@@ -69,7 +69,7 @@ const depsOf = (given: Omit<ImportJobDeps, "turnMs">) => {
   const { db, suppressions, files, directory, cut, clock, metrics } = given;
   const store = imports(db);
   const owned = apps(db);
-  const room = roomOf({ directory, apps: owned, counts: subscriptionCounts(db) });
+  const left = subscribersLeft({ directory, apps: owned, counts: subscriptionCounts(db) });
   const people = importedPeople(db);
   const count = counterOf(metrics);
   const { keep: keepOptOuts } = suppressions.optOuts;
@@ -79,7 +79,7 @@ const depsOf = (given: Omit<ImportJobDeps, "turnMs">) => {
     files,
     cut,
     clock,
-    takeFile: takeFile({ imports: store, people, keepOptOuts, files, roomOf: room, count, clock, cut }),
+    takeFile: takeFile({ imports: store, people, keepOptOuts, files, subscribersLeft: left, count, clock, cut }),
   };
 };
 

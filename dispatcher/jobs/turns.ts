@@ -6,12 +6,12 @@ export type TurnsLimits = { places: number; waiting: number };
 
 /**
  * Gives places to tenants in turn: one that has much to do has half of the places at most, and of what waits each tenant's
- * first has its turn before the second of any. When too much waits, who has the most waiting makes room.
+ * first has its turn before the second of any. When too much waits, who has the most waiting makes queue.
  */
 export const tenantTurns = ({ places, waiting }: TurnsLimits): Turns => {
   const mostOfTenant = Math.ceil(places / 2);
   const running = new Map<string, number>();
-  const room = waitingRoom(waiting);
+  const queue = waitingWork(waiting);
   let taken = 0;
 
   const mayBegin = (tenantId: string): boolean => taken < places && (running.get(tenantId) ?? 0) < mostOfTenant;
@@ -24,7 +24,7 @@ export const tenantTurns = ({ places, waiting }: TurnsLimits): Turns => {
     const left = (running.get(tenantId) ?? 0) - 1;
     if (left > 0) running.set(tenantId, left);
     else running.delete(tenantId);
-    const next = room.next(mayBegin);
+    const next = queue.next(mayBegin);
     if (next === undefined) return;
     take(next.tenantId);
     next.settle(true);
@@ -32,7 +32,7 @@ export const tenantTurns = ({ places, waiting }: TurnsLimits): Turns => {
   return async (tenantId, work, signal) => {
     if (signal.aborted) return "later";
     if (mayBegin(tenantId)) take(tenantId);
-    else if (!(await room.wait(tenantId, signal))) return "later";
+    else if (!(await queue.wait(tenantId, signal))) return "later";
     try {
       return await work();
     } finally {
@@ -44,7 +44,7 @@ export const tenantTurns = ({ places, waiting }: TurnsLimits): Turns => {
 /** `settle`: true gives it its place, false says that it gets none. */
 type Waiter = { tenantId: string; settle: (hasPlace: boolean) => void };
 
-const waitingRoom = (most: number) => {
+const waitingWork = (most: number) => {
   const waiting = new Map<string, Waiter[]>(); // whose turn is next first; each tenant's in the order in which it came
   let size = 0;
 

@@ -16,10 +16,10 @@ import { defineKind, type Tools } from "../records/kind.ts";
 import { inTenant, noTenant, ofTenant, tenantOf } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import type { MayWrite } from "../records/record-deps.ts";
-import { type InRoom, inRoom } from "../records/room.ts";
+import { type WithinPlan, withinPlan } from "../records/within-plan.ts";
 
 type App = Resource<AppSpec, { id?: string }>;
-type Deps = Tools<App, AppRow> & { checks: AccountChecks; inRoom: InRoom<TenantRow> };
+type Deps = Tools<App, AppRow> & { checks: AccountChecks; withinPlan: WithinPlan<TenantRow> };
 
 /** App: a document of the tenant that owns the namespace, with its credentials sealed. */
 export const app = defineKind<App, AppRow>({
@@ -46,7 +46,7 @@ export const app = defineKind<App, AppRow>({
       return [row, tenant, tested.map(({ revision, last }) => [revision, last])];
     };
   },
-  handler: (tools) => handler({ ...tools, checks: accountChecks(tools.db), inRoom: inRoom(noRoom(tools)) }),
+  handler: (tools) => handler({ ...tools, checks: accountChecks(tools.db), withinPlan: withinPlan(whyNot(tools)) }),
 });
 
 const handler = (deps: Deps): Handler<App> => {
@@ -86,7 +86,9 @@ const apply = async (deps: Deps, { resource, tenant, stand }: Input, signal: Abo
   const set = { ...membersOf(resource, tenant), ...sealAccounts(keyRing, id, credentials.accounts, stand.row) };
   const names = tenant.namespaces.map((namespace) => nameIn(namespace, resource));
   const wanted = { set, begin: { created_at: clock.now() }, names };
-  const result = await deps.inRoom({ owner: tenant, id, row: stand.row }, () => record.keep(resource, stand, wanted));
+  const result = await deps.withinPlan({ owner: tenant, id, row: stand.row }, () =>
+    record.keep(resource, stand, wanted),
+  );
   if ("verdict" in result) return result.verdict;
   if (result.kept === "created") await record.requireTenant(resource, tenant._id);
   const checks = await askForChecks(deps, { _id: id, ...set });
@@ -108,7 +110,7 @@ const askForChecks = async (
 const badZone = ({ spec }: App): Finding | null =>
   isTimeZone(spec.timeZone) ? null : refused("InvalidTimeZone", `${spec.timeZone} is not an IANA time zone`);
 
-const noRoom =
+const whyNot =
   ({ owners: { apps, plans } }: Pick<Platform, "owners">) =>
   async (tenant: TenantRow, exceptId: string): Promise<Finding | null> => {
     const limit = (await plans.find(tenant.plan))?.apps ?? null;

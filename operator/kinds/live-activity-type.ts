@@ -16,10 +16,10 @@ import { type Finding, refused } from "../policies/conditions.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
-import { type InRoom, inRoom, planRoom } from "../records/room.ts";
+import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
 
 type ActivityType = Resource<LiveActivityTypeSpec, { id?: string }>;
-type Deps = Tools<ActivityType, LiveActivityTypeRow> & { inRoom: InRoom<AppRow> };
+type Deps = Tools<ActivityType, LiveActivityTypeRow> & { withinPlan: WithinPlan<AppRow> };
 
 /** LiveActivityType: a document of its app. */
 export const liveActivityType = defineKind<ActivityType, LiveActivityTypeRow>({
@@ -30,11 +30,11 @@ export const liveActivityType = defineKind<ActivityType, LiveActivityTypeRow>({
   goesWithOwner: { index: "name" },
   indexes: { name: (type) => [nameOf(type)], app: (type) => [beside(type, type.spec.appRef)] },
   links: [appLink],
-  handler: (tools) => handler({ ...tools, inRoom: inRoom(room(tools)) }),
+  handler: (tools) => handler({ ...tools, withinPlan: withinPlan(limit(tools)) }),
 });
 
-const room = ({ db, owners }: Platform) =>
-  planRoom({
+const limit = ({ db, owners }: Platform) =>
+  planLimit({
     owners,
     feature: "live_activities",
     things: "live activity types",
@@ -57,7 +57,7 @@ const handler = (deps: Deps): Handler<ActivityType> => {
       if (finding !== null) return refusal(finding);
       const wanted = { set, begin: { created_at: clock.now() }, names: [nameOf(type)] };
       const at = { owner: app.row, id: record.idOf(type), row: stand.row };
-      const result = await deps.inRoom(at, () => record.keep(type, stand, wanted));
+      const result = await deps.withinPlan(at, () => record.keep(type, stand, wanted));
       return "verdict" in result ? result.verdict : record.kept(type, result, status);
     },
     remove: async (type, signal) =>

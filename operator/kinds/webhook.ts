@@ -23,12 +23,12 @@ import { ownSecret } from "../records/own-secret.ts";
 import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import type { MayWrite } from "../records/record-deps.ts";
-import { type InRoom, inRoom, planRoom } from "../records/room.ts";
+import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
 
 type Webhook = Resource<WebhookSpec, WebhookStatus>;
 type Deps = Tools<Webhook, WebhookRow> & {
   stats: Pick<WebhookStats, "lastHour">;
-  inRoom: InRoom<AppRow>;
+  withinPlan: WithinPlan<AppRow>;
 };
 
 const signingSecret = ownSecret<Webhook>(webhookResource, {
@@ -60,12 +60,12 @@ export const webhook = defineKind<Webhook, WebhookRow>({
       return [row && deciding(row), app, healthStatus(hour, resource.status?.health, now), isOver];
     };
   },
-  handler: (tools) => handler({ ...tools, stats: webhookStats(tools.db), inRoom: inRoom(room(tools)) }),
+  handler: (tools) => handler({ ...tools, stats: webhookStats(tools.db), withinPlan: withinPlan(limit(tools)) }),
 });
 
-const room = ({ db, owners }: Platform) => {
+const limit = ({ db, owners }: Platform) => {
   const rows = collectionOf<WebhookRow>(db, webhookCollection);
-  return planRoom({
+  return planLimit({
     owners,
     feature: "webhooks",
     things: "endpoints",
@@ -119,7 +119,7 @@ const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Ver
   if ("finding" in read) return refusal(read.finding);
   const problem = record.problem(resource, stand, { set: read.members });
   if (problem !== null) return problem;
-  const stored = await deps.inRoom({ owner: app, id, row }, () => store(deps, { ...input, ...read }, signal));
+  const stored = await deps.withinPlan({ owner: app, id, row }, () => store(deps, { ...input, ...read }, signal));
   if ("verdict" in stored) return stored.verdict;
   const { now, set, isSecretWritten, result } = stored;
   const after = { ...beginning(now), ...row, ...set };

@@ -8,11 +8,11 @@ import { groupsOf } from "./groups.ts";
 import { type Item, judge } from "./item.ts";
 import { type KnownDeps, knownOf } from "./known.ts";
 import { type Outcomes, outcomesOf } from "./outcomes.ts";
-import { type RoomDeps, roomOf } from "./room.ts";
+import { type SubscriberBudgetDeps, subscriberBudget } from "./subscriber-budget.ts";
 import { type WriteDeps, writeTogether } from "./write.ts";
 
 export type UpsertUsersDeps = KnownDeps &
-  RoomDeps &
+  SubscriberBudgetDeps &
   WriteDeps & {
     /** Writes one user as `POST …/users` does. */
     upsertOne: (wanted: UserWanted) => Promise<Written>;
@@ -35,8 +35,8 @@ export const upsertUsers =
     const outcomes = outcomesOf(batch.users.length);
     const judged = batch.users.flatMap((given, index) => outcomes.valueOf(index, () => judge(given, index, batch)));
     const known = await knownOf(deps, batch.app, judged);
-    const room = await roomOf(deps, batch.caller, known);
-    const items = judged.flatMap((item) => outcomes.valueOf(item.index, () => room.reserve(item)));
+    const budget = await subscriberBudget(deps, batch.caller, known);
+    const items = judged.flatMap((item) => outcomes.valueOf(item.index, () => budget.reserve(item)));
     const groups = groupsOf(items);
     const alone = groups.flatMap(([first, ...others]) => (first === undefined || others.length > 0 ? [] : [first]));
     const left = await writeTogether(deps, batch, { items: alone, known, outcomes });

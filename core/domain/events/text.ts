@@ -54,12 +54,12 @@ const cutText = (event: EventEnvelope, most: number): string => {
 type Data = EventEnvelope["data"];
 
 /** What is left when the largest members, their texts not counted, go until the others fit into so many bytes. */
-const withoutLargest = (data: Data, room: number): Data => {
+const withoutLargest = (data: Data, mostChars: number): Data => {
   const members = Object.entries(data).map(([name, value]) => ({ name, bytes: memberBytes(name, value) }));
   let total = members.reduce((sum, { bytes }) => sum + bytes, 0);
   const dropped = new Set<string>();
   for (const { name, bytes } of members.reverse().sort((a, b) => b.bytes - a.bytes)) {
-    if (total <= room) break;
+    if (total <= mostChars) break;
     dropped.add(name);
     total -= bytes;
   }
@@ -93,15 +93,15 @@ const textLengths = (value: unknown): number[] => {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textLengths) : [];
 };
 
-/** The length to which texts are to be cut so that they have at most `room` characters in all. */
-const level = (lengths: readonly number[], room: number): number => {
-  let left = room;
+/** The length to which texts are to be cut so that they have at most `mostChars` characters in all. */
+const level = (lengths: readonly number[], mostChars: number): number => {
+  let left = mostChars;
   for (const [i, length] of lengths.toSorted((a, b) => a - b).entries()) {
     const share = Math.floor(left / (lengths.length - i));
     if (length > share) return share;
     left -= length;
   }
-  return room;
+  return mostChars;
 };
 
 /** The largest of 0…top that fits, by halving; 0 is known to fit. */

@@ -9,7 +9,7 @@ export type PullerOptions = {
   consumer: string;
   concurrency: number;
   /** Places that are free for more messages, beside those that were asked for; `isBusy`: the last request was met in full. */
-  room: (isBusy: boolean) => number;
+  mayAsk: (isBusy: boolean) => number;
   /** Places that a message takes, and as many as one is thought to take before the first has come. */
   placesOf: (hint: Hint) => number;
   firstPlaces: number;
@@ -21,11 +21,11 @@ export type PullerOptions = {
 
 const expiresMs = 5_000; // a request lost with a restart of JetStream is replaced after so long, at the latest
 const slackMs = 1_000;
-const lingerMs = 10; // a request for few messages waits so long for more room
+const lingerMs = 10; // a request for few messages waits so long until more may be asked for
 const retryMs = { first: 250, most: 5_000 };
 
 /**
- * Asks JetStream for as many messages as there is room for, one request at a time. Our own instead of the client's
+ * Asks JetStream for as many messages as it has places for, one request at a time. Our own instead of the client's
  * `consume`, which fetches ahead of its handlers: a hint that waits in memory outlives its acknowledgement time and is
  * delivered twice. Recovers by itself from a lost connection, from a restart of JetStream, and from a stream or
  * consumer that was deleted or is not there yet.
@@ -68,11 +68,11 @@ export class Puller {
     return this.#left * this.#meanPlaces;
   }
 
-  /** Says that there is room again. */
+  /** Says that there are places again. */
   freed(): void {
     if (this.#left > 0 || this.#isStopped || this.#failures > 0) return;
-    const { concurrency, room } = this.#options;
-    if (room(this.#isBusy) >= concurrency / 2) this.#ask();
+    const { concurrency, mayAsk } = this.#options;
+    if (mayAsk(this.#isBusy) >= concurrency / 2) this.#ask();
     else this.#askIn(lingerMs);
   }
 
@@ -88,13 +88,13 @@ export class Puller {
     const { nats, stream, consumer } = this.#options;
     clearTimeout(this.#timer);
     this.#left = 0;
-    const free = this.#options.room(this.#isBusy);
-    const room = free <= 0 ? 0 : Math.max(1, Math.floor(free / this.#meanPlaces));
-    if (this.#isStopped || room <= 0 || !nats.isConnected()) return; // `freed` or the reconnection asks again
-    this.#left = room;
+    const free = this.#options.mayAsk(this.#isBusy);
+    const most = free <= 0 ? 0 : Math.max(1, Math.floor(free / this.#meanPlaces));
+    if (this.#isStopped || most <= 0 || !nats.isConnected()) return; // `freed` or the reconnection asks again
+    this.#left = most;
     this.#request++;
     this.#timer = setTimeout(() => this.#ask(), expiresMs + slackMs);
-    const body = JSON.stringify({ batch: room, expires: expiresMs * 1e6 });
+    const body = JSON.stringify({ batch: most, expires: expiresMs * 1e6 });
     nats.nc.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, body, {
       reply: `${this.#inbox}.${this.#request}`,
     });

@@ -7,7 +7,7 @@ export type SharedPlaces = {
 /** What one consumer has of them. */
 export type Places = {
   /** How many it may ask for now; more when its last request was met in full. */
-  room: (isBusy: boolean) => number;
+  mayAsk: (isBusy: boolean) => number;
   /** It has given some back. */
   freed: () => void;
   leave: () => void;
@@ -15,7 +15,7 @@ export type Places = {
 
 /** Places of one consumer alone. */
 export const placesOfOne = (most: number): SharedPlaces => ({
-  join: (taken, freed) => ({ room: () => most - taken(), freed, leave: () => undefined }),
+  join: (taken, freed) => ({ mayAsk: () => most - taken(), freed, leave: () => undefined }),
 });
 
 /**
@@ -30,7 +30,7 @@ export const sharedPlaces = ({ most, own }: { most: number; own: number }): Shar
   return {
     join: (taken, freed) => {
       const places: Places = {
-        room: (isBusy) => Math.max(own - taken(), isBusy ? Math.floor(free() / 2) : 0),
+        mayAsk: (isBusy) => Math.max(own - taken(), isBusy ? Math.floor(free() / 2) : 0),
         freed: () => {
           for (const other of all.values()) other.freed();
         },

@@ -115,7 +115,7 @@ export const worker = <T>(given: WorkerOptions<T>): Part => {
     stream,
     consumer,
     concurrency,
-    room: places.room,
+    mayAsk: places.mayAsk,
     placesOf,
     firstPlaces: Number.isFinite(bytesOfPlace) ? Math.sqrt(concurrency) : 1, // large ones would come all at once
     onHint,

@@ -123,9 +123,9 @@ const define = async (rows: Collection<EventDefinitionRow>, wanted: Defining): P
   const known = new Set(found.map(({ name }) => name));
   const missing = wanted.names.filter((name) => !known.has(name));
   if (missing.length === 0) return found;
-  const room = definitionLimits.definitions - (await countOf(rows, wanted.appId));
+  const left = definitionLimits.definitions - (await countOf(rows, wanted.appId));
   const made = missing
-    .slice(0, Math.max(0, room))
+    .slice(0, Math.max(0, left))
     .map((name) => newDefinition(wanted, name))
     .sort(byId);
   if (made.length === 0) return found;

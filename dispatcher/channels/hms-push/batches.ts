@@ -19,7 +19,7 @@ const maxBodyBytes = 16_000; // of a request: our HTTP/2 client writes a body as
 /** Throws NotBegun for a member that the request went out without. */
 type Answered = (member: Member) => Outcome;
 
-type PushBatch = Shared & { members: Member[]; roomBytes: number; answered: Promise<Answered> };
+type PushBatch = Shared & { members: Member[]; freeBytes: number; answered: Promise<Answered> };
 
 /**
  * Gathers tokens that are given in one turn of the event loop and share all else, as many as fit into a request. Those
@@ -50,15 +50,15 @@ export const batches = (request: (wanted: BatchRequest) => Promise<OutcomeFor>) 
       open = [];
       return ask(shared, members);
     });
-    const roomBytes = maxBodyBytes - Buffer.byteLength(hmsBody(shared.push, { ...shared, tokens: [] }));
-    const batch = { ...shared, members, roomBytes, answered };
+    const freeBytes = maxBodyBytes - Buffer.byteLength(hmsBody(shared.push, { ...shared, tokens: [] }));
+    const batch = { ...shared, members, freeBytes, answered };
     open.push(batch);
     return batch;
   };
   return async (shared: Shared, member: Member): Promise<Outcome> => {
     const batch = open.findLast((one) => takes(one, shared, member)) ?? begin(shared);
     batch.members.push(member);
-    batch.roomBytes -= bytesOf(member);
+    batch.freeBytes -= bytesOf(member);
     return (await batch.answered)(member);
   };
 };
@@ -72,4 +72,4 @@ const takes = (batch: PushBatch, { push, tag, badge, signal }: Shared, member: M
   batch.badge === badge &&
   batch.signal === signal &&
   batch.members.length < maxTokens &&
-  bytesOf(member) <= batch.roomBytes;
+  bytesOf(member) <= batch.freeBytes;

@@ -91,7 +91,7 @@ export class Http2Connection {
   }
 
   /** How many more requests it takes now. */
-  get room(): number {
+  get freeStreams(): number {
     if (this.#phase !== "open" || !this.#wire.hasRoom) return 0;
     return Math.min(this.#providerStreams, this.#options.maxStreams, this.#trusted) - this.#underWay.size;
   }
@@ -119,7 +119,7 @@ export class Http2Connection {
     this.#endOverdue(nowMs);
     if (this.#phase === "closed") return;
     const isIdle = this.#underWay.size === 0;
-    const isOfNoUse = this.#phase === "draining" || (this.room <= 0 && quietForMs >= this.#options.quietMs);
+    const isOfNoUse = this.#phase === "draining" || (this.freeStreams <= 0 && quietForMs >= this.#options.quietMs);
     if (isIdle && (isOfNoUse || nowMs - this.#usedAtMs > this.#options.idleMs)) this.destroy("idle");
     else this.#watch(nowMs, quietForMs >= this.#options.quietMs * (isIdle ? idleFactor : 1));
   }

@@ -111,7 +111,7 @@ class Pool {
   #pump(): void {
     this.#ticker ??= setInterval(() => setImmediate(() => this.#tick()), this.#options.tickMs); // once all that came is read
     for (const connection of this.#connections) {
-      while (connection.room > 0) {
+      while (connection.freeStreams > 0) {
         const exchange = this.#waiting.shift();
         if (exchange === undefined) return;
         if (!isGivenUp(exchange)) connection.send(exchange);

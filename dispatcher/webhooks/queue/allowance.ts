@@ -44,7 +44,7 @@ export const allowance = (endpoint: Pick<Endpoint, "isTrusted" | "row">, beganMs
     /** How many it answers in a second, as far as is known. */
     perSecond: (): number => perSecond,
     /** Deliveries in memory at once. */
-    room: (): number => {
+    free: (): number => {
       const { max_in_flight: least } = endpoint.row;
       return endpoint.isTrusted() ? Math.max(Math.min(perSecond, mostRoom), least) : least;
     },
@@ -53,7 +53,7 @@ export const allowance = (endpoint: Pick<Endpoint, "isTrusted" | "row">, beganMs
       if (!endpoint.isTrusted()) return limitMs.untrusted;
       return isAnswering(nowMs) ? limitMs.answering : limitMs.silent;
     },
-    /** Whether callers should wait for room although the queue has been behind for so long: the endpoint answers. */
+    /** Whether callers should wait although the queue has been behind for so long: the endpoint answers. */
     isWorthWaiting: (nowMs: number, behindMs: number): boolean => isAnswering(nowMs) && behindMs < catchUpMs,
   };
 };

@@ -9,7 +9,7 @@ import { Endpoint } from "./endpoint.ts";
 import type { EndpointQueueDeps } from "./endpoint-queue-deps.ts";
 import { type Item, newItem, PendingDeliveries } from "./pending-deliveries.ts";
 import { Storing } from "./storing.ts";
-import { waitingRoom } from "./waiting-room.ts";
+import { waitingCallers } from "./waiting-callers.ts";
 
 /** A queue that had nothing to do for so long ends: endpoints with some traffic keep theirs. */
 const idleMs = 5_000;
@@ -30,9 +30,9 @@ export class EndpointQueue {
   readonly #storing: Storing;
   readonly #onEnd: (queue: EndpointQueue) => void;
   readonly #ended = Promise.withResolvers<void>();
-  readonly #waiting = waitingRoom({
+  readonly #waiting = waitingCallers({
     nowMs: () => this.#nowMs(),
-    room: () => this.room(),
+    free: () => this.free(),
     perSecond: () => this.#allowance.perSecond(),
     isWorthWaiting: () =>
       this.#isServing() && this.#allowance.isWorthWaiting(this.#nowMs(), this.#backlog.behindMs(this.#nowMs())),
@@ -76,17 +76,17 @@ export class EndpointQueue {
   }
 
   /** How many new deliveries it would accept now. */
-  room(): number {
+  free(): number {
     if (!this.#isServing() || !this.#backlog.isLevel || this.#endpoint.isRecovering()) return 0;
-    return this.#allowance.room() - this.#pending.size;
+    return this.#allowance.free() - this.#pending.size;
   }
 
   /**
-   * Waits for room for new deliveries; null when there is room, or will be none soon. To leave deliveries to the store
+   * Waits until new deliveries can be taken; null when they can now, or not soon. To leave deliveries to the store
    * costs three times as much: a queue that is behind would never catch up with those that keep coming.
    */
   whenRoom(count: number): Promise<void> | null {
-    return this.#waiting.enter(count, this.#allowance.room());
+    return this.#waiting.enter(count, this.#allowance.free());
   }
 
   /** Whether it has a delivery in memory. */

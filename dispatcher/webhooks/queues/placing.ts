@@ -82,13 +82,13 @@ export const placing = (deps: PlacingDeps, queues: Queues): Place => {
     { rows, free, isStoredFirst }: New,
   ): Promise<void> => {
     const { there = [], others = [] } = Object.groupBy(rows, ({ _id }) => (queue?.has(_id) ? "there" : "others"));
-    const room = Math.max(0, queue?.room() ?? 0);
-    const taken = [...there, ...others.slice(0, room)].map(async (row) => {
+    const most = Math.max(0, queue?.free() ?? 0);
+    const taken = [...there, ...others.slice(0, most)].map(async (row) => {
       await queue?.accept(row, isStoredFirst);
       stored.set(row._id, true);
       free(1);
     });
-    const left = others.slice(room);
+    const left = others.slice(most);
     await Promise.all([...taken, leave(key, left).then(() => free(left.length))]);
   };
 

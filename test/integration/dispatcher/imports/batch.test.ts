@@ -22,7 +22,7 @@ const batch = (over: Partial<ImportBatch> = {}): ImportBatch => ({
   number: 0,
   idsAt: now,
   now,
-  room: null,
+  left: null,
   ...over,
 });
 
@@ -244,8 +244,8 @@ describe("a batch of an import", function () {
       row(person("b"), mail("b@example.com")),
       row(person("c"), mail("c@example.com")),
     ];
-    const result = await take(rows, { room: 1 });
-    expect(result).to.deep.include({ refused: [4], room: 0 });
+    const result = await take(rows, { left: 1 });
+    expect(result).to.deep.include({ refused: [4], left: 0 });
     expect(result.stats).to.include({ created_users: 2, created_subscriptions: 2, errors: 1 });
     const many = Array.from({ length: 102 }, (_, n) => row(person("d"), mail(`d${n}@example.com`)));
     expect((await take(many, { number: 3 })).stats).to.include({ created_subscriptions: 100, errors: 2 });

@@ -16,14 +16,14 @@ describe("places that consumers share", () => {
   it("are a few for one that is quiet, and half of what is free for one that is busy", () => {
     const [one, other] = consumers(2, sharedPlaces({ most: 512, own: 16 }));
     if (one === undefined || other === undefined) return expect.fail();
-    expect([one.places.room(false), one.places.room(true)]).to.deep.equal([16, 256]);
+    expect([one.places.mayAsk(false), one.places.mayAsk(true)]).to.deep.equal([16, 256]);
     one.held = 272;
-    expect([other.places.room(false), other.places.room(true)]).to.deep.equal([16, 128]);
+    expect([other.places.mayAsk(false), other.places.mayAsk(true)]).to.deep.equal([16, 128]);
   });
 
   it("never come to more than there are, and leave each its own", () => {
     const all = consumers(16, sharedPlaces({ most: 512, own: 16 }));
-    for (let round = 0; round < 20; round++) for (const one of all) one.held += Math.max(0, one.places.room(true));
+    for (let round = 0; round < 20; round++) for (const one of all) one.held += Math.max(0, one.places.mayAsk(true));
     const held = all.map((one) => one.held);
     expect(held.reduce((sum, count) => sum + count, 0)).to.be.at.most(512 + 16 * 16);
     expect(Math.min(...held)).to.be.at.least(16);
@@ -33,11 +33,11 @@ describe("places that consumers share", () => {
     const [one, other] = consumers(2, sharedPlaces({ most: 512, own: 16 }));
     if (one === undefined || other === undefined) return expect.fail();
     one.held = 512 + 16;
-    expect(other.places.room(true)).to.equal(16);
+    expect(other.places.mayAsk(true)).to.equal(16);
     one.places.freed();
     expect([one.woken, other.woken]).to.deep.equal([1, 1]);
     one.places.leave();
-    expect(other.places.room(true)).to.equal(256);
+    expect(other.places.mayAsk(true)).to.equal(256);
   });
 
   it("are all its own for one that shares with nobody", () => {
@@ -46,6 +46,6 @@ describe("places that consumers share", () => {
       () => held,
       () => undefined,
     );
-    expect([places.room(false), places.room(true)]).to.deep.equal([3, 3]);
+    expect([places.mayAsk(false), places.mayAsk(true)]).to.deep.equal([3, 3]);
   });
 });

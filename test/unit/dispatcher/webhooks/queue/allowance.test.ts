@@ -13,26 +13,26 @@ describe("the allowance of an endpoint", () => {
 
   it("gives one that is not trusted what it may have under way, for a quarter of a second", () => {
     const given = trusted(false);
-    expect([given.room(), given.limitMs(0), given.isWorthWaiting(0, 0)]).to.deep.equal([20, 250, false]);
+    expect([given.free(), given.limitMs(0), given.isWorthWaiting(0, 0)]).to.deep.equal([20, 250, false]);
   });
 
   it("gives a busy one what it answers in a second, within bounds", () => {
-    for (const [everyMs, perSecond, room] of [
+    for (const [everyMs, perSecond, free] of [
       [1, 1_000, 600],
       [2, 500, 500],
       [100, 10, 20], // and what may be under way at least
     ] as const) {
       const given = trusted();
       requests(given, everyMs, everyMs, 1);
-      expect([given.perSecond(), given.room()], `${everyMs} ms`).to.deep.equal([perSecond, room]);
+      expect([given.perSecond(), given.free()], `${everyMs} ms`).to.deep.equal([perSecond, free]);
     }
   });
 
   it("takes one for slow until it has answered some", () => {
     const given = trusted();
-    expect(given.room()).to.equal(50);
+    expect(given.free()).to.equal(50);
     for (let n = 1; n <= 40; n++) given.ended(n, { beganMs: n - 1, waiting: 1 });
-    expect(given.room()).to.equal(600);
+    expect(given.free()).to.equal(600);
   });
 
   it("gives one that had little to do what it could answer", () => {

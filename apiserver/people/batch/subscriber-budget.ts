@@ -6,7 +6,7 @@ import type { Billable } from "../../limits/subscriber-quota.ts";
 import { addressKey, type Item } from "./item.ts";
 import type { Known } from "./known.ts";
 
-export type RoomDeps = {
+export type SubscriberBudgetDeps = {
   /** Subscriptions of a tenant that count against its plan, at most `most`; may be up to 10 s old. */
   countBillable: (of: Billable) => Promise<number>;
 };
@@ -15,7 +15,11 @@ export type RoomDeps = {
  * Counts the subscriptions that a batch adds against what the plan has left, item by item: each gets all that it asks for,
  * or is refused. Source: docs/reference/limits.md#subscriber-quota.
  */
-export const roomOf = async ({ countBillable }: RoomDeps, { tenant, plan }: Caller, known: Known) => {
+export const subscriberBudget = async (
+  { countBillable }: SubscriberBudgetDeps,
+  { tenant, plan }: Caller,
+  known: Known,
+) => {
   const { subscribers: limit } = plan;
   let used = limit === null ? 0 : await countBillable({ tenantId: tenant._id, most: Math.max(limit, 1) });
   let wanted = 0;

@@ -6,33 +6,33 @@ import type { Tenants } from "#core/storage/tenants/tenants.ts";
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 
-/** Writes a record within the room that its owner's plan gives. */
-export type InRoom<Owner> = <T>(
+/** Writes a record when its owner's plan has a place for it. */
+export type WithinPlan<Owner> = <T>(
   at: { owner: Owner; id: string; row: object | null },
   write: () => Promise<T>,
 ) => Promise<T | { verdict: Verdict }>;
 
 /**
- * Writes new records only while `noRoom` finds room, those of one owner one after another, so that two do not both get
- * the last place. A record that is there already needs no room.
+ * Writes new records only while `whyNot` gives null, those of one owner one after another, so that two do not both get
+ * the last place. A record that is there already needs no place.
  */
-export const inRoom = <Owner extends { _id: string }>(
-  noRoom: (owner: Owner, exceptId: string) => Promise<Finding | null>,
-): InRoom<Owner> => {
+export const withinPlan = <Owner extends { _id: string }>(
+  whyNot: (owner: Owner, exceptId: string) => Promise<Finding | null>,
+): WithinPlan<Owner> => {
   const oneByOne = oneWriter();
   return ({ owner, id, row }, write) => {
     if (row !== null) return write();
     return oneByOne(owner._id, async () => {
-      const full = await noRoom(owner, id);
+      const full = await whyNot(owner, id);
       return full === null ? write() : { verdict: refusal(full, retryMs) };
     });
   };
 };
 
-const retryMs = 30_000; // what makes room, e.g. a deletion, requeues nobody
+const retryMs = 30_000; // what makes a place free, e.g. a deletion, requeues nobody
 
 /** What a plan says about one kind of thing that belongs to an app. */
-export type RoomOptions = {
+export type PlanLimitOptions = {
   owners: { tenants: Pick<Tenants, "find">; plans: Pick<Plans, "find"> };
   /** That the plan must include; null: none. */
   feature: PlanFeature | null;
@@ -44,8 +44,8 @@ export type RoomOptions = {
 };
 
 /** Says whether an app may have one more of something by its tenant's plan; null when it may. */
-export const planRoom =
-  ({ owners, feature, things, most, countOthers }: RoomOptions) =>
+export const planLimit =
+  ({ owners, feature, things, most, countOthers }: PlanLimitOptions) =>
   async (app: AppRow, exceptId: string): Promise<Finding | null> => {
     const tenant = await owners.tenants.find(app.tenant_id);
     const plan = tenant === null ? null : await owners.plans.find(tenant.plan);

@@ -1,17 +1,17 @@
 import { expect } from "chai";
-import { type WaitingRoomDeps, waitingRoom } from "../../../../../dispatcher/webhooks/queue/waiting-room.ts";
+import { type WaitingCallersDeps, waitingCallers } from "../../../../../dispatcher/webhooks/queue/waiting-callers.ts";
 
-describe("the waiting room of an endpoint queue", () => {
-  /** A room whose circumstances can be changed, and who was let in. */
+describe("the callers that wait for an endpoint queue", () => {
+  /** Callers whose circumstances can be changed, and who was let in. */
   const aRoom = () => {
-    const state = { nowMs: 1_000, room: 0, perSecond: 600, isWorthWaiting: true };
-    const deps: WaitingRoomDeps = {
+    const state = { nowMs: 1_000, free: 0, perSecond: 600, isWorthWaiting: true };
+    const deps: WaitingCallersDeps = {
       nowMs: () => state.nowMs,
-      room: () => state.room,
+      free: () => state.free,
       perSecond: () => state.perSecond,
       isWorthWaiting: () => state.isWorthWaiting,
     };
-    const { enter, admit } = waitingRoom(deps);
+    const { enter, admit } = waitingCallers(deps);
     const inside: string[] = [];
     const settled = () => new Promise((resolve) => setImmediate(resolve));
     return {
@@ -30,7 +30,7 @@ describe("the waiting room of an endpoint queue", () => {
 
   it("lets in who finds room", async () => {
     const { state, inside, enter } = aRoom();
-    state.room = 10;
+    state.free = 10;
     await enter("a", 10);
     expect(inside).to.deep.equal(["a"]);
   });
@@ -43,13 +43,13 @@ describe("the waiting room of an endpoint queue", () => {
       ["c", 1],
     ] as const)
       await enter(who, count);
-    state.room = 9;
+    state.free = 9;
     await admit();
     expect(inside, "the first does not fit").to.deep.equal([]);
-    state.room = 15;
+    state.free = 15;
     await admit();
     expect(inside).to.deep.equal(["a", "b"]);
-    state.room = 1;
+    state.free = 1;
     await enter("d", 1);
     expect(inside, "nobody overtakes").to.deep.equal(["a", "b"]);
     await admit();
@@ -60,7 +60,7 @@ describe("the waiting room of an endpoint queue", () => {
     const { state, inside, enter, admit } = aRoom();
     state.perSecond = 2_000;
     await enter("a", 1_000);
-    state.room = 600;
+    state.free = 600;
     await admit();
     expect(inside).to.deep.equal(["a"]);
   });

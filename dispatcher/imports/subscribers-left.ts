@@ -3,7 +3,7 @@ import type { Directory } from "#core/storage/directory.ts";
 import type { ImportRow } from "#core/storage/imports/imports.ts";
 import type { SubscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 
-export type RoomDeps = {
+export type SubscribersLeftDeps = {
   directory: Pick<Directory, "tenant" | "plan">;
   apps: Pick<Apps, "ofTenant">;
   counts: Pick<SubscriptionCounts, "billable">;
@@ -12,11 +12,11 @@ export type RoomDeps = {
 const mostApps = 10_000; // of one tenant
 
 /**
- * How many more subscriptions a tenant's plan has room for; null when it sets no limit. Others may use of it meanwhile.
+ * How many more subscriptions a tenant's plan admits; null when it sets no limit. Others may use of it meanwhile.
  * Source: docs/reference/limits.md#subscriber-quota.
  */
-export const roomOf =
-  ({ directory, apps, counts }: RoomDeps) =>
+export const subscribersLeft =
+  ({ directory, apps, counts }: SubscribersLeftDeps) =>
   async ({ tenant_id: tenantId }: Pick<ImportRow, "tenant_id">): Promise<number | null> => {
     const tenant = await directory.tenant(tenantId);
     const plan = tenant === null ? null : await directory.plan(tenant.plan);

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { refused } from "../../../../operator/policies/conditions.ts";
-import { inRoom, planRoom } from "../../../../operator/records/room.ts";
+import { planLimit, withinPlan } from "../../../../operator/records/within-plan.ts";
 import { anApp, aPlan, aTenant } from "../../../support/rows/fixtures.ts";
 
 const room = (over: Parameters<typeof aPlan>[0], others: number) => {
   const plan = aPlan({ _id: "small", webhook_endpoints: 2, ...over });
   const tenant = aTenant({ plan: plan._id });
-  const ask = planRoom({
+  const ask = planLimit({
     owners: { tenants: { find: async () => tenant }, plans: { find: async () => plan } },
     feature: "webhooks",
     things: "endpoints",
@@ -41,7 +41,7 @@ describe("what is written in the room of a plan", () => {
       free--;
       return { kept: "created" };
     };
-    return { write, within: inRoom<{ _id: string }>(async () => (free > 0 ? null : full)) };
+    return { write, within: withinPlan<{ _id: string }>(async () => (free > 0 ? null : full)) };
   };
 
   it("is written by one of two that come at the same time, and the other is looked at again", async () => {
