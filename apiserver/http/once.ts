@@ -3,7 +3,7 @@ import { derivedId, derivedIdAt } from "#core/domain/ids.ts";
 import { AppError, errorStatuses } from "#core/errors.ts";
 import { type KeyRing, openShared } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { KeptReply, KeptRow, Replies, ReplyRow } from "#core/storage/service/replies.ts";
+import type { AnsweredRow, Replies, ReplyRow, StoredReply } from "#core/storage/service/replies.ts";
 import { inProgress, keyReused, otherRequest, repeatHeaders } from "./idempotency-key.ts";
 import type { Answer, Attempt, NewId } from "./route.ts";
 
@@ -103,7 +103,7 @@ const answerNow = async (
 const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && errorStatuses[error.code] < 500 && !error.isHalfDone;
 
-const keptOf = ({ seal }: OnceDeps, { _id }: ReplyRow, { body, status }: Answer<unknown>, run: Run): KeptReply => {
+const keptOf = ({ seal }: OnceDeps, { _id }: ReplyRow, { body, status }: Answer<unknown>, run: Run): StoredReply => {
   const of = run.show === undefined ? null : thingIn(body);
   return { status: status ?? run.status, of, body: of === null ? seal(JSON.stringify(body), placeOf(_id)) : null };
 };
@@ -114,7 +114,7 @@ const thingIn = (body: unknown): string | null =>
 
 const placeOf = (id: string): string => `replies/${id}`;
 
-const repeat = async (deps: OnceDeps, asked: KeyedRequest, { _id, fingerprint, reply }: KeptRow, run: Run) => {
+const repeat = async (deps: OnceDeps, asked: KeyedRequest, { _id, fingerprint, reply }: AnsweredRow, run: Run) => {
   const mismatch = fingerprint !== asked.fingerprint;
   if (mismatch && run.refusesMismatch === true) throw otherRequest(asked.key);
   if (mismatch && asked.app.idempotency_mismatch === "reject") throw keyReused("request", { key: asked.key });

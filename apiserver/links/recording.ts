@@ -18,7 +18,7 @@ export type RecordingDeps = {
 export type LinkOwner = { tenantId: string; appId: string; deliveryId: string };
 
 /** Nobody keeps an answer, as each request is to be seen, and nobody learns where it came from. */
-export const notKept = {
+export const uncached = {
   "Cache-Control": "no-store, private",
   "X-Robots-Tag": "noindex",
   "Referrer-Policy": "no-referrer",

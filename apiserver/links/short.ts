@@ -5,7 +5,7 @@ import type { CallbackQueue } from "#core/queue/callbacks.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type LinkRow, links } from "#core/storage/links/links.ts";
 import { nowhere, type Outside, type OutsideReply, type OutsideRequest } from "../http/outside.ts";
-import { counting, type LinkOwner, notKept, type RecordingDeps, record, recordSoon } from "./recording.ts";
+import { counting, type LinkOwner, type RecordingDeps, record, recordSoon, uncached } from "./recording.ts";
 
 export type ShortLinkDeps = RecordingDeps & { byCode: (code: string) => Promise<LinkRow | null> };
 
@@ -29,7 +29,7 @@ export const follow =
       const click = clickOf(link, header("user-agent") ?? "");
       await recordSoon(deps, link.delivery_id, () => record(deps, ownerOf(link), click));
     }
-    return { status: 302, headers: { ...notKept, Location: new URL(link.url).href }, body: "" };
+    return { status: 302, headers: { ...uncached, Location: new URL(link.url).href }, body: "" };
   };
 
 const ownerOf = ({ tenant_id: tenantId, app_id: appId, delivery_id: deliveryId }: LinkRow): LinkOwner => ({

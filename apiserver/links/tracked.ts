@@ -4,7 +4,7 @@ import type { ReceiptFact } from "#core/domain/messages/receipts.ts";
 import type { Signer } from "#core/domain/signer.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { nowhere, type OutsideReply, type OutsideRequest } from "../http/outside.ts";
-import { notKept, type RecordingDeps, record, recordSoon } from "./recording.ts";
+import { type RecordingDeps, record, recordSoon, uncached } from "./recording.ts";
 
 export type LinkDeps = RecordingDeps & {
   signer: Pick<Signer, "isSigned">;
@@ -19,7 +19,7 @@ export const opened =
   async (request: OutsideRequest): Promise<OutsideReply> => {
     const link = linkOf(deps, "o", request);
     await recordOf(deps, request, link, { kind: "opened", ...reader(request) });
-    return { status: 200, headers: { ...notKept, "Content-Type": "image/gif" }, body: gif };
+    return { status: 200, headers: { ...uncached, "Content-Type": "image/gif" }, body: gif };
   };
 
 /** Leads on to the target, and records the click. Only targets that we signed are led to. */
@@ -29,7 +29,7 @@ export const redirected =
     const link = linkOf(deps, "c", request);
     const { machine } = reader(request);
     await recordOf(deps, request, link, { kind: "clicked", machine, url: link.to, buttonId: null });
-    return { status: 302, headers: { ...notKept, Location: new URL(link.to).href }, body: "" };
+    return { status: 302, headers: { ...uncached, Location: new URL(link.to).href }, body: "" };
   };
 
 /** What a link says. @throws NotFound for one that is not ours, whatever is wrong with it */

@@ -1,7 +1,7 @@
 import { maskAddress } from "#core/channels/addresses.ts";
 import { nowhere, type OutsideReply, type OutsideRequest } from "../http/outside.ts";
 import { page } from "./page.ts";
-import { notKept, record } from "./recording.ts";
+import { record, uncached } from "./recording.ts";
 import { type LinkDeps, linkOf } from "./tracked.ts";
 
 /**
@@ -31,7 +31,7 @@ const isOneClick = (body: Buffer): boolean => /List-Unsubscribe(=|"\s+)One-Click
 const shown = (html: string): OutsideReply => ({ status: 200, headers, body: html });
 
 const headers = {
-  ...notKept,
+  ...uncached,
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy":
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -7,7 +7,7 @@ import { manyPeople } from "#core/storage/people/many.ts";
 import { merges } from "#core/storage/people/merge.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
-import { type UserRow, users as userStore } from "#core/storage/people/users.ts";
+import { users as userStore } from "#core/storage/people/users.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
 import { optOuts } from "#core/storage/suppressions/opt-outs.ts";
 import { suppressions } from "#core/storage/suppressions/suppressions.ts";

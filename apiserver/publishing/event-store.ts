@@ -14,7 +14,7 @@ import { background } from "./background.ts";
 import { offerFirst } from "./offer-first.ts";
 
 /** Events that one request gives. */
-export type GivenEvents = {
+export type RequestEvents = {
   tenantId: string;
   appId: string;
   traceparent: string | null;
@@ -63,11 +63,11 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
     if (await outbox.publish(row, others)) isAway = false;
   };
   const offer = offerFirst({ batches, outbox, onFailure: logFailure, onAway: () => void (isAway = true) });
-  const publishFirst = async (all: readonly GivenEvents[]): Promise<unknown[]> => {
+  const publishFirst = async (all: readonly RequestEvents[]): Promise<unknown[]> => {
     const lost = await offer(rowsOf(all, clock.now()));
     return all.map(({ appId }) => (lost?.appIds.has(appId) === true ? lost.error : null));
   };
-  const storeFirst = async (all: readonly GivenEvents[]): Promise<number[]> => {
+  const storeFirst = async (all: readonly RequestEvents[]): Promise<number[]> => {
     const fresh = withoutRepeats(all);
     const rows = rowsOf(fresh, clock.now());
     const others = await batches.insert(rows);
@@ -75,7 +75,7 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
     return all.map(({ events }, i) => events.length - countOwn(fresh[i]?.events ?? [], others));
   };
   const [first, stored] = [gather({ write: publishFirst, ...batch }), gather({ write: storeFirst, ...batch })];
-  const keep = async ({ events, ...given }: GivenEvents): Promise<number> => {
+  const keep = async ({ events, ...given }: RequestEvents): Promise<number> => {
     const { yes = [], no = [] } = Object.groupBy(events, ({ once }) => (isAway || once !== false ? "yes" : "no"));
     const [duplicates, failure] = await Promise.all([
       yes.length === 0 ? 0 : stored({ ...given, events: yes }),
@@ -85,7 +85,7 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
     return duplicates;
   };
   /** Resolves when events are stored that will be true once a change is made. */
-  const prepare = async (given: GivenEvents, change: IntendedChange): Promise<Prepared> => {
+  const prepare = async (given: RequestEvents, change: IntendedChange): Promise<Prepared> => {
     const now = clock.now();
     const due_at = new Date(now.getTime() + changeMs);
     const row = { ...rowOf(given, [...given.events], now), change, due_at };
@@ -114,7 +114,7 @@ const failureLog =
   };
 
 /** What is twice in one write counts once. */
-const withoutRepeats = (all: readonly GivenEvents[]): GivenEvents[] => {
+const withoutRepeats = (all: readonly RequestEvents[]): RequestEvents[] => {
   const seen = new Set<string>();
   const isFirst = ({ once }: StoredEvent): boolean => once === false || (!seen.has(once) && seen.add(once).size > 0);
   return all.map((given) => ({ ...given, events: given.events.filter(isFirst) }));
@@ -124,7 +124,7 @@ const countOwn = (events: readonly StoredEvent[], others: ReadonlySet<string>): 
   others.size === 0 ? events.length : events.filter(({ id }) => !others.has(id)).length;
 
 /** One document for an app, more when it would become too large. */
-const rowsOf = (all: readonly GivenEvents[], now: Date): EventBatchRow[] =>
+const rowsOf = (all: readonly RequestEvents[], now: Date): EventBatchRow[] =>
   [...Map.groupBy(all, ({ appId }) => appId).values()].flatMap((ofApp) => {
     const first = ofApp.find(({ traceparent }) => isSampled(traceparent)) ?? ofApp[0];
     return first === undefined
@@ -148,7 +148,7 @@ const parts = (events: readonly StoredEvent[]): StoredEvent[][] => {
   return made;
 };
 
-const rowOf = ({ tenantId, appId, traceparent }: GivenEvents, events: StoredEvent[], now: Date): EventBatchRow => ({
+const rowOf = ({ tenantId, appId, traceparent }: RequestEvents, events: StoredEvent[], now: Date): EventBatchRow => ({
   _id: newId("eventBatch", now),
   tenant_id: tenantId,
   app_id: appId,

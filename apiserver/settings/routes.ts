@@ -80,13 +80,13 @@ export const locateSetting =
     return existing(await use.find(of, located.params[parameter] ?? ""), what);
   };
 
-type Asked<Row, S extends Schemas> = { use: Use<Row, S>; caller: Caller; resource: AppRow };
+type ForApp<Row, S extends Schemas> = { use: Use<Row, S>; caller: Caller; resource: AppRow };
 
 const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
   const { name, tag, path, idKind, feature, schemas, summaries, errors = [], reading = [] } = kind;
   const route = routeOf<Use<Row, S>>({ tag, scopes: ["admin"] });
   const common = { path, locate: appOfPath };
-  const requireRoom = ({ use, caller, resource }: Asked<Row, S>): Promise<void> => use.requireRoom(caller, resource);
+  const requireRoom = ({ use, caller, resource }: ForApp<Row, S>): Promise<void> => use.requireRoom(caller, resource);
   const inPlan = feature === undefined ? {} : { feature, inPlan: requireRoom };
   return {
     list: route<TSchema, TObject, S["list"], AppRow>({

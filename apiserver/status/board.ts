@@ -7,7 +7,7 @@ import { passes } from "#core/runtime/process/passes.ts";
 import { type Component, components, type Status } from "#core/schema/status/vocabulary.ts";
 import type { StatusDayRow } from "#core/storage/status/days.ts";
 import type { IncidentRow } from "#core/storage/status/incidents.ts";
-import { type History, historyKept } from "./history.ts";
+import { type History, statusHistory } from "./history.ts";
 
 /** How the service was when it was looked at last. */
 export type Look = {
@@ -44,7 +44,7 @@ export const shownDays = 90;
  */
 export const board = (deps: BoardDeps): Board => {
   let look = first(deps.clock.now());
-  const history = historyKept(deps.history);
+  const history = statusHistory(deps.history);
   const pass = async (): Promise<void> => {
     const now = deps.clock.now();
     const reachable = await deps.reachable();
@@ -53,7 +53,7 @@ export const board = (deps: BoardDeps): Board => {
     const open = read.incidents.filter(({ resolved_at: end }) => end === null);
     const affected = new Set(open.flatMap((incident) => incident.components));
     const states = judge({ reachable, figures: known?.figures ?? null, affected });
-    const days = await history({ now, states, isKept: reachable.database }).catch((error: unknown) => {
+    const days = await history({ now, states, canWrite: reachable.database }).catch((error: unknown) => {
       deps.onError(error);
       return look.days;
     });

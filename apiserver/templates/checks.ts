@@ -4,10 +4,10 @@ import type { Content } from "#core/schema/messages/notification.ts";
 import type { TemplateKind } from "#core/schema/templates/template.ts";
 
 /** A template as far as its content is judged. */
-type Said = { kind: TemplateKind; content: Content };
+type Judged = { kind: TemplateKind; content: Content };
 
 /** Checks what a schema cannot say of a draft: which partials there are is asked when it is published. @throws ValidationError */
-export const checkDraft = ({ kind, content }: Said): void => {
+export const checkDraft = ({ kind, content }: Judged): void => {
   refuse(kind === "partial" ? notOfPartials(content) : []);
   refuse(judgeLiquid(content, kind === "partial" ? "none" : "any").faults.map(fieldErrorOf));
 };

@@ -14,14 +14,14 @@ export type OpenAccount<C extends Channel> = AccountOf<Definitions[C]["account"]
 };
 
 /** What an App resource says of its accounts, by the channel's member. */
-export type SaidAccounts = Partial<Record<string, SaidAccount>>;
-type SaidAccount = Record<string, unknown> & { secretRef?: { name: string } };
+export type AccountSpecs = Partial<Record<string, AccountSpec>>;
+type AccountSpec = Record<string, unknown> & { secretRef?: { name: string } };
 
 /** Gives the text of a Secret's key, parsed; `place` is the member of the resource that names the Secret. */
 export type ReadSecret = (ref: { name: string }, key: string, parse: (text: string) => string, place: string) => string;
 
 /** The accounts that a resource says. */
-export const accountsOf = (said: SaidAccounts, read: ReadSecret): ChannelAccounts<string> =>
+export const accountsOf = (said: AccountSpecs, read: ReadSecret): ChannelAccounts<string> =>
   each(({ resourceMember, account }) => {
     const one = said[resourceMember];
     const ref = one?.secretRef ?? { name: "" }; // a CEL rule asks for it wherever it is read
@@ -44,7 +44,7 @@ export const shownAccounts = (accounts: ChannelAccounts<unknown>): ShownAccount[
   });
 
 /** The names of the Secrets that the accounts of a resource are read from, each once. */
-export const secretNamesOf = ({ channels: said }: { channels: SaidAccounts }): string[] => {
+export const secretNamesOf = ({ channels: said }: { channels: AccountSpecs }): string[] => {
   const names = allDefinitions.map(({ resourceMember }) => said[resourceMember]?.secretRef?.name);
   return [...new Set(names.filter((name) => name !== undefined))];
 };

@@ -12,14 +12,14 @@ import {
 } from "../schema/kubernetes/common.ts";
 import { defineResource } from "../schema/kubernetes/definition.ts";
 import { channels } from "../schema/vocabulary/channels.ts";
-import type { SaidAccounts } from "./accounts.ts";
+import type { AccountSpecs } from "./accounts.ts";
 import { allDefinitions } from "./all.ts";
 import { resourceMember } from "./kit/account.ts";
 
 const { Array: List, Enum, Optional, String: Text } = Type;
 
 /** The account of each channel, by the channel's own member. */
-const Channels = Type.Unsafe<SaidAccounts>(
+const Channels = Type.Unsafe<AccountSpecs>(
   Closed(
     Object.fromEntries(
       allDefinitions.map((channel) => [channel.resourceMember, Optional(resourceMember(channel.account))]),

@@ -122,11 +122,11 @@ export type EventPublisherDeps = {
   published?: (tenantId: string, events: number) => void;
 };
 
-type EventBatch<T extends EventText> = { events: T[]; texts: string[]; bytes: number };
+type EventGroup<T extends EventText> = { events: T[]; texts: string[]; bytes: number };
 
 /** The events' size decides where a batch ends: at most what the largest event has (docs/decisions/0045). */
-const split = <T extends EventText>(events: readonly T[]): EventBatch<T>[] => {
-  const batches: EventBatch<T>[] = [];
+const split = <T extends EventText>(events: readonly T[]): EventGroup<T>[] => {
+  const batches: EventGroup<T>[] = [];
   for (const event of events) {
     const open = batches.at(-1);
     const { text } = fitted(event);
@@ -142,5 +142,5 @@ const split = <T extends EventText>(events: readonly T[]): EventBatch<T>[] => {
   return batches;
 };
 
-const idOf = ({ events }: EventBatch<EventText>): string =>
+const idOf = ({ events }: EventGroup<EventText>): string =>
   hash("sha256", events.map(({ id }) => id).join("\n"), "base64url");

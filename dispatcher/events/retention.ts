@@ -7,15 +7,15 @@ import { passes } from "#core/runtime/process/passes.ts";
 import type { OnPage } from "#core/storage/mongo/pages.ts";
 
 /** An app, and how long its plan keeps events. */
-export type KeptApp = { tenantId: string; appId: string; days: number };
+export type AppRetention = { tenantId: string; appId: string; days: number };
 
 export type EventRetentionDeps = {
   /** A page of the apps behind an id, in the order of ids; empty at their end. */
-  appsAfter: (id: string) => Promise<KeptApp[]>;
+  appsAfter: (id: string) => Promise<AppRetention[]>;
   /** The first name of an app's events behind another; null when there is none. */
-  nextName: (app: KeptApp, after: string) => Promise<string | null>;
+  nextName: (app: AppRetention, after: string) => Promise<string | null>;
   /** How long the definition of a name keeps events; null: it does not say. */
-  daysOf: (app: KeptApp, name: string) => Promise<number | null>;
+  daysOf: (app: AppRetention, name: string) => Promise<number | null>;
   removeOlder: (appId: string, name: string, before: Date, onPage: OnPage) => Promise<void>;
   /** Whether this process is the one that removes now. */
   isOurs: () => Promise<boolean>;
@@ -49,7 +49,7 @@ export const retentionPass = async (deps: EventRetentionDeps, stop: AbortSignal)
   return isDone;
 };
 
-const removeOfApp = async (deps: EventRetentionDeps, app: KeptApp, stop: AbortSignal): Promise<boolean> => {
+const removeOfApp = async (deps: EventRetentionDeps, app: AppRetention, stop: AbortSignal): Promise<boolean> => {
   let removed = 0;
   try {
     for (

@@ -4,7 +4,7 @@ import type { ImportedAddress } from "#core/domain/imports/row.ts";
 import type { ChangedSubscription } from "#core/storage/imports/people.ts";
 import { blankSubscription } from "#core/storage/people/made.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { ImportBatch } from "./batch-rows.ts";
+import type { ImportBatch } from "./import-batch.ts";
 import type { PersonDraft } from "./person.ts";
 
 /** A subscription as the rows of a batch make it; `read` as in {@link PersonDraft}. `isOut`: the last one that says so opts it out. */

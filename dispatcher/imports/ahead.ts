@@ -3,8 +3,8 @@ import type { CsvRow } from "#core/domain/imports/csv.ts";
 import type { ReadRow } from "#core/domain/imports/read-row.ts";
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
-import type { BatchRow } from "./batch-rows.ts";
 import { meaningOf } from "./batches.ts";
+import type { BatchRow } from "./import-batch.ts";
 import { type Known, knownOf, namesIn } from "./known.ts";
 
 /** A batch before its turn. `known`: what the app has of it; null when that has to be read when its turn comes. */

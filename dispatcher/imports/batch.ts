@@ -1,6 +1,6 @@
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
 import type { OptOuts } from "#core/storage/suppressions/opt-outs.ts";
-import type { BatchResult, BatchRow, ImportBatch } from "./batch-rows.ts";
+import type { BatchResult, BatchRow, ImportBatch } from "./import-batch.ts";
 import { type Known, knownOf } from "./known.ts";
 import { type Plan, planBatch } from "./plan.ts";
 

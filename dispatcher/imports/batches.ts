@@ -2,7 +2,7 @@ import { checkAddress } from "#core/channels/addresses.ts";
 import type { CsvRow } from "#core/domain/imports/csv.ts";
 import type { ReadRow } from "#core/domain/imports/read-row.ts";
 import { faulty, type ImportedRow } from "#core/domain/imports/row.ts";
-import type { BatchRow } from "./batch-rows.ts";
+import type { BatchRow } from "./import-batch.ts";
 
 const mostRows = 1_000;
 const mostCharacters = 1024 * 1024; // of rows as long as they may be

@@ -4,7 +4,7 @@ import type { ImportedPeople } from "#core/storage/imports/people.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { aliasKey, type UserRow } from "#core/storage/people/users.ts";
-import type { BatchRow } from "./batch-rows.ts";
+import type { BatchRow } from "./import-batch.ts";
 
 /** What the app has already of what a batch names. */
 export type Known = {

@@ -5,7 +5,7 @@ import type { ImportedPerson } from "#core/domain/imports/row.ts";
 import type { ChangedUser } from "#core/storage/imports/people.ts";
 import { blankUser } from "#core/storage/people/made.ts";
 import { aliasKey, type ImportedMark, type UserRow } from "#core/storage/people/users.ts";
-import type { ImportBatch } from "./batch-rows.ts";
+import type { ImportBatch } from "./import-batch.ts";
 
 /** A user as the rows of a batch make them. */
 export type PersonDraft = {

@@ -4,7 +4,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { mostOfUser } from "#core/storage/people/subscriptions.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import { type AddressDraft, changedAddress, isMadeBy, newAddress, withAddress } from "./address.ts";
-import type { BatchResult, BatchRow, ImportBatch } from "./batch-rows.ts";
+import type { BatchResult, BatchRow, ImportBatch } from "./import-batch.ts";
 import { addressKey, type Known } from "./known.ts";
 import { changedUser, countedAs, knownPerson, madeUser, newPerson, type PersonDraft, withRow } from "./person.ts";
 

@@ -13,8 +13,8 @@ import type { OptOuts } from "#core/storage/suppressions/opt-outs.ts";
 import type { Progress } from "../jobs/job.ts";
 import { type ReadyBatch, readAhead } from "./ahead.ts";
 import { importBatch } from "./batch.ts";
-import type { BatchResult } from "./batch-rows.ts";
 import { inBatches } from "./batches.ts";
+import type { BatchResult } from "./import-batch.ts";
 import { rowsOf } from "./rows.ts";
 
 export type TakeDeps = {

@@ -18,7 +18,7 @@ import {
 import { importedPeople } from "#core/storage/imports/people.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
-import type { BatchResult } from "../imports/batch-rows.ts";
+import type { BatchResult } from "../imports/import-batch.ts";
 import { writeReport } from "../imports/report.ts";
 import { subscribersLeft } from "../imports/subscribers-left.ts";
 import { Failed, takeFile } from "../imports/take.ts";

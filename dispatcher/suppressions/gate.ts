@@ -14,9 +14,9 @@ export const suppressionGate =
     const { tenant_id: tenantId, app_id: appId, category, options } = message;
     const [channel] = recipients.map((one) => one.channel);
     const reachesUnsubscribed = channel !== undefined && mayReachUnsubscribed(channel, options);
-    const held = await findSuppressed({ tenantId, appId }, { category, reachesUnsubscribed }, recipients);
+    const suppressed = await findSuppressed({ tenantId, appId }, { category, reachesUnsubscribed }, recipients);
     return ({ _id }) => {
-      const reason = held.get(_id);
+      const reason = suppressed.get(_id);
       return reason === undefined ? null : `suppression_${reason}`;
     };
   };

@@ -18,14 +18,14 @@ export type TemplateDeps = {
 };
 
 /** What one recipient of a message is sent, or why they are sent nothing. */
-export type Said = RenderedContent | "unavailable";
+export type OwnContent = RenderedContent | "unavailable";
 
 export type OpenMessage = {
   /** With all that it says. */
   message: MessageRow;
   speaksLanguages: boolean;
   /** What each of these recipients is sent; null when that is the same for all of a language. */
-  personal: ((recipients: readonly Reached[]) => Promise<(to: Reached) => Promise<Said>>) | null;
+  personal: ((recipients: readonly Reached[]) => Promise<(to: Reached) => Promise<OwnContent>>) | null;
 };
 
 export type MessageTemplates = {
@@ -75,7 +75,7 @@ const personalOf =
   ({ people }: TemplateDeps, { app, content, render }: Personal) =>
   async (recipients: readonly Reached[]) => {
     const users = await people([...new Set(recipients.map(({ user_id: userId }) => userId))]);
-    return async (to: Reached): Promise<Said> => {
+    return async (to: Reached): Promise<OwnContent> => {
       const user = users.get(to.user_id) ?? null;
       return render(to.language)(templateValues({ user, subscription: to, app, content }));
     };

@@ -2,7 +2,7 @@ import { parser } from "#core/schema/json/parser.ts";
 import { UpsertUser } from "#core/schema/people/user.ts";
 import type { Addressed } from "../subscription-checks.ts";
 import { checkUpsert, keysOf } from "../upsert-user.ts";
-import type { Batch } from "./upsert-users.ts";
+import type { UserBatch } from "./upsert-users.ts";
 
 /** An item of a batch that could be written, as far as it can be judged by itself. */
 export type Item = {
@@ -19,7 +19,7 @@ export type Item = {
 const parse = parser(UpsertUser);
 
 /** @throws ValidationError for what could never be written, whoever there is */
-export const judge = (given: unknown, index: number, { idOf }: Pick<Batch, "idOf">): Item => {
+export const judge = (given: unknown, index: number, { idOf }: Pick<UserBatch, "idOf">): Item => {
   const body = parse(given);
   const addressed = checkUpsert(body);
   return { index, body, addressed, keys: keysOf(body), id: idOf(index) };

@@ -19,7 +19,7 @@ export type UpsertUsersDeps = KnownDeps &
   };
 
 /** `idOf`: the id that a new user of an item gets; of a request that is repeated the same as before. */
-export type Batch = { caller: Caller; app: AppRow; users: readonly unknown[]; idOf: (index: number) => string };
+export type UserBatch = { caller: Caller; app: AppRow; users: readonly unknown[]; idOf: (index: number) => string };
 
 const groupsAtOnce = 8; // each writes one user after another
 
@@ -31,7 +31,7 @@ const groupsAtOnce = 8; // each writes one user after another
  */
 export const upsertUsers =
   (deps: UpsertUsersDeps) =>
-  async (batch: Batch): Promise<UpsertedUser[]> => {
+  async (batch: UserBatch): Promise<UpsertedUser[]> => {
     const outcomes = outcomesOf(batch.users.length);
     const judged = batch.users.flatMap((given, index) => outcomes.valueOf(index, () => judge(given, index, batch)));
     const known = await knownOf(deps, batch.app, judged);
@@ -47,7 +47,7 @@ export const upsertUsers =
 
 const writeOneByOne = async (
   { upsertOne }: UpsertUsersDeps,
-  { caller, app }: Batch,
+  { caller, app }: UserBatch,
   group: readonly Item[],
   outcomes: Outcomes,
 ): Promise<void> => {

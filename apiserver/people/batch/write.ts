@@ -14,7 +14,7 @@ import { changeOf } from "../user-change.ts";
 import { addressKey, type Item } from "./item.ts";
 import type { Known } from "./known.ts";
 import type { Outcomes } from "./outcomes.ts";
-import type { Batch } from "./upsert-users.ts";
+import type { UserBatch } from "./upsert-users.ts";
 
 export type WriteDeps = {
   many: Pick<ManyPeople, "addUsers" | "addSubscriptions" | "changeUsers">;
@@ -29,7 +29,7 @@ export type WriteDeps = {
 type Together = { items: readonly Item[]; known: Known; outcomes: Outcomes };
 
 /** Writes users in a few commands. Gives the items that have to be written one by one: nothing, or not all, of them is. */
-export const writeTogether = async (deps: WriteDeps, batch: Batch, { items, known, outcomes }: Together) => {
+export const writeTogether = async (deps: WriteDeps, batch: UserBatch, { items, known, outcomes }: Together) => {
   const now = deps.clock.now();
   const plans = items.flatMap((item) => outcomes.valueOf(item.index, () => planOf(batch, item, known, now)));
   const made = plans.filter((plan) => plan.kind === "make");
@@ -47,7 +47,7 @@ type Change = { kind: "change"; item: Item; change: ChangedUser };
 type Plan = Make | Change | { kind: "alone"; item: Item };
 
 /** @throws AppError for what the user, as they are, does not admit */
-const planOf = ({ app }: Batch, item: Item, known: Known, now: Date): Plan => {
+const planOf = ({ app }: UserBatch, item: Item, known: Known, now: Date): Plan => {
   const { body, keys, id, addressed } = item;
   const found = new Set(keys.map((key) => known.users.get(key)).filter((user) => user !== undefined));
   const owner = ownerOf([...found], body);

@@ -1,7 +1,6 @@
 import mjml2html from "mjml";
 import { beginJob, serve } from "../threads/serve.ts";
 import { mjmlLimits } from "./limits.ts";
-import { lostLiquid } from "./lost-liquid.ts";
 
 /** `isTemplate`: what it says is Liquid, none of which may be left out. */
 export type MjmlJob = { app: string; mjml: string; isTemplate: boolean };
@@ -49,4 +48,14 @@ const said = (
 ): MjmlFault => {
   const column = (mjml.split("\n")[line - 1]?.indexOf(`<${tagName}`) ?? -1) + 1;
   return { line, column: Math.max(1, column), message: `${message} (${tagName})`.slice(0, 300) };
+};
+
+/**
+ * Where MJML has the first output or tag of Liquid that its HTML does not have; -1 when it has all. MJML leaves text
+ * between its components out without a word, and a template that loses an `{% if %}` would send everybody everything.
+ */
+const lostLiquid = (mjml: string, html: string): number => {
+  for (const { 0: written, index } of mjml.matchAll(/\{\{.*?\}\}|\{%.*?%\}/gs))
+    if (!html.includes(written)) return index;
+  return -1;
 };

@@ -60,7 +60,7 @@ export const accountChecks = (db: Db) => {
      * Has accounts of an app checked now. A check that is under way loses its lease, because it may have begun before
      * what it is to find.
      */
-    ask: async (app: AskedApp, channels: readonly Channel[], now: Date): Promise<void> => {
+    ask: async (app: CheckedApp, channels: readonly Channel[], now: Date): Promise<void> => {
       const { _id: app_id, tenant_id, channels_revision: revision } = app;
       const writes = channels.map((channel) => ({
         updateOne: {
@@ -84,6 +84,6 @@ export const accountChecks = (db: Db) => {
   };
 };
 
-type AskedApp = Pick<AppRow, "_id" | "tenant_id" | "channels_revision">;
+type CheckedApp = Pick<AppRow, "_id" | "tenant_id" | "channels_revision">;
 
 const idOf = (appId: string, channel: string): string => `${appId}/${channel}`;

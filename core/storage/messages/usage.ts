@@ -79,7 +79,7 @@ export const usage = (db: Db) => {
      * Gives back what was reserved by a stored message and not used, or (negative) adds what was used beyond it: once,
      * however often it is asked for, until `noteSettled` is called.
      */
-    giveBack: async (tenantId: string, { id, count, periods }: GivenBack, now: Date): Promise<void> => {
+    giveBack: async (tenantId: string, { id, count, periods }: Return, now: Date): Promise<void> => {
       for (const period of periods) {
         const counted = { tenant_id: tenantId, period, created_at: now }; // by nobody yet, when nothing was reserved
         const settled = { $each: [id], $slice: -mostNoted };
@@ -106,7 +106,7 @@ export const usage = (db: Db) => {
 const idOf = (tenantId: string, period: string): string => `${tenantId}:${period}`;
 
 type Noted = { usageId: string; messageId: string };
-type GivenBack = Pick<Reserved, "periods"> & Omit<Pending, "at">;
+type Return = Pick<Reserved, "periods"> & Omit<Pending, "at">;
 
 const batched = { most: 200, inFlight: 1, everyMs: noteMs };
 

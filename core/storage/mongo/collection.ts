@@ -21,7 +21,7 @@ export type CollectionSpec = {
 };
 
 /** They stay, and why. */
-export type KeptBecause = { kept: string };
+export type Stays = { kept: string };
 
 /**
  * What becomes of the documents of an app that is removed. `index`: those with its `app_id` are removed, found by this
@@ -34,14 +34,14 @@ export type AppRemoval =
   | { operator: string }
   | { with: string }
   | { remove: (db: Db, app: { appId: string; now: Date }, onPage?: OnPage) => Promise<number> }
-  | KeptBecause;
+  | Stays;
 
 /**
  * What becomes of the documents about a person who is deleted. `member`: those in which it is the person's id are
  * removed. `subscription`: those in which it is the id of a subscription of theirs. `erase` takes the person out of them;
  * it is as `remove` of {@link AppRemoval}.
  */
-export type Erasure = { member: string } | { subscription: string } | { erase: Erase } | KeptBecause;
+export type Erasure = { member: string } | { subscription: string } | { erase: Erase } | Stays;
 
 export type Erase = (db: Db, person: Person, onPage?: OnPage) => Promise<number>;
 
@@ -75,7 +75,7 @@ export type Person = OfApp & {
  * When documents go by themselves. `index`: the store removes them after the time that this index says. `plan`: as long
  * after their end as their plan keeps messages, found by this index. `with`: as in {@link AppRemoval}.
  */
-export type Retention = { index: string } | { plan: string } | { with: string } | KeptBecause;
+export type Retention = { index: string } | { plan: string } | { with: string } | Stays;
 
 /** Earlier than any instant of ours: a lower bound, because a partial index is only used for a two-sided range. */
 export const longAgo = new Date(0);

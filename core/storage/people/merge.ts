@@ -46,10 +46,10 @@ type Stores = {
   subscriptions: Collection<SubscriptionRow>;
 };
 
-type Wanted = { read: UserRow; into: string; now: Date };
+type Intended = { read: UserRow; into: string; now: Date };
 
 /** Writes the merge down and removes the user, as they are by then. */
-const takeAway = async (stores: Stores, { read, into, now }: Wanted): Promise<RemovalRow> => {
+const takeAway = async (stores: Stores, { read, into, now }: Intended): Promise<RemovalRow> => {
   let source = read;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const row = await writeDown(stores, mergeOf(source, into, now));

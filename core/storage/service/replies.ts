@@ -13,13 +13,13 @@ export type ReplyRow = {
   fingerprint: string;
   /** Until then the process that began it is answering it; null: it was answered. */
   held_until: Date | null;
-  reply: KeptReply | null;
+  reply: StoredReply | null;
   /** When it was first begun. */
   created_at: Date;
 };
 
 /** `body`: null when it shows people's data, which is not kept here; `of` then names the thing that it shows. */
-export type KeptReply = { status: number; of: string | null; body: Sealed | null };
+export type StoredReply = { status: number; of: string | null; body: Sealed | null };
 
 const memoryMs = dayMs; // docs/reference/limits.md#bounds
 
@@ -38,10 +38,10 @@ export const replyCollection: CollectionSpec = {
  */
 export type Begun =
   | { kind: "ours"; row: ReplyRow; isResumed: boolean }
-  | { kind: "kept"; row: KeptRow }
+  | { kind: "kept"; row: AnsweredRow }
   | { kind: "busy" };
 
-export type KeptRow = ReplyRow & { reply: KeptReply };
+export type AnsweredRow = ReplyRow & { reply: StoredReply };
 
 export type Replies = ReturnType<typeof replies>;
 
@@ -62,7 +62,7 @@ export const replies = (db: Db) => {
 
   return {
     /** The reply that is kept for a request; null when there is none. */
-    find: async (tenantId: string, id: string, now: Date): Promise<KeptRow | null> => {
+    find: async (tenantId: string, id: string, now: Date): Promise<AnsweredRow | null> => {
       const since = new Date(now.getTime() - memoryMs);
       const row = await rows.findOne({ _id: id, tenant_id: tenantId, created_at: { $gt: since } });
       return row !== null && isKept(row) ? row : null;
@@ -75,7 +75,7 @@ export const replies = (db: Db) => {
     },
 
     /** Keeps the reply of a request that is still ours. */
-    keep: async ({ _id, held_until }: ReplyRow, reply: KeptReply): Promise<void> => {
+    keep: async ({ _id, held_until }: ReplyRow, reply: StoredReply): Promise<void> => {
       await rows.updateOne({ _id, held_until }, { $set: { reply, held_until: null } });
     },
 
@@ -91,4 +91,4 @@ export const replies = (db: Db) => {
   };
 };
 
-const isKept = (row: ReplyRow): row is KeptRow => row.reply !== null;
+const isKept = (row: ReplyRow): row is AnsweredRow => row.reply !== null;

@@ -49,7 +49,7 @@ export class LaterEpoch extends AppError {
   }
 }
 
-export type WantedRow<Row extends ManagedRow> = {
+export type RecordWrite<Row extends ManagedRow> = {
   id: string;
   /** The document as it was found; null when there was none. */
   found: Row | null;
@@ -72,7 +72,7 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>,
   return {
     find: byId(collection),
     /** Makes the document as wanted, and writes only when something differs from what was found. */
-    keep: async (wanted: WantedRow<Row>, now: Date): Promise<WriteResult> => {
+    keep: async (wanted: RecordWrite<Row>, now: Date): Promise<WriteResult> => {
       fence.check();
       const managed = { ...wanted.managed, epoch: fence.epoch(), ...adoptionOf(wanted.found) };
       return wanted.found === null

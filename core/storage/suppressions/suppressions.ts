@@ -85,7 +85,7 @@ export const suppressions = (db: Db, slices?: Slices) => {
     /** How many of these entries of one app there are not yet. */
     newOf: (made: readonly SuppressionRow[], now: Date): Promise<number> => newOf(rows, made, now),
 
-    ...held(rows),
+    ...reads(rows),
 
     /** Takes back the opt-out that was said by the status of a subscription, and leaves what there is beside it. */
     takeBack: (of: OfApp, place: Pick<SuppressionRow, "subject" | "channel">, now: Date): Promise<void> =>
@@ -101,7 +101,7 @@ export const suppressions = (db: Db, slices?: Slices) => {
 };
 
 /** What receipts and sending do with the list. */
-const held = (rows: Collection<SuppressionRow>) => ({
+const reads = (rows: Collection<SuppressionRow>) => ({
   /** Whether the app has an entry that a message on a channel may meet. */
   isAny: async (appId: string, channel: Channel): Promise<boolean> => {
     const one = { projection: { _id: 1 }, hint: "channel" };

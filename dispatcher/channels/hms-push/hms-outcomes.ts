@@ -55,11 +55,11 @@ export const hmsOutcomes = ({ status, body, retryAfter }: HmsReply, now: Date): 
   const refused = outcomeOf(hmsTable, { code: `${status} ${code}`.trim(), word: code, retryAfter }, now);
   if (code !== sentToSome) return () => refused;
   const illegal = illegalTokens(msg);
-  if (illegal === null) return () => notSaid;
+  if (illegal === null) return () => unnamed;
   return (token) => (illegal.has(token) ? refused : accepted);
 };
 
-const notSaid: Outcome = { kind: "uncertain", reason: "Push Kit did not say which of the tokens it refused" };
+const unnamed: Outcome = { kind: "uncertain", reason: "Push Kit did not say which of the tokens it refused" };
 
 /** The tokens that the message was not sent to: `msg` is JSON within JSON. Null when it does not name them. */
 const illegalTokens = (msg: string): ReadonlySet<unknown> | null => {

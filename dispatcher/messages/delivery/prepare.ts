@@ -3,7 +3,7 @@ import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Send } from "../../channels/kit/provider.ts";
 import type { Sender } from "../../channels/registry.ts";
-import type { OpenMessage, Said } from "../../templates/open.ts";
+import type { OpenMessage, OwnContent } from "../../templates/open.ts";
 
 /** The template says that a recipient gets nothing, and why. */
 export type Aborted = { aborted: string };
@@ -34,7 +34,7 @@ export const prepared = async (
 const soonMs = 5_000;
 
 /** It costs this recipient alone. */
-const failureOf = (said: Exclude<Said, { content: unknown } | Aborted>, now: Date): Outcome => {
+const failureOf = (said: Exclude<OwnContent, { content: unknown } | Aborted>, now: Date): Outcome => {
   const refusal = { code: "TEMPLATE_RENDER_FAILED", providerCode: null } as const;
   if (said === "unavailable")
     return { kind: "retry_at", at: new Date(now.getTime() + soonMs), ...refusal, reason: "cannot be rendered now" };

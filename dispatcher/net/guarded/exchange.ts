@@ -96,7 +96,7 @@ const answerOf = (maxBytes: number) => {
   let size = 0;
   return {
     hasStarted: (): boolean => head !== null,
-    start: (status: number, headers: GivenHeaders): void => {
+    start: (status: number, headers: IncomingHeaders): void => {
       if (status >= 200) head = { status, headers: flat(headers) }; // 1xx announces the answer
     },
     /** False when it is more than is kept. */
@@ -117,9 +117,9 @@ const unanswered = (failure: Failure): GuardedReply => ({
   ...failure,
 });
 
-type GivenHeaders = Record<string, string | string[] | undefined>;
+type IncomingHeaders = Record<string, string | string[] | undefined>;
 
-const flat = (given: GivenHeaders): ReplyHeaders => {
+const flat = (given: IncomingHeaders): ReplyHeaders => {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) headers[name] = String(value); // of a list: joined by commas
   return headers;

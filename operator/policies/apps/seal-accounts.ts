@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import {
+  type AccountSpecs,
   accountsOf as accountsIn,
   type ChannelAccounts,
-  type SaidAccounts,
   withSecrets,
 } from "#core/channels/accounts.ts";
 import { ifOpenable, type KeyRing, type Sealed } from "#core/runtime/process/key-ring.ts";
@@ -39,7 +39,7 @@ export type Accounts = ChannelAccounts<string>;
 
 /** The provider accounts that an App asks for, or what is wrong with its Secrets. */
 export const accountsOf = (
-  { channels }: { channels: SaidAccounts },
+  { channels }: { channels: AccountSpecs },
   secrets: SecretValues,
 ): { accounts: Accounts } | { finding: Finding } =>
   fromSecrets(secrets, (read) => ({ accounts: accountsIn(channels, read) }));

@@ -8,7 +8,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import type { OptedOut } from "#core/storage/suppressions/opt-outs.ts";
 import { importBatch } from "../../../../dispatcher/imports/batch.ts";
-import type { ImportBatch } from "../../../../dispatcher/imports/batch-rows.ts";
+import type { ImportBatch } from "../../../../dispatcher/imports/import-batch.ts";
 import { aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 

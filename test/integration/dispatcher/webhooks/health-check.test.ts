@@ -7,7 +7,7 @@ import { dayMs } from "#core/domain/durations.ts";
 import { webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
-import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../../dev/simulators/kit/control.ts";
 import { startSmtp } from "../../../../dev/simulators/smtp.ts";

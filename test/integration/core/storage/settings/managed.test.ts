@@ -8,8 +8,8 @@ import {
   type ManagedRow,
   managedRows,
   orphans,
+  type RecordWrite,
   stampEpoch,
-  type WantedRow,
 } from "#core/storage/settings/managed.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
@@ -43,7 +43,7 @@ describe("managed documents", function () {
   this.timeout(30_000);
   const db = testDatabase("core_managed", []);
   let rows: Collection<Row>;
-  const wanted = (found: Row | null, title = "Gold"): WantedRow<Row> => ({
+  const wanted = (found: Row | null, title = "Gold"): RecordWrite<Row> => ({
     id: "gold",
     found,
     managed: by(),
