@@ -31,6 +31,7 @@ const requests: Record<string, readonly string[]> = {
   people: ["UpsertUser"],
   segments: ["CreateSegment", "SegmentMembers"],
   suppressions: ["CreateSuppression"],
+  templates: ["CreateTemplate", "RenderTemplate"],
   exports: ["CreateExport"],
   events: ["PublishEvents", "UpdateEventDefinition"],
   webhooks: ["CreateWebhook"],
@@ -55,6 +56,7 @@ type Bound = { path: string; bound: string };
 /** Each member that has a bound, also those of objects and of lists of objects. */
 const boundsIn = (given: Schema, prefix = ""): Bound[] =>
   Object.entries(resolved(given).properties ?? {}).flatMap(([name, member]) => {
+    if (name === "content") return []; // what a template says has the bounds of messages
     const path = `${prefix}${name}`;
     const bound = wordsOf(member).join("; ");
     const items = formsOf(member).flatMap(({ items: one }) => (one === undefined ? [] : formsOf(one)));
