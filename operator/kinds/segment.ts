@@ -15,10 +15,10 @@ import { statusOf } from "../policies/segments/status.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
-import { type InRoom, inRoom, planRoom } from "../records/room.ts";
+import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
 
 type SegmentResource = Resource<SegmentSpec, { id?: string }>;
-type Deps = Tools<SegmentResource, SegmentRow> & { segments: Segments; inRoom: InRoom<AppRow> };
+type Deps = Tools<SegmentResource, SegmentRow> & { segments: Segments; withinPlan: WithinPlan<AppRow> };
 
 /** Segment: a document of its app. Who is on a list stays the REST interface's. */
 export const segment = defineKind<SegmentResource, SegmentRow>({
@@ -38,11 +38,11 @@ export const segment = defineKind<SegmentResource, SegmentRow>({
     link(segmentResource, "called", (one) => namedIn(one)),
   ],
   isRecordReported: true,
-  handler: (tools) => handler({ ...tools, segments: appSegments(tools.db), inRoom: inRoom(room(tools)) }),
+  handler: (tools) => handler({ ...tools, segments: appSegments(tools.db), withinPlan: withinPlan(limit(tools)) }),
 });
 
-const room = ({ db, owners }: Platform) =>
-  planRoom({
+const limit = ({ db, owners }: Platform) =>
+  planLimit({
     owners,
     feature: null,
     things: "segments",
@@ -74,7 +74,7 @@ const handler = (deps: Deps): Handler<SegmentResource> => {
       const { set } = asked;
       const wanted = { set, begin: { ...uncounted, created_at: clock.now() }, names: [nameOf(resource)] };
       const at = { owner: app.row, id, row: stand.row };
-      const result = await deps.inRoom(at, () => record.keep(resource, stand, wanted));
+      const result = await deps.withinPlan(at, () => record.keep(resource, stand, wanted));
       if ("verdict" in result) return result.verdict;
       return record.kept(resource, result, await statusFor(id, { ...stand.row, ...set, app_id: app.row._id }));
     },
