@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { portOffsets } from "../files/paths.ts";
 import { withLock } from "../processes/lock.ts";
 import { endRecorded, isRunning, readRecord, recordedNames } from "../processes/records.ts";
+import { treeCpuUs } from "../processes/usage.ts";
 import { startKubernetes } from "./kubernetes.ts";
 import { startMongodb } from "./mongodb.ts";
 import { startNats } from "./nats.ts";
@@ -81,6 +82,17 @@ export const stopStack = (dir: string): Promise<string[]> =>
 
 /** Whether any server recorded in a stack's folder runs. */
 export const isStackRunning = (dir: string): boolean => recordedNames(dir).some((name) => runs(dir, name));
+
+/** CPU so far of each server recorded in a stack's folder, in µs, with all that it has started. */
+export const stackCpuUs = (dir: string): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    serverKinds.flatMap((kind) => recordNames[kind]).map((name) => [name, cpuOfRecorded(dir, name)] as const),
+  );
+
+const cpuOfRecorded = (dir: string, name: string): number => {
+  const record = readRecord(dir, name);
+  return record !== null && isRunning(record) ? treeCpuUs(record.pid) : 0;
+};
 
 type State = Partial<Record<ServerKind, string>>;
 type Search = { dir: string; portBase: number; env: NodeJS.ProcessEnv; state: State; throwaway: boolean };

@@ -29,6 +29,13 @@ const readReport = (): Report => {
   try {
     return JSON.parse(readFileSync(reportPath, "utf8")) as Report; // written by our reporter
   } catch {
-    return { passed: 0, failed: 1, failures: ["the tests broke down: there is no report"], tests: [], cpuMs: 0 };
+    return {
+      passed: 0,
+      failed: 1,
+      failures: ["the tests broke down: there is no report"],
+      tests: [],
+      cpuMs: 0,
+      startedCpuMs: 0,
+    };
   }
 };

@@ -47,7 +47,10 @@ const runOne = async (run: Run, worker: Worker): Promise<Ended> => {
 const lineOf = ({ run, report, tookMs }: Ended): string => {
   const mark = report.failed === 0 ? "✔" : "✖";
   const count = `${report.passed} passed${report.failed === 0 ? "" : `, ${report.failed} failed`}`;
-  return `${mark} ${seconds(tookMs).padStart(8)} (CPU ${seconds(report.cpuMs).padStart(7)})  ${run.name}: ${count}`;
+  return `${mark} ${seconds(tookMs).padStart(8)} (CPU ${seconds(cpuOf(report)).padStart(7)})  ${run.name}: ${count}`;
 };
+
+/** What the tests used, the programs that they started included. */
+export const cpuOf = ({ cpuMs, startedCpuMs }: Report): number => cpuMs + startedCpuMs;
 
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

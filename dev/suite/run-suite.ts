@@ -7,7 +7,7 @@ import type { Tally } from "../../test/support/suite/reporter.ts";
 import { bundledPrograms } from "../bundle/bundled-programs.ts";
 import { devDir, testDir, testPortBase } from "../files/paths.ts";
 import { withLock } from "../processes/lock.ts";
-import { isStackRunning, serverKinds, startStack } from "../servers/stack.ts";
+import { isStackRunning, serverKinds, stackCpuUs, startStack } from "../servers/stack.ts";
 import { runMocha } from "./mocha.ts";
 import { type Ended, runAll } from "./run-all.ts";
 import { keepTimes, runsOf } from "./runs.ts";
@@ -45,8 +45,9 @@ const run = async (wholeSuite: () => string[]): Promise<Tally> => {
     if (filter) return runMocha(["--grep", filter, ...files], env);
     if (files.length === 1) return runMocha(files, env);
     const runs = runsOf(files);
+    const before = stackCpuUs(testDir);
     const ended = await runAll(runs, { jobs, env }, endSignal());
-    console.log(summaryOf(ended));
+    console.log(summaryOf(ended, serversMs(before, stackCpuUs(testDir))));
     if (isKept) keepTimes(Object.fromEntries(ended.map(({ run: { name }, tookMs }) => [name, tookMs])));
     const { passed, failed } = tallyOf(ended);
     return { passed, failed: failed + (runs.length - ended.length) }; // what was not begun has failed
@@ -65,6 +66,10 @@ const withServers = async <T>(work: (env: NodeJS.ProcessEnv) => Promise<T>): Pro
     await stack.stop();
   }
 };
+
+/** What the shared servers used between two readings; of one that was started meanwhile, all. */
+const serversMs = (before: Readonly<Record<string, number>>, now: typeof before): Record<string, number> =>
+  Object.fromEntries(Object.entries(now).map(([name, us]) => [name, (us - (before[name] ?? 0)) / 1000]));
 
 /** Aborts at the first signal, so that the servers are stopped all the same. */
 const endSignal = (): AbortSignal => {

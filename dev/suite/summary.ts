@@ -1,4 +1,4 @@
-import { type Ended, seconds } from "./run-all.ts";
+import { cpuOf, type Ended, seconds } from "./run-all.ts";
 
 const shown = 10;
 
@@ -10,15 +10,26 @@ export const budgetsMs: Readonly<Record<string, number>> = {
   chaos: 20_000,
 };
 
-/** What all cost, the dearest and the slowest files and the slowest tests, and all that failed. */
-export const summaryOf = (ended: readonly Ended[]): string => {
+/** What `make test` may use of the processors, the servers that all share included: see CONTRIBUTING.md, "The suite". */
+export const suiteBudgetSeconds = 650;
+
+/**
+ * What all cost, the dearest and the slowest files and the slowest tests, and all that failed. `serversMs` is the CPU of each
+ * of the servers that all share.
+ */
+export const summaryOf = (ended: readonly Ended[], serversMs: Readonly<Record<string, number>>): string => {
   const files = ended.map(({ run, tookMs }) => ({ what: run.name, ms: tookMs }));
-  const costs = ended.map((one) => ({ what: `${one.run.name}: ${eachOf(one)}`, ms: one.report.cpuMs }));
+  const costs = ended.map((one) => ({ what: `${one.run.name}: ${eachOf(one)}`, ms: cpuOf(one.report) }));
+  const [ownMs, startedMs] = [sumBy(ended, "cpuMs"), sumBy(ended, "startedCpuMs")];
+  const sharedMs = Object.values(serversMs).reduce((sum, ms) => sum + ms, 0);
   const tests = ended.flatMap(({ report }) => report.tests.map(({ title, tookMs }) => ({ what: title, ms: tookMs })));
   const failures = ended.flatMap(({ run, report }) => report.failures.map((title) => `  ${run.name}: ${title}`));
   const parts = [
     [
-      `${seconds(sumOf(costs))} of CPU in ${ended.length} runs of ${seconds(sumOf(files))}, the shared servers not counted`,
+      `${seconds(ownMs + startedMs + sharedMs)} of CPU, in ${ended.length} runs of ${seconds(sumOf(files))}; all of make test may take ${suiteBudgetSeconds} s:`,
+      `  ${seconds(ownMs).padStart(8)}  the tests themselves`,
+      `  ${seconds(startedMs).padStart(8)}  the programs and servers that they started`,
+      ...Object.entries(serversMs).map(([name, ms]) => `  ${seconds(ms).padStart(8)}  ${name}, which all share`),
     ],
     [`The ${shown} dearest files, by CPU`, ...most(costs)],
     [`The ${shown} slowest files`, ...most(files)],
@@ -30,11 +41,14 @@ export const summaryOf = (ended: readonly Ended[]): string => {
 
 /** What a test of a file cost on average, and what it may. */
 const eachOf = ({ run, report }: Ended): string => {
-  const eachMs = Math.round(report.cpuMs / Math.max(1, report.tests.length));
+  const eachMs = Math.round(cpuOf(report) / Math.max(1, report.tests.length));
   const budgetMs = budgetsMs[run.name.split("/")[0] ?? ""];
   const bound = budgetMs === undefined ? "" : `, of ${budgetMs} ms that it may`;
   return `${eachMs} ms a test${bound}`;
 };
+
+const sumBy = (ended: readonly Ended[], which: "cpuMs" | "startedCpuMs"): number =>
+  ended.reduce((sum, { report }) => sum + report[which], 0);
 
 type Timed = { what: string; ms: number };
 

@@ -1,5 +1,5 @@
+import { treeCpuUs } from "../../dev/processes/usage.ts";
 import type { SystemProgram } from "../support/system/system.ts";
-import { treeCpuUs } from "./process-usage.ts";
 import type { Stores } from "./servers.ts";
 
 /** By program and store, µs. */

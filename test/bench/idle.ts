@@ -1,6 +1,6 @@
 import type { ProgramName } from "../../dev/processes/programs.ts";
+import { cpuUs, rssMiB } from "../../dev/processes/usage.ts";
 import type { System } from "../support/system/system.ts";
-import { cpuUs, rssMiB } from "./process-usage.ts";
 
 const programs = ["operator", "apiserver", "dispatcher"] as const satisfies readonly ProgramName[];
 

@@ -1,7 +1,7 @@
+import { peakRssMiB } from "../../dev/processes/usage.ts";
 import type { SystemProgram } from "../support/system/system.ts";
 import { until } from "../support/until.ts";
 import { type Cpu, cpuMeter } from "./cpu.ts";
-import { peakRssMiB } from "./process-usage.ts";
 import type { Installation } from "./servers.ts";
 import { type Statements, statementsSoFar } from "./statements.ts";
 

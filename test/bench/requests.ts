@@ -1,3 +1,4 @@
+import { cpuUs } from "../../dev/processes/usage.ts";
 import { seedTenant } from "../support/rows/fixtures.ts";
 import type { SystemProgram } from "../support/system/system.ts";
 import { startOtlpReceiver } from "../support/tracing/receiver.ts";
@@ -5,7 +6,6 @@ import { anEvent, eventsUrl } from "../support/webhooks/traffic.ts";
 import { atMost, type Figure } from "./figures/figure.ts";
 import type { Measurement, Measurements } from "./measure-all.ts";
 import { type Load, runLoad } from "./messages/load.ts";
-import { cpuUs } from "./process-usage.ts";
 
 const whole = { requests: 30_000, warmUp: 10_000 };
 const short: typeof whole = { requests: 200, warmUp: 50 };

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import type { ExportRow } from "#core/storage/exports/exports.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
+import { peakRssMiB } from "../../../dev/processes/usage.ts";
 import { anExport } from "../../support/rows/exports.ts";
 import { aUser } from "../../support/rows/fixtures.ts";
 import type { System } from "../../support/system/system.ts";
@@ -9,7 +10,6 @@ import { until } from "../../support/until.ts";
 import { cpuMeter, cpuOfEach, splitOf } from "../cpu.ts";
 import { atMost } from "../figures/figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
-import { peakRssMiB } from "../process-usage.ts";
 
 const whole = { users: 1_000_000, withinMs: 600_000 };
 const short: typeof whole = { users: 2_000, withinMs: 60_000 };

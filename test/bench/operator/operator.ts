@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { peakRssMiB, rssMiB } from "../../../dev/processes/usage.ts";
 import { until } from "../../support/until.ts";
 import { atLeast, atMost, type Figure } from "../figures/figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
-import { peakRssMiB, rssMiB } from "../process-usage.ts";
 import { type Changer, changer, quantile } from "./changes.ts";
 import { resources, surroundings } from "./resources.ts";
 import { type OperatorBench, onOperatorBench, post, type RunningOperator } from "./system.ts";

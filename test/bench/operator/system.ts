@@ -7,7 +7,7 @@ import { testDir } from "../../../dev/files/paths.ts";
 import { freePorts } from "../../../dev/processes/free-ports.ts";
 import { type ServerProcess } from "../../../dev/processes/process.ts";
 import { startProgram } from "../../../dev/processes/programs.ts";
-import { treeCpuUs } from "../process-usage.ts";
+import { treeCpuUs } from "../../../dev/processes/usage.ts";
 import { type Cluster, type Round, type Stores, soon } from "../servers.ts";
 import { type Measured, readMetrics } from "./metrics.ts";
 import type { Posted } from "./resources.ts";

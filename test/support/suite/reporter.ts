@@ -10,20 +10,21 @@ export type Tally = { passed: number; failed: number };
 export type TimedTest = { title: string; file: string; tookMs: number };
 
 /**
- * What some tests came to. `failures` names each test and hook that failed, and says why; `cpuMs` is what this process and those that it
- * started and saw end have used.
+ * What some tests came to. `failures` names each test and hook that failed, and says why; `cpuMs` is what this process has
+ * used, the loading of the files included, and `startedCpuMs` what those have that it started and saw end.
  */
-export type Report = Tally & { failures: string[]; tests: TimedTest[]; cpuMs: number };
+export type Report = Tally & { failures: string[]; tests: TimedTest[] } & CpuMs;
+
+type CpuMs = { cpuMs: number; startedCpuMs: number };
 
 /** Names the file into which the report is written, as JSON. */
 export const reportVariable = "HERALD_TEST_REPORT";
 
 const exitGraceMs = 10_000;
 
-/** Gathers the report of a run while it goes on. */
-export const reportOf = (runner: Mocha.Runner): Report => {
-  const report: Report = { passed: 0, failed: 0, failures: [], tests: [], cpuMs: 0 };
-  const beganCpuMs = cpuMs();
+/** Gathers the report of a run while it goes on, whose loading began at such a CPU. */
+export const reportOf = (runner: Mocha.Runner, before: CpuMs): Report => {
+  const report: Report = { passed: 0, failed: 0, failures: [], tests: [], cpuMs: 0, startedCpuMs: 0 };
   let endedMs = performance.now();
   runner.on("pass", () => report.passed++);
   runner.on("fail", (failed, error: unknown) => {
@@ -36,7 +37,9 @@ export const reportOf = (runner: Mocha.Runner): Report => {
     report.tests.push({ title: test.fullTitle(), file: relative(process.cwd(), test.file ?? ""), tookMs });
   });
   runner.once("end", () => {
-    report.cpuMs = cpuMs() - beganCpuMs;
+    const now = cpuSoFar();
+    report.cpuMs = now.cpuMs - before.cpuMs;
+    report.startedCpuMs = now.startedCpuMs - before.startedCpuMs;
   });
   return report;
 };
@@ -55,17 +58,19 @@ const reasonOf = (error: unknown): string =>
 
 const msPerTick = 10; // the kernel's clock has 100 ticks a second
 
-const cpuMs = (): number => {
+/** What this process has used since its begin, and those that it started and saw end. */
+export const cpuSoFar = (): CpuMs => {
   const [, fields = ""] = readFileSync("/proc/self/stat", "utf8").split(") ");
-  const ticks = fields.split(" ").slice(11, 15); // utime, stime, cutime, cstime of proc(5)
-  return ticks.reduce((sum, each) => sum + Number(each) * msPerTick, 0);
+  const ticks = fields.split(" ").slice(11, 15).map(Number); // utime, stime, cutime, cstime of proc(5)
+  const [user = 0, system = 0, startedUser = 0, startedSystem = 0] = ticks;
+  return { cpuMs: (user + system) * msPerTick, startedCpuMs: (startedUser + startedSystem) * msPerTick };
 };
 
 /** Mocha's `spec`, which also leaves a report in a file, and fails a run that leaves something open behind it. */
 class FileReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
-    const report = reportOf(runner);
+    const report = reportOf(runner, { cpuMs: 0, startedCpuMs: 0 });
     runner.once("end", () => {
       writeReport(report);
       setTimeout(() => failOpenEnded(report), exitGraceMs).unref(); // fires only if something is open

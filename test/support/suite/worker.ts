@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import Mocha from "mocha";
 import { parse } from "yaml";
-import { leftOpen, type Report, reportOf } from "./reporter.ts";
+import { cpuSoFar, leftOpen, type Report, reportOf } from "./reporter.ts";
 
 /** What a process is given: the paths of test files. */
 export type Order = { files: readonly string[] };
@@ -15,11 +15,12 @@ const { timeout } = parse(readFileSync(".mocharc.yaml", "utf8")) as { timeout: n
 
 const run = async ({ files }: Order): Promise<Report> => {
   const before = process.getActiveResourcesInfo();
+  const cpuBefore = cpuSoFar();
   const mocha = new Mocha({ timeout, forbidOnly: true, reporter: "spec" });
   for (const file of files) mocha.addFile(file);
   await mocha.loadFilesAsync();
   const runner = mocha.run();
-  const report = reportOf(runner);
+  const report = reportOf(runner, cpuBefore);
   await once(runner, "end");
   if (report.tests.length === 0 && report.failed === 0) return withFault(report, "There is no test");
   const open = await stillOpen(before);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { importLimits } from "#core/schema/imports/import.ts";
-import { peakRssMiB } from "../../../bench/process-usage.ts";
+import { peakRssMiB } from "../../../../dev/processes/usage.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { type Importer, type ImportSystem, startImporting } from "../../../support/system/importing.ts";
 import type { SystemProgram } from "../../../support/system/system.ts";

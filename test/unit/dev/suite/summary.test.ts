@@ -11,21 +11,29 @@ const anEnd = (name: string, { tookMs, cpuMs, tests, failures = [] }: Of): Ended
     failed: failures.length,
     failures,
     tests: Array.from({ length: tests }, (_, n) => ({ title: `${name} ${n}`, file: name, tookMs: n })),
-    cpuMs,
+    cpuMs: cpuMs - 1_000,
+    startedCpuMs: 1_000,
   },
   tookMs,
 });
 
 describe("the end of a run of the suite", () => {
-  const lines = summaryOf([
+  const ended = [
     anEnd("unit/core", { tookMs: 9_000, cpuMs: 4_000, tests: 800 }),
     anEnd("integration/a", { tookMs: 2_000, cpuMs: 3_000, tests: 10 }),
     anEnd("chaos/b", { tookMs: 60_000, cpuMs: 12_300, tests: 1, failures: ["it broke"] }),
-  ]).split("\n");
+  ];
+  const lines = summaryOf(ended, { nats: 700, redis: 5_000 }).split("\n");
   const after = (head: string): string | undefined => lines[lines.indexOf(head) + 1];
 
-  it("says what all cost", () => {
-    expect(lines).to.include("19.3 s of CPU in 3 runs of 71.0 s, the shared servers not counted");
+  it("says what all cost and may, and who used it", () => {
+    const head = lines.indexOf("25.0 s of CPU, in 3 runs of 71.0 s; all of make test may take 650 s:");
+    expect(lines.slice(head + 1, head + 5)).to.deep.equal([
+      "    16.3 s  the tests themselves",
+      "     3.0 s  the programs and servers that they started",
+      "     0.7 s  nats, which all share",
+      "     5.0 s  redis, which all share",
+    ]);
   });
 
   it("names the dearest file, what a test of it cost, and what it may", () => {
