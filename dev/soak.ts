@@ -9,6 +9,7 @@ const others = [
   "operator/engine/leader",
   "operator/engine/leader-lease",
   "operator/faults/api",
+  "operator/records/deletion",
   "service/signals-at-start",
 ].map((name) => `test/integration/${name}.test.ts`);
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { command } from "../processes/run-command.ts";
 import { membersOf } from "./kinds-document.ts";
 import type { OpenApi } from "./openapi.ts";
@@ -31,6 +32,7 @@ const newRules = (promised: OpenApi, kept: OpenApi): string[] => {
 type Change = { operation: string; path: string; text: string };
 
 const broken = async (oasdiff: string, promised: OpenApi, kept: OpenApi): Promise<string[]> => {
+  if (isDeepStrictEqual(promised, kept)) return [];
   const dir = await mkdtemp(join(tmpdir(), "herald-compatibility-"));
   try {
     const files = [join(dir, "promised.json"), join(dir, "kept.json")] as const;

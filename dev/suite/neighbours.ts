@@ -17,6 +17,10 @@ export const sharingOneProcess: readonly { files: readonly string[]; because: st
     because: "both apply config/samples, whose names are the whole cluster's",
   },
   {
+    files: ["fence", "kill", "owners", "stores"].map((name) => `test/chaos/webhooks/${name}.test.ts`),
+    because: "they share an installation, whose stores they take away",
+  },
+  {
     files: ["manifests", "argocd/health", "permissions", "plans", "release"].map(
       (name) => `test/chart/${name}.test.ts`,
     ),

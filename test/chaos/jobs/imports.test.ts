@@ -3,13 +3,15 @@ import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { jobStream } from "#core/queue/jetstream/topology.ts";
 import { s3Settings } from "../../../dev/servers/s3.ts";
 import { type PrivateServer, privateServers, testServers } from "../../support/servers/servers.ts";
-import { testTiming } from "../../support/suite/soak.ts";
+import { inSuite, testTiming } from "../../support/suite/soak.ts";
 import { type ImportSystem, startImporting } from "../../support/system/importing.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-const people = 6_000;
-const rows = people + 1_000; // some have two
+const people = inSuite(3_000, { soak: 6_000 });
+const rows = people + people / 6; // some have two
+/** How much of the file is taken when a dispatcher is killed. */
+const killedAt = inSuite([1, 2_000], { soak: [1, 2_000, 4_000, 5_500] });
 
 /** Each person has an address, every sixth another one far behind; each has three sessions in all. */
 const file = [
@@ -55,7 +57,7 @@ describe("an import", function () {
   it("counts and makes everything once, however often its dispatcher is killed", async () => {
     const { body } = await site.upload({ type: "csv_users", content: file });
     let dispatcher: SystemProgram | undefined;
-    for (const reached of [1, 2_000, 4_000, 5_500]) {
+    for (const reached of killedAt) {
       dispatcher = await site.start("dispatcher");
       await until(async () => (await processed(body.id)) >= reached, 60_000, 5);
       await dispatcher.kill();

@@ -18,7 +18,7 @@ import {
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-const recipients = 3_000;
+const recipients = 2_000;
 const outageMs = 5_000;
 /** Of the programs: what lasts for 5 s must not end a lease, which would cost repeated pushes. */
 const timing = "usual";

@@ -3,11 +3,10 @@ import { expect } from "chai";
 import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
-import { type Hooked, startHooked } from "../../support/webhooks/chaos.ts";
+import { useFaultSite } from "../../support/webhooks/faults.ts";
 import { auditInbox } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } from "../../support/webhooks/traffic.ts";
 
@@ -19,44 +18,41 @@ const takenOverMs = testTiming.owners.goneMs + 65_000;
 
 describe("an endpoint whose dispatcher stands still for longer than it may trust its partitions", function () {
   this.timeout(240_000);
-  let hooked: Hooked;
+  const site = useFaultSite();
   let endpoint: WebhookRow;
-  let api: SystemProgram;
-  let dispatchers: SystemProgram[];
+  let dispatchers: SystemProgram[] = [];
 
   before(async function () {
     this.timeout(90_000);
-    hooked = await startHooked(await testServers());
-    const { system, inbox } = hooked;
+    const { system, inbox } = site;
     endpoint = await addEndpoint(system, { url: `${inbox.url}/slow`, names: ["slow"], max_in_flight: inFlight });
-    const starting = [system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")] as const;
-    [api, ...dispatchers] = await Promise.all(starting);
+    dispatchers = await Promise.all([system.start("dispatcher"), system.start("dispatcher")]);
   });
 
   after(async () => {
-    for (const dispatcher of dispatchers ?? []) dispatcher.resume();
-    await hooked?.close();
+    for (const dispatcher of dispatchers) dispatcher.resume();
+    await Promise.all(dispatchers.map((dispatcher) => dispatcher.stop()));
   });
 
-  const arrivals = () => hooked.inbox.arrivals("/slow");
+  const arrivals = () => site.inbox.arrivals("/slow");
   const post = (first: number, count: number): Promise<void> =>
     postEvents(
-      hooked.system,
-      api,
+      site.system,
+      site.api,
       Array.from({ length: count }, (_, i) => anEvent("slow", first + i)),
     );
   const rowNow = async (): Promise<WebhookRow | null> =>
-    hooked.system.db.collection<WebhookRow>("webhooks").findOne({ _id: endpoint._id });
+    site.system.db.collection<WebhookRow>("webhooks").findOne({ _id: endpoint._id });
   const owner = async (): Promise<SystemProgram | undefined> => {
-    const table = await webhookOwners(hooked.system.db).partitions.read(new Date());
+    const table = await webhookOwners(site.system.db).partitions.read(new Date());
     const holder = table.owners[partitionOf(endpoint.app_id)]?.holder ?? "";
     return dispatchers.find((one) => holder.includes(`/${one.pid()}/`));
   };
   const allSucceed = (count: number): Promise<void> =>
-    deliveriesBecome(hooked.system, [endpoint._id], { are: ({ success }) => success === count, withinMs: takenOverMs });
+    deliveriesBecome(site.system, [endpoint._id], { are: ({ success }) => success === count, withinMs: takenOverMs });
 
   it("is served by the other alone, once more at most for each event under way, and no outcome is lost", async () => {
-    hooked.inbox.answer("/slow", () => sleep(300, 200));
+    site.inbox.answer("/slow", () => sleep(300, 200));
     await post(0, posted);
     await until(() => arrivals().length >= posted / 4, 20_000);
     const frozen = await owner();
@@ -70,7 +66,7 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
     frozen?.resume();
     await post(posted, later);
     await allSucceed(posted + later);
-    expect(await deliveryCounts(hooked.system, [endpoint._id])).to.deep.equal({ success: posted + later });
+    expect(await deliveryCounts(site.system, [endpoint._id])).to.deep.equal({ success: posted + later });
     const { missed, repeated, mostTimes, ids } = auditInbox(arrivals(), posted + later);
     expect({ missed, ids }).to.deep.equal({ missed: [], ids: posted + later });
     expect(mostTimes).to.be.at.most(2);
@@ -81,9 +77,9 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
         0,
       ).repeated,
     ).to.equal(0);
-    const table = await webhookOwners(hooked.system.db).partitions.read(new Date());
+    const table = await webhookOwners(site.system.db).partitions.read(new Date());
     const owned = table.owners[partitionOf(endpoint.app_id)];
     expect((await rowNow())?.fence, "no other wrote its health").to.equal(table.base + (owned?.fence ?? 0));
-    expect(hooked.inbox.mostUnderWay("/slow"), "requests of both under way").to.be.at.most(inFlight);
+    expect(site.inbox.mostUnderWay("/slow"), "requests of both under way").to.be.at.most(inFlight);
   });
 });

@@ -5,11 +5,11 @@ import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type PrivateServer, privateServers, testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
-import { type Hooked, keepPosting, type Stream, startHooked } from "../../support/webhooks/chaos.ts";
+import { keepPosting, type Stream } from "../../support/webhooks/chaos.ts";
+import { useFaultSite } from "../../support/webhooks/faults.ts";
 import { auditInbox } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } from "../../support/webhooks/traffic.ts";
 
@@ -19,10 +19,7 @@ const kills = 4;
 
 describe("a dispatcher of webhooks that is killed", function () {
   this.timeout(400_000);
-  let hooked: Hooked;
-  let mongodb: PrivateServer;
-  let close: () => Promise<void>;
-  let api: SystemProgram;
+  const site = useFaultSite();
   let dispatcher: SystemProgram;
   let stream: Stream | undefined;
   let nats: Nats;
@@ -30,34 +27,30 @@ describe("a dispatcher of webhooks that is killed", function () {
 
   before(async function () {
     this.timeout(90_000);
-    const servers = await privateServers({ mongodb: true });
-    ({ mongodb, close } = servers);
-    hooked = await startHooked({ ...(await testServers()), mongodbUrl: mongodb.url });
-    const { system, inbox } = hooked;
+    const { system, inbox, servers } = site;
     for (const name of ["before", "during", "after", "stream"]) {
       endpoints[name] = await addEndpoint(system, { url: `${inbox.url}/${name}`, names: [name] });
     }
     const delivered = { events: ["delivery.sent" as const], batch: true };
     endpoints["grouped"] = await addEndpoint(system, { url: `${inbox.url}/grouped`, names: [], ...delivered });
-    nats = await connectNats({ url: (await testServers()).natsUrl, name: "tests" });
-    [api, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
+    nats = await connectNats({ url: servers.nats.url, name: "tests" });
+    dispatcher = await system.start("dispatcher");
   });
 
   after(async () => {
     await stream?.stop();
     await nats?.close();
-    await hooked?.close();
-    await close?.();
+    await dispatcher?.stop();
   });
 
-  const post = (name: string, n: number): Promise<void> => postEvents(hooked.system, api, [anEvent(name, n)]);
-  const arrivals = (name: string) => hooked.inbox.arrivals(`/${name}`);
+  const post = (name: string, n: number): Promise<void> => postEvents(site.system, site.api, [anEvent(name, n)]);
+  const arrivals = (name: string) => site.inbox.arrivals(`/${name}`);
   const hasArrived = (name: string, count: number): Promise<void> =>
     until(() => arrivals(name).length >= count, takenOverMs);
   const idOf = (name: string): string => endpoints[name]?._id ?? "";
   /** A kill can repeat all whose outcome is not stored: what a kill is not about must be. */
   const isStored = (name: string, count: number): Promise<void> =>
-    deliveriesBecome(hooked.system, [idOf(name)], { are: ({ success }) => success === count, withinMs: takenOverMs });
+    deliveriesBecome(site.system, [idOf(name)], { are: ({ success }) => success === count, withinMs: takenOverMs });
 
   const restart = async (): Promise<void> => {
     await dispatcher.kill();
@@ -72,7 +65,7 @@ describe("a dispatcher of webhooks that is killed", function () {
 
   const killDuringRequest = async (): Promise<void> => {
     const released = Promise.withResolvers<number>();
-    hooked.inbox.answer("/during", () => released.promise);
+    site.inbox.answer("/during", () => released.promise);
     await isStored("before", 2);
     await post("during", 1);
     await hasArrived("during", 2);
@@ -82,7 +75,7 @@ describe("a dispatcher of webhooks that is killed", function () {
 
   /** An event that is grouped, in a message of the stream of its own. */
   const postGrouped = (n: number): Promise<boolean> => {
-    const { app, tenantId, prefix } = hooked.system;
+    const { app, tenantId, prefix } = site.system;
     const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects(prefix) });
     return publish(tenantId, [groupedEvent(app._id, n)]);
   };
@@ -111,16 +104,16 @@ describe("a dispatcher of webhooks that is killed", function () {
 
   const killBeforeWrite = async (): Promise<void> => {
     const released = Promise.withResolvers<number>();
-    hooked.inbox.answer("/after", () => released.promise);
+    site.inbox.answer("/after", () => released.promise);
     await isStored("during", 2);
     await post("after", 1);
     await hasArrived("after", 2);
-    await mongodb.kill();
+    await site.servers.mongodb.kill();
     released.resolve(200);
     await until(() => hasAttempted(2), 10_000);
     await dispatcher.kill();
-    await mongodb.start();
-    const { success } = await deliveryCounts(hooked.system, [idOf("after")]);
+    await site.servers.mongodb.start();
+    const { success } = await deliveryCounts(site.system, [idOf("after")]);
     expect(success).to.equal(1); // the first event's
     await dispatcher.restart();
   };
@@ -128,8 +121,8 @@ describe("a dispatcher of webhooks that is killed", function () {
   /** A batch is answered, and nothing of that can be stored. */
   const killAfterBatch = async (): Promise<void> => {
     const answered = Promise.withResolvers<void>();
-    hooked.inbox.answer("/grouped", async () => {
-      await mongodb.kill();
+    site.inbox.answer("/grouped", async () => {
+      await site.servers.mongodb.kill();
       answered.resolve();
       return 200;
     });
@@ -137,8 +130,8 @@ describe("a dispatcher of webhooks that is killed", function () {
     for (let n = 1; n < 6; n++) await postGrouped(n);
     await answered.promise;
     await dispatcher.kill();
-    hooked.inbox.answer("/grouped", () => 200);
-    await mongodb.start();
+    site.inbox.answer("/grouped", () => 200);
+    await site.servers.mongodb.start();
     await dispatcher.restart();
   };
 
@@ -153,7 +146,7 @@ describe("a dispatcher of webhooks that is killed", function () {
     for (const name of ["before", "during", "after"]) await post(name, 0);
     await postGrouped(0);
     for (const name of ["before", "during", "after", "grouped"]) await isStored(name, 1);
-    stream = keepPosting(hooked.system, api, "stream", 5);
+    stream = keepPosting(site.system, site.api, "stream", 5);
     await killBeforeRequest();
     await killDuringRequest();
     await killBeforeWrite();
@@ -168,8 +161,8 @@ describe("a dispatcher of webhooks that is killed", function () {
 
     const ids = Object.entries(endpoints).flatMap(([name, { _id }]) => (name === "grouped" ? [] : [_id]));
     const all = 6 + streamed;
-    await deliveriesBecome(hooked.system, ids, { are: ({ success }) => success === all, withinMs: takenOverMs });
-    expect(await deliveryCounts(hooked.system, ids)).to.deep.equal({ success: all });
+    await deliveriesBecome(site.system, ids, { are: ({ success }) => success === all, withinMs: takenOverMs });
+    expect(await deliveryCounts(site.system, ids)).to.deep.equal({ success: all });
     const once = { missed: [], repeated: 0, mostTimes: 1, ids: 2 };
     expect(auditInbox(arrivals("before"), 2)).to.deep.equal(once);
     expect(auditInbox(arrivals("during"), 2)).to.deep.equal({ ...once, repeated: 1, mostTimes: 2 });

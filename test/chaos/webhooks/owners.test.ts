@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { partitionCount, partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { testServers } from "../../support/servers/servers.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
-import { type Hooked, keepPosting, type Stream, startHooked } from "../../support/webhooks/chaos.ts";
+import { keepPosting, type Stream } from "../../support/webhooks/chaos.ts";
+import { useFaultSite } from "../../support/webhooks/faults.ts";
 import { auditInbox } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, anEvent, deliveriesBecome, postEvents } from "../../support/webhooks/traffic.ts";
 
@@ -16,8 +16,7 @@ const names = Array.from({ length: 12 }, (_, n) => `owned_${n}`);
 
 describe("the endpoints of an installation", function () {
   this.timeout(300_000);
-  let hooked: Hooked;
-  let api: SystemProgram;
+  const site = useFaultSite();
   let streams: Stream[] = [];
   let running: SystemProgram[] = [];
   /** Of an app of its own each. */
@@ -26,9 +25,7 @@ describe("the endpoints of an installation", function () {
 
   before(async function () {
     this.timeout(90_000);
-    hooked = await startHooked(await testServers());
-    const { system, inbox } = hooked;
-    api = await system.start("apiserver");
+    const { system, inbox } = site;
     systems = await Promise.all(names.map(() => system.another()));
     endpoints = await Promise.all(
       names.map((name, i) => addEndpoint(of(i), { url: `${inbox.url}/${name}`, names: [name] })),
@@ -40,15 +37,14 @@ describe("the endpoints of an installation", function () {
     await Promise.all(running.map((dispatcher) => dispatcher.kill()));
     running = [];
   });
-  after(() => hooked?.close());
 
   const of = (i: number): System => systems[i] ?? expect.fail();
   const start = async (): Promise<SystemProgram> => {
-    const dispatcher = await hooked.system.start("dispatcher");
+    const dispatcher = await site.system.start("dispatcher");
     running.push(dispatcher);
     return dispatcher;
   };
-  const table = () => webhookOwners(hooked.system.db).partitions.read(new Date());
+  const table = () => webhookOwners(site.system.db).partitions.read(new Date());
   const partsOf = async (dispatcher: SystemProgram): Promise<number> =>
     (await table()).owners.filter(({ holder }) => holder?.includes(`/${dispatcher.pid()}/`)).length;
   const isSpread =
@@ -60,13 +56,13 @@ describe("the endpoints of an installation", function () {
         Math.max(...counts) - Math.min(...counts) <= 1
       );
     };
-  const arrivals = (name: string) => hooked.inbox.arrivals(`/${name}`);
+  const arrivals = (name: string) => site.inbox.arrivals(`/${name}`);
 
   it("are shared among dispatchers that come, stop and are killed, and every event arrives", async () => {
-    const { system } = hooked;
+    const { system } = site;
     const first = await start();
     await until(isSpread(first), withinMs.handedOver);
-    streams = names.map((name, i) => keepPosting(of(i), api, name, 2));
+    streams = names.map((name, i) => keepPosting(of(i), site.api, name, 2));
     const [second, third] = await Promise.all([start(), start()]);
     await until(isSpread(first, second, third), withinMs.handedOver);
     await second.stop();
@@ -98,7 +94,7 @@ describe("the endpoints of an installation", function () {
     expect(left).to.have.length.within(1, names.length - 1);
     const before = new Map(left.map((name) => [name, arrivals(name).length]));
     await one.kill();
-    for (const name of left) await postEvents(of(names.indexOf(name)), api, [anEvent(name, 100_000)]);
+    for (const name of left) await postEvents(of(names.indexOf(name)), site.api, [anEvent(name, 100_000)]);
     const haveCome = (): boolean => left.every((name) => arrivals(name).length === (before.get(name) ?? 0) + 1);
     await until(haveCome, withinMs.takenOver);
   });

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type PrivateServer, privateServers } from "../../support/servers/servers.ts";
+import type { PrivateServer } from "../../support/servers/servers.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
-import { type Hooked, keepPosting, type Stream, startHooked } from "../../support/webhooks/chaos.ts";
+import { keepPosting, type Stream } from "../../support/webhooks/chaos.ts";
+import { useFaultSite } from "../../support/webhooks/faults.ts";
 import { auditInbox, type InboxAudit } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, deliveriesBecome } from "../../support/webhooks/traffic.ts";
 
@@ -12,42 +13,31 @@ const outageMs = 4_000;
 /** For what had to wait for a store that was away. */
 const recoveredMs = 45_000;
 
-const startServers = () => privateServers({ mongodb: true, nats: true, redis: true });
-
 describe("webhooks during which a store is killed and comes back", function () {
   this.timeout(240_000);
-  let servers: Awaited<ReturnType<typeof startServers>>;
-  let hooked: Hooked;
-  let api: SystemProgram;
-  let programs: SystemProgram[];
+  const site = useFaultSite();
+  let dispatchers: SystemProgram[] = [];
   let stream: Stream | undefined;
   const endpoints: Record<string, WebhookRow> = {};
 
   before(async () => {
-    servers = await startServers();
-    const { mongodb, nats, redis } = servers;
-    hooked = await startHooked({ mongodbUrl: mongodb.url, natsUrl: nats.url, redisUrl: redis.url });
-    const { system, inbox } = hooked;
+    const { system, inbox } = site;
     for (const name of ["redis", "nats", "mongodb"]) {
       endpoints[name] = await addEndpoint(system, { url: `${inbox.url}/${name}`, names: [name] });
     }
-    programs = await Promise.all([system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")]);
-    [api] = programs as [SystemProgram];
+    dispatchers = await Promise.all([system.start("dispatcher"), system.start("dispatcher")]);
   });
 
   afterEach(() => stream?.stop());
 
-  after(async () => {
-    await hooked?.close();
-    await servers?.close();
-  });
+  after(() => Promise.all(dispatchers.map((dispatcher) => dispatcher.stop())));
 
   /** Posts events all the while; what came of them once the store is back, by itself. */
   const sendDespite = async (name: "redis" | "nats" | "mongodb"): Promise<{ audit: InboxAudit; posted: number }> => {
-    const store: PrivateServer = servers[name];
-    const pids = programs.map((program) => program.pid());
-    const arrivals = () => hooked.inbox.arrivals(`/${name}`);
-    stream = keepPosting(hooked.system, api, name);
+    const store: PrivateServer = site.servers[name];
+    const pids = [site.api, ...dispatchers].map((program) => program.pid());
+    const arrivals = () => site.inbox.arrivals(`/${name}`);
+    stream = keepPosting(site.system, site.api, name);
     await until(() => arrivals().length >= 20, 20_000);
     await store.kill();
     await sleep(outageMs);
@@ -57,7 +47,7 @@ describe("webhooks during which a store is killed and comes back", function () {
     const posted = await stream.stop();
     const id = endpoints[name]?._id ?? "";
     const are = ({ success }: { success?: number }): boolean => success === posted;
-    await deliveriesBecome(hooked.system, [id], { are, withinMs: recoveredMs });
+    await deliveriesBecome(site.system, [id], { are, withinMs: recoveredMs });
     expect(
       pids.filter((pid) => process.kill(pid, 0)),
       "programs that still run",

@@ -1,4 +1,5 @@
 import { type Db, MongoClient } from "mongodb";
+import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { allCollections, ensureIndexes } from "#core/storage/collections.ts";
 import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
 import { testServers } from "./servers.ts";
@@ -16,8 +17,9 @@ const free = new Map<string, string[]>();
 let made = 0;
 
 /**
- * Lends a database of a server. To make one costs most of a second of processor time (46 collections with their indexes),
- * to empty one a tenth of that. They end with the servers of the tests, which keep nothing.
+ * Lends a database of a server. To make one costs most of a second of processor time (each collection with its indexes),
+ * to empty one a tenth of that. They end with the servers of the tests, which keep nothing. Who changes an index of one
+ * puts it back; a collection may be dropped.
  */
 export const lendDatabase = async (url: string): Promise<LentDatabase> => {
   const ofServer = free.get(url) ?? [];
@@ -25,8 +27,7 @@ export const lendDatabase = async (url: string): Promise<LentDatabase> => {
   const name = ofServer.pop() ?? `test_${process.pid}_${++made}`;
   const client = await MongoClient.connect(url);
   const db = client.db(name);
-  await empty(db);
-  await ensureIndexes(db); // a test may have dropped one
+  if (!(await empty(db))) await ensureIndexes(db);
   const giveBack = async (): Promise<void> => {
     await client.close();
     ofServer.push(name);
@@ -34,13 +35,17 @@ export const lendDatabase = async (url: string): Promise<LentDatabase> => {
   return { db, client, giveBack };
 };
 
-const empty = async (db: Db): Promise<void> => {
+/** Whether all collections were there, which are empty now. */
+const empty = async (db: Db): Promise<boolean> => {
   const known = new Set(allCollections.map(({ name }) => name));
   const there = await db.listCollections({}, { nameOnly: true }).toArray();
-  await Promise.all(
-    there.map(({ name }) => (known.has(name) ? db.collection(name).deleteMany({}) : db.dropCollection(name))),
+  await mapBounded<{ name: string }, unknown>(there, connections, ({ name }) =>
+    known.has(name) ? db.collection(name).deleteMany({}) : db.dropCollection(name),
   );
+  return there.filter(({ name }) => known.has(name)).length === known.size;
 };
+
+const connections = 4; // each that is opened costs as much as several calls
 
 /** A database for the tests of one `describe`, with the indexes of these collections. To be made inside of it. */
 export const testDatabase = (name: string, specs: readonly CollectionSpec[] = allCollections): (() => Db) => {

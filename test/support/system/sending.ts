@@ -19,6 +19,7 @@ import { apnsIdOf } from "../../../dispatcher/channels/ios-push/apns.ts";
 import { deliveryIdOf } from "../../../dispatcher/messages/delivery/delivery-row.ts";
 import { allAccounts, aSubscription, seed, testKeyRing } from "../rows/fixtures.ts";
 import type { TestServers } from "../servers/servers.ts";
+import { inSuite } from "../suite/soak.ts";
 import { type System, startSystem } from "./system.ts";
 
 /**
@@ -228,7 +229,7 @@ export type Caller = {
   stop: () => Promise<{ ids: string[]; answers: ReadonlyMap<number, number> }>;
 };
 
-const betweenMs = 100; // one message with its webhooks costs some 75 ms of processor time over all programs
+const betweenMs = inSuite(250, { soak: 100 }); // one message with its webhooks costs some 75 ms of processor time over all programs
 
 /**
  * Sends small messages to one device after another for as long as it runs. Each has an idempotency key, with which it

@@ -13,6 +13,7 @@ import { startProgram } from "../../../../dev/processes/programs.ts";
 import { anApiKey, aSubscription, aUser, seed as store, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { aMessage } from "../../../support/rows/work.ts";
+import { inSuite } from "../../../support/suite/soak.ts";
 import { until } from "../../../support/until.ts";
 import {
   environmentOf,
@@ -187,7 +188,7 @@ describe("operator: deletion in any order", function () {
   ];
   for (const { it: name, order } of inOrder) it(`leaves nothing behind: ${name}`, () => deleteIn(order));
 
-  for (let seed = 1; seed <= 10; seed++) {
+  for (let seed = 1; seed <= inSuite(2, { soak: 10 }); seed++) {
     it(`leaves nothing behind: all at once, shuffled by seed ${seed}`, () =>
       deleteIn(({ owners, secrets, owned }) => shuffled([...owners, ...secrets, ...owned], seed)));
   }
@@ -197,7 +198,7 @@ describe("operator: deletion in any order", function () {
       await started.stop();
       started = await herald.start();
     };
-    for (const seed of [11, 12])
+    for (const seed of inSuite([11], { soak: [11, 12] }))
       await deleteIn(({ owners, secrets, owned }) => shuffled([...owners, ...secrets, ...owned], seed), restart);
   });
 

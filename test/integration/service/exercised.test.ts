@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import { BSON } from "mongodb";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { parser } from "#core/schema/json/parser.ts";
 import { allCollections } from "#core/storage/collections.ts";
 import { testDir } from "../../../dev/files/paths.ts";
 import { bundleVariable } from "../../../dev/processes/programs.ts";
@@ -11,18 +14,24 @@ import { exerciseEnv } from "../../support/api/exercise-env.ts";
 import { faultsOf, fill, type QueryException } from "../../support/queries/plans.ts";
 import { queriesVariable, type RecordedQuery } from "../../support/queries/record-queries.ts";
 import { testServers } from "../../support/servers/servers.ts";
+import { readEvents } from "../../support/system/events.ts";
 import { type Sending, startSending } from "../../support/system/sending.ts";
+import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-describe("the queries of the running service", function () {
+/** One installation does everything that it can do, as that costs much: what it asked of the store and what it published. */
+describe("the running service", function () {
   this.timeout(300_000);
   let sending: Sending;
   let dir: string;
   let queries: RecordedQuery[];
+  let events: readonly EventEnvelope[];
 
   before(async () => {
-    sending = await startSending(await testServers(), { messages_per_month: 1_000_000 });
+    const servers = await testServers();
+    sending = await startSending(servers, { messages_per_month: 1_000_000 });
     const { system } = sending;
+    const stream = await readEvents(servers.natsUrl, system.prefix);
     dir = await mkdtemp(join(testDir, "queries-"));
     const file = join(dir, "queries.jsonl");
     const recorder = new URL("../../support/queries/record-queries.ts", import.meta.url).pathname;
@@ -34,8 +43,13 @@ describe("the queries of the running service", function () {
     };
     const [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
     await exercise(sending, api);
+    await changeSettings(sending, api);
     const isWhole = async (): Promise<boolean> => unasked((queries = await recordedIn(file))).length === 0;
     await until(isWhole, 30_000).catch(() => undefined); // dispatchers write some things later; a test says what is missing
+    const areThere = () => emitted.every((kind) => stream.all().some(({ type }) => type === kind));
+    await until(areThere, 20_000).catch(() => undefined);
+    await stream.close();
+    events = stream.all();
     await fill(system.db, 4_000);
   });
 
@@ -52,17 +66,28 @@ describe("the queries of the running service", function () {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it("are found in an index, and sorted by it", async () => {
+  it("publishes events that fit the schemas of their kinds", () => {
+    const kinds = new Set(events.map(({ type }) => type));
+    expect([...kinds]).to.include.members(emitted);
+    for (const kind of kinds) {
+      const { data: schema, emitted: isEmitted } = eventTypes[kind];
+      expect(isEmitted, `${kind} is emitted`).to.equal(true);
+      const parse = parser(schema, { prefix: kind });
+      for (const { data, type } of events) if (type === kind) expect(() => parse(data), kind).not.to.throw();
+    }
+  });
+
+  it("has queries that are found in an index, and sorted by it", async () => {
     const faults = await faultsOf(sending.system.db, queries, exceptions);
     expect(faults, faults.map((fault) => JSON.stringify(fault)).join("\n")).to.deep.equal([]);
   });
 
-  it("are ended by the server when a request waits for them too long", () => {
+  it("has queries that are ended by the server when a request waits for them too long", () => {
     const endless = queries.filter(({ isEndless }) => isEndless);
     expect(new Set(endless.map(({ collection }) => collection))).to.have.all.keys(atStart);
   });
 
-  it("count no further than somebody asked for", () => {
+  it("counts no further than somebody asked for", () => {
     const counts = countsOf("");
     expect(counts.map(({ collection }) => collection)).to.include.members([
       "subscriptions",
@@ -72,18 +97,18 @@ describe("the queries of the running service", function () {
     expect(endless.filter(({ collection }) => !few.includes(collection))).to.deep.equal([]);
   });
 
-  it("count subscriptions by what the indexes of audiences have, so that no document is read", () => {
+  it("counts subscriptions by what the indexes of audiences have, so that no document is read", () => {
     const matched = countsOf("subscriptions").flatMap(({ pipeline = [] }) => pipeline.slice(0, 1));
     const asked = matched.flatMap((step) => Object.keys("$match" in step ? (step.$match ?? {}) : {}));
     expect(["app_id", "channel", "status", "_id", "test_device"]).to.include.members(asked);
   });
 
-  it("find what was made in a time by its ids, which are in the order of time", () => {
+  it("finds what was made in a time by its ids, which are in the order of time", () => {
     const ofLists = queries.filter(({ collection }) => collection === "messages" || collection === "deliveries");
     expect(ofLists.filter(({ filter }) => filter !== undefined && "created_at" in filter)).to.deep.equal([]);
   });
 
-  it("are those of every collection", () => {
+  it("asks of every collection", () => {
     expect(unasked(queries)).to.deep.equal([]);
   });
 });
@@ -148,3 +173,42 @@ const unasked = (queries: readonly RecordedQuery[]): string[] => {
   const asked = new Set(queries.map(({ collection }) => collection));
   return allCollections.map(({ name }) => name).filter((name) => !asked.has(name));
 };
+
+/** An endpoint is made, changed and removed. */
+const changeSettings = async ({ system }: Sending, api: SystemProgram): Promise<void> => {
+  const ask = async (method: string, path: string, body?: object): Promise<string> => {
+    const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/webhooks${path}`, {
+      method,
+      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
+    return String(((await reply.json()) as { id?: string }).id);
+  };
+  const id = await ask("POST", "", { url: "http://127.0.0.1:9/", events: ["user.created"], headers: { "X-Key": "k" } });
+  await ask("PATCH", `/${id}`, { paused: true, filters: null, description: "changed" });
+  await ask("DELETE", `/${id}`);
+};
+
+/** Kinds of events that come of it; there may be others. */
+const emitted = [
+  "message.queued",
+  "message.completed",
+  "delivery.sent",
+  "delivery.failed",
+  "delivery.delivered",
+  "delivery.opened",
+  "delivery.clicked",
+  "delivery.bounced",
+  "delivery.complained",
+  "delivery.unsubscribed",
+  "subscription.created",
+  "subscription.unsubscribed",
+  "subscription.invalidated",
+  "user.created",
+  "user.updated",
+  "user.deleted",
+  "event.received",
+  "conversion.created",
+  "audit.created",
+] as const;
