@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install up down demo kubectl-herald check generate verify test install-chart-tools chart e2e coverage bench fuzz clean
+.PHONY: help install up down demo kubectl-herald check generate verify test soak install-chart-tools chart e2e coverage bench fuzz clean
 NODE := node_modules/.bin/node
 
 help: ## list the targets
@@ -34,6 +34,7 @@ kubectl-herald: bootstrap ## make kubectl herald, one file that needs Node.js 24
 check: bootstrap ## format, lint, types, unit tests, generated files fresh, promises kept; WITHOUT=name leaves one out
 	$(call say,everything that needs no server: about a minute)
 	@$(NODE) dev/check.ts $(if $(WITHOUT),--without $(WITHOUT))
+	$(call say,next: commit; make test shows it on real servers)
 
 generate: bootstrap ## write the generated files: CRDs, OpenAPI, docs
 	$(call say,writing the generated files that are stale: a few seconds)
@@ -42,35 +43,49 @@ generate: bootstrap ## write the generated files: CRDs, OpenAPI, docs
 verify: bootstrap ## fail when a generated file is stale
 	$(call say,comparing the generated files with their sources: a few seconds)
 	@$(NODE) dev/generate.ts --check
+	$(call say,next: make check)
 
 ##@ Judge it
 
 test: install-for-tests ## run the whole suite on real servers; FILTER=words or FILES=paths for a part
 	$(call say,the suite on real servers: 8 min for all of it; FILES=path or FILTER=words runs a part)
 	@$(NODE) dev/test.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
+	$(call say,next: commit; make soak after a change of leases or hand-overs; make chart after one of the chart)
+
+soak: install-for-tests ## kill programs and take stores away, with the timing that users have, and for longer than make test; FILES=paths for a part
+	$(call say,what kills programs and takes stores away with the timing that users have: about 30 min)
+	@$(NODE) dev/soak.ts $(FILES)
+	$(call say,next: commit)
 
 install-chart-tools: bootstrap ## install the tools that judge the chart and are not there yet; HERALD_TOOLS names a folder of yours
+	$(call say,getting what judges the chart unless it is there: up to 3 min)
 	@$(NODE) dev/install-chart-tools.ts
+	$(call say,next: make chart)
 
 chart: install-for-tests install-chart-tools ## test the chart, its rules, dashboards and health checks, and the REST document; no node is needed
 	$(call say,the chart with its rules and pages and the REST document: about 4 min)
 	@$(NODE) dev/chart.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
+	$(call say,next: commit; make e2e installs it on real nodes)
 
 e2e: install-for-tests ## install the chart on a cluster with real nodes, given by KUBECONFIG and E2E_LOAD_IMAGE, and break it
 	$(call say,the chart on real nodes: about 9 min)
 	@$(NODE) dev/e2e.ts $(FILES)
+	$(call say,next: commit)
 
 coverage: install-for-tests ## run the whole suite and report what of the programs it ran
 	$(call say,the whole suite on the sources: more than 8 min)
 	@node_modules/.bin/c8 $(NODE) dev/test.ts
+	$(call say,next: coverage/index.html shows each line)
 
 bench: install-for-tests ## measure, and print each figure when it is known; NAMES=some, SHORT=1 only tries all in seconds, BUSY=1 beside a busy core, SAVE=1 keeps
 	$(call say,measuring takes minutes for each figure; NAMES=some measures some and SHORT=1 tries all in a minute)
 	@$(NODE) test/bench/main.ts $(if $(SHORT),--short) $(if $(BUSY),--busy) $(if $(SAVE),--save) $(NAMES)
+	$(call say,next: docs/performance.md says what to do about a figure that is not reached)
 
 fuzz: bootstrap ## attack the decoders of the HTTP/2 client; RUNS=number for each, SEED=number to do the same again, KEEP=1 keeps what is new
 	$(call say,attacking the decoders of the HTTP/2 client: about 3 min)
 	@$(NODE) test/fuzz/main.ts $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep)
+	$(call say,next: commit)
 
 clean: down ## stop everything and remove .dev: servers, data and logs
 	$(call say,removing .dev)

@@ -26,6 +26,7 @@ describe("what the last release promised", function () {
     at(rest, "components", "schemas", name, "properties");
   const operation = { get: { responses: { 200: { description: "it" } } } };
   const plans = "/herald.dev/v1alpha1/cluster/plans/Plan";
+  const tenants = "/herald.dev/v1alpha1/cluster/tenants/Tenant";
   const body = ["content", "application/json", "schema"];
   const planMembers = ({ kinds }: Promises): Members =>
     at(kinds, "paths", plans, "put", "requestBody", ...body, "properties");
@@ -59,11 +60,11 @@ describe("what the last release promised", function () {
       },
       /^GET \/event.received: removed/,
     ],
-    "a kind that is gone": [({ kinds }) => delete kinds.paths[plans], /^PUT .*plans\/Plan: api path removed/],
+    "a kind that is gone": [({ kinds }) => delete kinds.paths[tenants], /^PUT .*tenants\/Tenant: api path removed/],
     "a member of a kind that is gone": [(kept) => delete planMembers(kept)["apiRps"], /apiRps/],
     "a new rule for what was taken": [
-      (kept) => (at(planMembers(kept), "apiRps")["x-kubernetes-validations"] = [{ rule: "self > 5" }]),
-      /spec.apiRps: new rule: self > 5$/,
+      (kept) => (at(planMembers(kept), "retentionDays")["x-kubernetes-validations"] = [{ rule: "self > 5" }]),
+      /spec.retentionDays: new rule: self > 5$/,
     ],
   };
   it("is broken by each of some changes, and by nothing else that is said", async () => {

@@ -5,7 +5,7 @@ import type { Tenant } from "./site.ts";
 export const hello = { contents: { en: "Hello {{ user.tags.name }}" } };
 
 /** Calls the operations on a tenant's templates, below their path; both objects may be filled later. */
-export const templateCalls = (site: Installation, tenant: Tenant) => {
+export const templateCalls = (site: Pick<Installation, "api">, tenant: Tenant) => {
   let n = 0;
   const call = (method: string, path = "", body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}/templates${path}`, {

@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { inspect } from "node:util";
 import Mocha from "mocha";
+import { cpuUs, treeCpuUs } from "../../../dev/processes/usage.ts";
 
 /** What a run of tests came to. */
 export type Tally = { passed: number; failed: number };
@@ -11,7 +12,7 @@ export type TimedTest = { title: string; file: string; tookMs: number };
 
 /**
  * What some tests came to. `failures` names each test and hook that failed, and says why; `cpuMs` is what this process has
- * used, the loading of the files included, and `startedCpuMs` what those have that it started and saw end.
+ * used, the loading of the files included, and `startedCpuMs` what those have that it started.
  */
 export type Report = Tally & { failures: string[]; tests: TimedTest[] } & CpuMs;
 
@@ -56,14 +57,10 @@ const reasonOf = (error: unknown): string =>
     .map((line) => `      ${line}`)
     .join("\n");
 
-const msPerTick = 10; // the kernel's clock has 100 ticks a second
-
-/** What this process has used since its begin, and those that it started and saw end. */
+/** What this process has used since its begin, and those that it started, which may have ended. */
 export const cpuSoFar = (): CpuMs => {
-  const [, fields = ""] = readFileSync("/proc/self/stat", "utf8").split(") ");
-  const ticks = fields.split(" ").slice(11, 15).map(Number); // utime, stime, cutime, cstime of proc(5)
-  const [user = 0, system = 0, startedUser = 0, startedSystem = 0] = ticks;
-  return { cpuMs: (user + system) * msPerTick, startedCpuMs: (startedUser + startedSystem) * msPerTick };
+  const [ownUs, allUs] = [cpuUs(process.pid), treeCpuUs(process.pid)];
+  return { cpuMs: ownUs / 1_000, startedCpuMs: (allUs - ownUs) / 1_000 };
 };
 
 /** Mocha's `spec`, which also leaves a report in a file, and fails a run that leaves something open behind it. */

@@ -6,12 +6,12 @@ import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys/api-key
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anApiKey, anApp, hashOf, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 import { announcedMs, until } from "../../../support/until.ts";
 
 describe("API keys", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   let nats: Nats;
 
   before(async function () {

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { type Call } from "../../../support/api/api.ts";
 import { nested } from "../../../support/api/reply.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 
 describe("a POST that takes no body", function () {
   this.timeout(60_000);
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   let endpoint: string;
   let delivery: string;
 

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { type Call } from "../../../support/api/api.ts";
 import { bodyRefusals, type Refusal } from "../../../support/api/refusals.ts";
 import { expectHeaders } from "../../../support/api/reply.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 describe("a request that is refused", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const call = (method: string, path: string, more: Call = {}) =>
     site.api.call(method, path, { token: tenant.token, ...more });

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 describe("a body under a used idempotency key", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   const post = (path: string, body: object, key: string) =>
     site.api.call("POST", `/v1/apps/${tenant.app._id}${path}`, {
       token: tenant.token,

@@ -10,7 +10,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { once } from "../../../../apiserver/http/once.ts";
 import { type Attempt } from "../../../../apiserver/http/route.ts";
 import type { Reply } from "../../../support/api/api.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anExport } from "../../../support/rows/exports.ts";
 import { anApp, seed, seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
@@ -21,7 +21,7 @@ const anEndpoint = { url: "https://hooks.example.com/in", events: ["delivery.sen
 const schema = { type: "object", properties: { status: { type: "string" } } };
 
 describe("a POST that is made again with its idempotency key", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   type PostRequest = { path: string; body?: object; token?: string };
   const post = ({ path, body, token = tenant.token }: PostRequest, key?: string): Promise<Reply> =>

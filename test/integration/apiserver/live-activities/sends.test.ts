@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anApiKey, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("the sends of live activities", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, path.startsWith("/v1") ? path : `/v1/apps/${tenant.app._id}/live-activities${path}`, {

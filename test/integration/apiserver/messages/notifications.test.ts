@@ -4,11 +4,11 @@ import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/del
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("notifications", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const rows = () => collectionOf<MessageRow>(site.db, messageCollection);
   const post = (body: object, headers: Record<string, string> = {}) =>

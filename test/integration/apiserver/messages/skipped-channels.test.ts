@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("the channels that a message skips", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   let of: Awaited<ReturnType<typeof seedTenant>>;
 
   before(async () => {

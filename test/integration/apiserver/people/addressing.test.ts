@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { userLimits } from "#core/schema/people/user.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, seed } from "../../../support/rows/fixtures.ts";
 
 const hex = (digit: string) => digit.repeat(64);
 
 describe("people and their subscriptions, by whatever names them", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}${path}`, {

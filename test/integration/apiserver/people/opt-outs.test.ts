@@ -2,13 +2,13 @@ import { expect } from "chai";
 import { storedData } from "#core/storage/data.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type SuppressionRow, suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 let count = 0;
 const aMail = () => `out${count++}@example.com`;
 
 describe("an opt-out that is said by the status of a subscription", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}${path}`, { token: tenant.token, ...(body && { body }) });

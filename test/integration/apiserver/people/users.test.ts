@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { userLimits } from "#core/schema/people/user.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, seed } from "../../../support/rows/fixtures.ts";
 
 const hex = (digit: string) => digit.repeat(64);
 
 describe("users and subscriptions", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   let base: string;
 
   before(async function () {

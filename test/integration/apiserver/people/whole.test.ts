@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { userLimits } from "#core/schema/people/user.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 describe("a user who is written with subscriptions", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}${path}`, { token: tenant.token, ...(body && { body }) });

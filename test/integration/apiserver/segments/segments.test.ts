@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { segmentLists } from "#core/storage/segments/lists.ts";
 import { type SegmentRow, segmentCollection } from "#core/storage/segments/segments.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { aSegment } from "../../../support/rows/segments.ts";
 
@@ -11,7 +11,7 @@ const gold = { all: [{ field: "tags.plan", op: "eq", value: "gold" }] };
 const naming = (value: string) => ({ any: [{ field: "segment", op: "member", value }] });
 
 describe("segments", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const call = (method: string, path: string, body?: object, of = tenant) =>
     site.api.call(method, `/v1/apps/${of.app._id}/segments${path}`, { token: of.token, ...(body && { body }) });

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
 const schema = { type: "object", properties: {} };
 
 describe("a change whose event cannot be stored", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}${path}`, { token: tenant.token, ...(body && { body }) });

@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type SuppressionKeyRow, suppressionKeyCollection } from "#core/storage/suppressions/keys.ts";
 import { type SuppressionRow, suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 
 let count = 0;
 const anEntry = () => ({ external_id: `bound${count++}` });
 
 describe("the bound of a suppression list", () => {
-  const { site } = useSite();
+  const { site } = useSharedSite();
 
   const anApp = async (suppressions: number) => {
     const of = await seedTenant(site.db, { plan: { _id: `bound-${count++}`, suppressions } });

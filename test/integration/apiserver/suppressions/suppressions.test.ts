@@ -3,7 +3,7 @@ import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type SuppressionRow, suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
 import type { Call, Reply } from "../../../support/api/api.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anApiKey, aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 const refusal = ({ status, body }: Reply) => [status, body.error.code, body.error.details["field"]];
@@ -13,7 +13,7 @@ const ahead = () => new Date(Date.now() + 3_600_000).toISOString();
 
 describe("the suppression list", function () {
   this.timeout(60_000);
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const call = (method: string, path = "", call: Call = {}, of = tenant) =>
     site.api.call(method, `/v1/apps/${of.app._id}/suppressions${path}`, { token: of.token, ...call });

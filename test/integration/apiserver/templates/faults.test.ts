@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { hello, templateCalls } from "../../../support/api/templates.ts";
 
 describe("faults of templates", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   const { ok, made, published, refused } = templateCalls(site, tenant);
 
   describe("are refused, with the member, line and column", () => {

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import type { RenderTemplateResult } from "#core/schema/templates/render.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { templateCalls } from "../../../support/api/templates.ts";
 
 describe("the preview of a template", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   const { call, ok, made, published, refused } = templateCalls(site, tenant);
 
   before(async () => {

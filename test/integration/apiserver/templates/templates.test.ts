@@ -2,12 +2,12 @@ import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import type { TemplateRow } from "#core/storage/templates/templates.ts";
 import type { TemplateVersionRow } from "#core/storage/templates/versions.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { hello, templateCalls } from "../../../support/api/templates.ts";
 import { until } from "../../../support/until.ts";
 
 describe("templates", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   const heard: string[] = [];
   let nats: Nats;
 

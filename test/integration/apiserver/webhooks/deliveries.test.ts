@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anAttempt, anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 
 const kinds = ["delivery.sent", "delivery.failed", "user.created"] as const;
@@ -8,7 +8,7 @@ const statuses = ["pending", "success", "failed", "dead"] as const;
 const startedAt = Date.now() - 3_600_000;
 
 describe("deliveries of a webhook", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   let base: string;
   let id: string;
   let seeded: WebhookDeliveryRow[];

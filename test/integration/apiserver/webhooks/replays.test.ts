@@ -8,7 +8,7 @@ import { webhookHistory } from "#core/storage/webhooks/history.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { replayDelivery } from "../../../../apiserver/webhooks/deliveries/replay.ts";
 import type { Reply } from "../../../support/api/api.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anApp, seed } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 import { until } from "../../../support/until.ts";
@@ -16,7 +16,7 @@ import { until } from "../../../support/until.ts";
 const hourMs = 3_600_000;
 
 describe("deliveries of a webhook that are sent again", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   let nats: Nats;
   let base: string;
   let id: string;
