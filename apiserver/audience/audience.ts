@@ -1,3 +1,4 @@
+import { contactsOf } from "#core/channels/contacts.ts";
 import { reachOf } from "#core/channels/content.ts";
 import type { MessageTraits } from "#core/domain/suppressions/effects.ts";
 import { AppError } from "#core/errors.ts";
@@ -27,12 +28,15 @@ export const audienceOf = (
   category,
 });
 
-/** Refuses a channel that is asked for, or all channels, when the app has no account. @throws AppError HS_CHANNEL_NOT_CONFIGURED */
+type Wanted = { channels: readonly Channel[]; channelsAsked: readonly Channel[] | null; target?: Target };
+
+/** Refuses a channel that is asked for, or of addresses that are named, or all channels, when the app has no account. @throws AppError HS_CHANNEL_NOT_CONFIGURED */
 export const requireChannels = (
-  { channels, channelsAsked }: { channels: readonly Channel[]; channelsAsked: readonly Channel[] | null },
+  { channels, channelsAsked, target = {} }: Wanted,
   configured: readonly Channel[],
 ): void => {
-  const wanted = channelsAsked ?? (configured.length === 0 ? channels : []);
+  const ofContacts = contactsOf(target).map(({ channel }) => channel);
+  const wanted = [...(channelsAsked ?? (configured.length === 0 ? channels : [])), ...ofContacts];
   const channel = wanted.find((one) => !configured.includes(one));
   if (channel === undefined) return;
   throw new AppError("HS_CHANNEL_NOT_CONFIGURED", `the app has no account for ${channel}`, { channel });
@@ -44,5 +48,8 @@ export const traitsOn = ({ category, reach }: Pick<Audience, "category" | "reach
   reachesUnsubscribed: reach.some(({ channel, status }) => channel === on && status === "unsubscribed"),
 });
 
+/** Members of `target` that select somebody by ids. */
+export const idSelectors = ["include_subscription_ids", "include_external_ids", "include_aliases"] as const;
+
 /** Members of `target` that select somebody, besides `all`. */
-export const selectors = ["include_subscription_ids", "include_external_ids", "include_aliases"] as const;
+export const selectors = [...idSelectors, "email_to", "include_phone_numbers"] as const;

@@ -3,6 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
+import { contacts } from "#core/storage/people/contacts.ts";
 import { type Audience, subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
 import { cached } from "#core/storage/settings/cached.ts";
@@ -22,7 +23,7 @@ export const counting = ({
   secrets,
   clock,
   log,
-}: CountingDeps): Pick<EstimateDeps, "countAll" | "findSuppressed" | "aimed"> => {
+}: CountingDeps): Pick<EstimateDeps, "countAll" | "findSuppressed" | "aimed" | "contacts" | "clock"> => {
   const [list, counts] = [suppressions(db), subscriptionCounts(db)];
   const sizeOf = audienceSize({ counts, clock, log });
   const suppressedIn = suppressedSize({
@@ -38,6 +39,8 @@ export const counting = ({
   const isAny = (appId: string, channel: Channel): Promise<boolean> => known.get(`${appId} ${channel}`);
   return {
     aimed: aimedSubscriptions(db),
+    contacts: contacts(db),
+    clock,
     countAll: recentCounts(countAll, clock),
     findSuppressed: findSuppressed({
       suppressions: { ...list, isAny },

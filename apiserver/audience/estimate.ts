@@ -2,19 +2,21 @@ import { invalid } from "#core/errors.ts";
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { Probed, Targets } from "#core/storage/messages/targets.ts";
+import type { NewContact } from "#core/storage/people/contacts.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { aliasKey } from "#core/storage/people/users.ts";
 import type { FindSuppressed } from "#core/storage/suppressions/find-suppressed.ts";
 import { traitsOn } from "./audience.ts";
 import { type Aimed, type CountAimedDeps, countAimed } from "./count-aimed.ts";
+import { type FindContactsDeps, findContacts, leftOf } from "./find-contacts.ts";
 
-export type EstimateDeps = {
+export type EstimateDeps = FindContactsDeps & {
   targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
   /** Subscriptions that a message to all would reach; the number may be 10 s old, of a large app 10 minutes. */
   countAll: (of: Audience) => Promise<number>;
   /** Which subscriptions of one channel the suppression list holds a message back from. */
   findSuppressed: FindSuppressed;
-  aimed: CountAimedDeps["aimed"];
+  aimed: CountAimedDeps["aimed"] & FindContactsDeps["aimed"];
 };
 
 /** Deliveries expected now, and the ids that matched nothing. */
@@ -24,6 +26,9 @@ export type Estimate = {
   byChannel: Record<string, number>;
   /** All were counted whom the channels reach, because too many would have to be looked at. */
   isUpperBound?: true;
+  /** What is made of the addresses that it names and the app does not have, and how many of `recipients` these are. */
+  contacts: NewContact[];
+  newContacts: number;
   externalIdMissing: string[];
   missing: NonNullable<CreateNotificationResult["missing"]>;
 };
@@ -34,23 +39,30 @@ export const estimate =
   async (audience: Audience, target: Target, { aimed = null, onePerUser = false }: Asked = {}): Promise<Estimate> => {
     const subscriptionIds = [...new Set(target.include_subscription_ids)];
     const isForAll = target.all === true && aimed === null && !onePerUser;
-    const [all, found, byId] = await Promise.all([
+    const [all, found, byId, contacts] = await Promise.all([
       isForAll ? countAll(deps, audience) : [],
       findPeople(deps, audience, target),
       deps.targets.probe(audience, subscriptionIds),
+      findContacts(deps, audience, target),
     ]);
     const byUser = isForAll ? [] : await deps.targets.probeUsers(audience, found.ids);
-    const named = [...byUser, ...byId];
-    const chosen = { subscriptionIds: new Set(subscriptionIds), userIds: new Set(found.ids) };
+    const named = [...byUser, ...byId, ...contacts.known];
+    const contactIds = contacts.known.map(({ _id }) => _id);
+    const chosen = { subscriptionIds: new Set([...subscriptionIds, ...contactIds]), userIds: new Set(found.ids) };
     const people = onePerUser ? new Set<string>() : null;
     const looked = aimed ?? (onePerUser && target.all === true ? everyone : null);
     const meant = looked && (await countMeant(deps, audience, looked, { named, chosen, people }));
-    const reached = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience, people));
+    const there = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience, people));
+    const left = await leftOf(deps, audience.appId, contacts.made, aimed);
+    const fresh = await countReached(deps, left, audience, people);
+    const reached = summed([...there, ...fresh]);
     const known = new Set(byId.map(({ _id }) => _id));
     return {
-      recipients: reached.reduce((sum, [, count]) => sum + count, 0),
+      recipients: sumOf(reached),
       byChannel: Object.fromEntries(reached.filter(([, count]) => count > 0)),
       ...(meant?.isExact === false && { isUpperBound: true }),
+      contacts: contacts.made,
+      newContacts: sumOf(fresh),
       externalIdMissing: found.externalIdMissing,
       missing: {
         subscription_ids: subscriptionIds.filter((id) => !known.has(id)),
@@ -78,6 +90,11 @@ export const missingOf = ({ externalIdMissing, missing }: Estimate) => ({
 });
 
 type ChannelCount = [channel: string, count: number];
+
+const sumOf = (counts: readonly ChannelCount[]): number => counts.reduce((sum, [, count]) => sum + count, 0);
+
+const summed = (counts: readonly ChannelCount[]): ChannelCount[] =>
+  [...Map.groupBy(counts, ([channel]) => channel)].map(([channel, of]) => [channel, sumOf(of)]);
 
 /** By segments and a filter; where there is no time for that, everybody whom the channels reach. */
 const countMeant = async (

@@ -18,7 +18,7 @@ import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import type { MessageActivity } from "#core/storage/messages/message-row.ts";
-import { selectors } from "../audience/audience.ts";
+import { idSelectors } from "../audience/audience.ts";
 
 /** The alert as the content of a message, so that its texts are chosen as those of any other; one that shows nothing is empty. */
 export const alertContent = ({ alert }: LiveActivitySend): Content =>
@@ -78,7 +78,7 @@ const reserved = (attributes: ActivityValues): FieldError[] =>
     : [];
 
 const targetErrors = (target: StartLiveActivity["target"]): FieldError[] => {
-  const isSelecting = target.all === true || selectors.some((selector) => target[selector] !== undefined);
+  const isSelecting = target.all === true || idSelectors.some((selector) => target[selector] !== undefined);
   if (target.included_segments !== undefined && target.included_segments.length > 0)
     return [{ field: "target.included_segments", message: "is not supported by this release" }];
   return isSelecting ? [] : [{ field: "target", message: "must name whom to start it for" }];

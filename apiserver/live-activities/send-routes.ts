@@ -119,7 +119,7 @@ const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
       return rows.filter(({ _id, channel }) => channel !== "ios_push" || known.has(_id));
     };
     const count = estimate({
-      aimed: counted.aimed,
+      ...counted,
       targets: {
         ...targets,
         probe: (of, ids) => withToken(targets.probe(of, ids)),
@@ -129,7 +129,6 @@ const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
         of.reach.some(({ channel }) => channel === "ios_push")
           ? tokens.count({ appId: of.appId, typeId }, mostExact)
           : counted.countAll(of),
-      findSuppressed: counted.findSuppressed,
     });
     return count(audienceOf(app, { target, category: "live_activity", options: {} }, channels), target);
   };

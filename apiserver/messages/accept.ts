@@ -22,17 +22,19 @@ import { audienceOf, configuredOf, requireChannels } from "../audience/audience.
 import { type Asked, type Estimate, missingOf } from "../audience/estimate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { type Draft, draftOf } from "./draft.ts";
+import type { MakeContacts } from "./make-contacts.ts";
 import type { TakeTemplate } from "./take-template.ts";
 
-export type AcceptDeps = AcceptMessageDeps & {
-  messages: Pick<Messages, "madeBehind">;
-  estimate: (audience: Audience, target: Draft["target"], asked?: Asked) => Promise<Estimate>;
-  aimOf: AimOf;
-  /** The template that a message takes. @throws ValidationError */
-  take: TakeTemplate;
-  /** The HTML of an app's `email_mjml`. @throws ValidationError for one that is wrong */
-  compile: (appId: string, mjml: string) => Promise<string>;
-};
+export type AcceptDeps = AcceptMessageDeps &
+  MakeContacts & {
+    messages: Pick<Messages, "madeBehind">;
+    estimate: (audience: Audience, target: Draft["target"], asked?: Asked) => Promise<Estimate>;
+    aimOf: AimOf;
+    /** The template that a message takes. @throws ValidationError */
+    take: TakeTemplate;
+    /** The HTML of an app's `email_mjml`. @throws ValidationError for one that is wrong */
+    compile: (appId: string, mjml: string) => Promise<string>;
+  };
 
 export type AcceptRequest = {
   caller: Caller;
@@ -67,10 +69,14 @@ export const accept =
     const plan = {
       estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target, asked),
       decide: async (estimate: Estimate) => {
-        requireChannels(draft, channels);
+        requireChannels({ ...draft, target: draft.meant.target }, channels);
+        await deps.requireRoom(request.caller, estimate.contacts);
         return {
           recipients: estimate.recipients,
-          rowOf: (begun: BegunMessage) => rowOf(request, { draft, channels, html, aim, estimate }, begun),
+          rowOf: async (begun: BegunMessage) => {
+            await deps.makeContacts(estimate.contacts);
+            return rowOf(request, { draft, channels, html, aim, estimate }, begun);
+          },
           after: await replaced(deps, app, draft),
         };
       },
@@ -106,9 +112,9 @@ type Decided = {
 };
 
 /** The app's channels that a message which names none does not go over. */
-const skippedBy = (app: AppRow, { channelsAsked, meant }: Draft): SkippedChannel[] =>
+const skippedBy = (app: AppRow, { channelsAsked, channels, meant }: Draft): SkippedChannel[] =>
   configuredOf(app, { channels: channelsAsked === null ? allChannels : [] }).flatMap((channel) => {
-    const reason = whySkipped(channel, meant.content);
+    const reason = channels.includes(channel) ? null : whySkipped(channel, meant.content);
     return reason === null ? [] : [{ channel, reason }];
   });
 

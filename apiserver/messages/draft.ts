@@ -1,13 +1,14 @@
+import { contactErrors, contactsOf } from "#core/channels/contacts.ts";
 import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/channels/content.ts";
 import { meantBy, saidIn } from "#core/domain/messages/neutral.ts";
 import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options, type Target } from "#core/schema/messages/notification.ts";
-import type { Channel } from "#core/schema/vocabulary/channels.ts";
+import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import { selectors } from "../audience/audience.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
 import { mergedWith, type Taken } from "./take-template.ts";
-import { unsupported, unsupportedTarget } from "./unsupported.ts";
+import { unsupported } from "./unsupported.ts";
 
 /** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
 export type Draft = ReturnType<typeof draftOf>;
@@ -59,14 +60,21 @@ const pick = (body: object, names: readonly string[]): Record<string, never> => 
 
 /** What a schema cannot say of a target: someone has to be targeted. Source: docs/reference/messages.md#targets. */
 export const targetErrors = (target: Target): FieldError[] => {
-  const { included_segments: segments, filters } = meantBy(target);
-  const isByIds = selectors.some((selector) => target[selector] !== undefined);
+  const meant = meantBy(target);
+  const { included_segments: segments, filters } = meant;
+  const isByIds = selectors.some((selector) => meant[selector] !== undefined);
   const isSelecting = target.all === true || isByIds || segments !== undefined || filters !== undefined;
   return [
-    ...unsupportedTarget(target),
+    ...contactErrors(target),
     ...(isSelecting ? [] : [{ field: "target", message: "must name whom to send to" }]),
   ];
 };
+
+/** Addresses on a channel that the message does not go over. */
+const unreachedError = (channel: Channel): FieldError => ({
+  field: channel === "email" ? "target.email_to" : "target.include_phone_numbers",
+  message: `goes by ${channel}, which is not among the message's channels or has no content in it`,
+});
 
 type Channels = { channels: Channel[]; asked: Channel[] | null; errors: FieldError[] };
 
@@ -77,12 +85,17 @@ export const channelsOf = (
 ): Channels => {
   const asked = channelsAsked(target);
   const usual = ofTemplate?.filter((channel) => hasContent(channel, content)) ?? channelsWithContent(content);
-  const channels = asked ?? usual;
+  const ofContacts = [...new Set(contactsOf(target).map(({ channel }) => channel))];
+  const isNamed = (channel: Channel): boolean =>
+    ofContacts.some((one) => one === channel) && hasContent(channel, content);
+  const channels = asked ?? allChannels.filter((channel) => usual.includes(channel) || isNamed(channel));
   const silent = asked?.find((channel) => !hasContent(channel, content));
   if (silent !== undefined) {
     const field = `target.channels[${target.channels?.indexOf(silent)}]`;
     return { channels, asked, errors: [{ field, message: "has no content in this message" }] };
   }
+  const unreached = ofContacts.find((channel) => !channels.includes(channel));
+  if (unreached !== undefined) return { channels, asked, errors: [unreachedError(unreached)] };
   const isEmpty = channels.length === 0 && target.channels === undefined;
   const message =
     "is required, or another content: headings, data, content_available, email_subject with email_body, " +

@@ -35,7 +35,7 @@ export const estimateAudience =
     const found = await estimate(audience, aimed.target, { aimed: aim && { aim, at } });
     requireChannels(aimed, configured);
     const isExact = found.isUpperBound === true ? { is_exact: false as const } : {};
-    return { ...split(app, aimed, found.byChannel), ...isExact, new_contacts: 0, ...missingOf(found) };
+    return { ...split(app, aimed, found.byChannel), ...isExact, new_contacts: found.newContacts, ...missingOf(found) };
   };
 
 type Aimed = { target: Target; content: Content; channelsAsked: Channel[] | null; channels: readonly Channel[] };

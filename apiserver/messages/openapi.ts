@@ -3,12 +3,12 @@ import { showAs } from "#core/schema/json/show.ts";
 import { Delivery } from "#core/schema/messages/delivery.ts";
 import { Message } from "#core/schema/messages/message.ts";
 import { type CreateNotification, contentNeeds } from "#core/schema/messages/notification.ts";
-import { selectors } from "../audience/audience.ts";
+import { idSelectors } from "../audience/audience.ts";
 import type { Docs, Json } from "../http/feature.ts";
 import { lastPage, nextPage } from "../http/openapi/examples.ts";
 import { changed, having, refused } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
-import { unsupportedMembers, unsupportedOfCard, unsupportedTargets } from "./unsupported.ts";
+import { unsupportedMembers, unsupportedOfCard } from "./unsupported.ts";
 
 const laterTime = "2026-11-21T12:00:02.345Z";
 
@@ -107,6 +107,13 @@ const notifications: CreateNotification[] = [
   },
   {
     app_id: exampleAppId,
+    target: { email_to: ["ada@example.com"], include_phone_numbers: ["+4915112345678"], channels: ["email", "sms"] },
+    contents: { en: "Your code is 4711" },
+    email_subject: "Your code",
+    email_body: "<p>Your code is 4711.</p>",
+  },
+  {
+    app_id: exampleAppId,
     target: { all: true, channels: ["email"] },
     email_subject: "What is new",
     email_preheader: "Three things of this week",
@@ -128,19 +135,21 @@ const contents = [
   "whatsapp_interactive",
 ];
 
-/** Segments and a filter choose among everybody. */
+/** Segments and a filter choose among everybody; an empty list of addresses is no target. */
 const narrowing: Json[] = [
+  ...(["email_to", "include_phone_numbers"] as const).map((name) => ({
+    ...having(name),
+    properties: { [name]: { minItems: 1 } },
+  })),
   { ...having("included_segments"), properties: { included_segments: { minItems: 1 } } },
   { ...having("filters"), properties: { filters: { minProperties: 1 } } },
 ];
 
 const target = (schema: Json): Json => ({
-  ...changed(schema, {
-    ...refused(unsupportedTargets),
-  }),
+  ...schema,
   anyOf: [
     { ...having("all"), properties: { all: { const: true } } },
-    ...selectors.map((name) => having(name)),
+    ...idSelectors.map((name) => having(name)),
     ...narrowing,
   ],
 });

@@ -1,6 +1,6 @@
 import { isNeutral } from "#core/domain/messages/neutral.ts";
 import type { FieldError } from "#core/errors.ts";
-import type { CreateNotification, Target } from "#core/schema/messages/notification.ts";
+import type { CreateNotification } from "#core/schema/messages/notification.ts";
 
 /**
  * Members of the interface that have no effect in this release. They are validated like all others, then
@@ -16,12 +16,6 @@ export const unsupportedMembers = [
   "inbox_ttl",
 ] as const satisfies readonly (keyof CreateNotification)[];
 
-/** The same of `target`. */
-export const unsupportedTargets = [
-  "email_to",
-  "include_phone_numbers",
-] as const satisfies readonly (keyof CreateNotification["target"])[];
-
 /** Members of `rcs_card` that Twilio's cards do not have. Source: twilio.com/docs/content/twiliocard, "Parameter mapping". */
 export const unsupportedOfCard = ["media_height", "orientation"] as const;
 
@@ -31,7 +25,7 @@ const idleData = ({ template_id: id, custom_data: data }: Partial<CreateNotifica
     ? []
     : [{ field: "custom_data", message: "is read by templates alone, and none is named by template_id" }];
 
-/** Every member of a body that would be without effect, but for its target. */
+/** Every member of a body that would be without effect. */
 export const unsupported = (body: Partial<CreateNotification>): FieldError[] => [
   ...idleData(body),
   ...asking(unsupportedMembers, body).map((member) => ({ field: member, message: later })),
@@ -40,10 +34,6 @@ export const unsupported = (body: Partial<CreateNotification>): FieldError[] => 
     message: "cannot be sent: cards of Twilio, which carries RCS, do not have it",
   })),
 ];
-
-/** The same of `target`. */
-export const unsupportedTarget = (target: Target): FieldError[] =>
-  asking(unsupportedTargets, target).map((member) => ({ field: `target.${member}`, message: later }));
 
 const later = "is not supported by this release";
 

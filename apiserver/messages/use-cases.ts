@@ -11,6 +11,7 @@ import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { contacts } from "#core/storage/people/contacts.ts";
 import { appSegments } from "#core/storage/segments/segments.ts";
 import { templates } from "#core/storage/templates/templates.ts";
 import { templateVersions } from "#core/storage/templates/versions.ts";
@@ -19,13 +20,16 @@ import { aimOf } from "../audience/aim.ts";
 import { counting } from "../audience/counting.ts";
 import { estimate } from "../audience/estimate.ts";
 import type { Cursors } from "../http/pages.ts";
+import { billableCount } from "../limits/billable-count.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { quota } from "../limits/quota.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
+import type { PeopleOutbox } from "../publishing/people-outbox.ts";
 import { accept, notificationLimit } from "./accept.ts";
 import { cancel } from "./cancel.ts";
 import { estimateAudience } from "./estimate-audience.ts";
 import { listDeliveries, listMessages } from "./list.ts";
+import { makeContacts } from "./make-contacts.ts";
 import { takeTemplate } from "./take-template.ts";
 
 export type MessagePlatform = {
@@ -38,6 +42,7 @@ export type MessagePlatform = {
   limit: NarrowLimit;
   hints: MessageHints;
   mjml: Pick<MjmlCompiler, "compile">;
+  outboxes: { people: PeopleOutbox };
   settings: { firstDayMessages: number };
 };
 
@@ -55,6 +60,7 @@ export const messageUseCases = ({
   mjml,
   settings,
   countAccepted,
+  outboxes,
 }: MessagePlatform) => {
   const messages = messageStore(db);
   const counters = usage(db);
@@ -76,6 +82,7 @@ export const messageUseCases = ({
       publish: hints.message,
       count: countAccepted,
       clock,
+      ...makeContacts({ contacts: contacts(db), countBillable: billableCount(db, clock), publish: outboxes.people }),
     }),
     estimateAudience: estimateAudience({ estimate: counted, aimOf: aimed, limit, clock }),
     cancel: cancel({

@@ -1,20 +1,18 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
-import { apps as appStore } from "#core/storage/apps/apps.ts";
 import { forgetActivities } from "#core/storage/live-activities/forget.ts";
 import { manyPeople } from "#core/storage/people/many.ts";
 import { merges } from "#core/storage/people/merge.ts";
-import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
 import { users as userStore } from "#core/storage/people/users.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
 import { optOuts } from "#core/storage/suppressions/opt-outs.ts";
 import { suppressions } from "#core/storage/suppressions/suppressions.ts";
 import { removals as removalStore } from "#core/storage/work/removals.ts";
+import { billableCount } from "../limits/billable-count.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
-import { recentCounts } from "../limits/recent-counts.ts";
-import { type Billable, requireSubscribers } from "../limits/subscriber-quota.ts";
+import { requireSubscribers } from "../limits/subscriber-quota.ts";
 import type { PeopleOutbox } from "../publishing/people-outbox.ts";
 import { upsertUsers } from "./batch/upsert-users.ts";
 import { deleteSubscription } from "./delete-subscription.ts";
@@ -38,17 +36,10 @@ export type PeoplePlatform = {
   outboxes: { people: PeopleOutbox };
 };
 
-const mostApps = 10_000; // of one tenant, for counting its subscribers
-
 /** What the REST interface does to users and subscriptions. */
 export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePlatform) => {
   const [users, subscriptions, removals] = [userStore(db), subscriptionStore(db), removalStore(db)];
-  const [counts, apps] = [subscriptionCounts(db), appStore(db)];
-  const countBillable = recentCounts(async ({ tenantId, most }: Billable): Promise<number> => {
-    const owned = await apps.ofTenant(tenantId, mostApps);
-    const ids = owned.map(({ _id }) => _id);
-    return counts.billable(ids, most);
-  }, clock);
+  const countBillable = billableCount(db, clock);
   const publish = outboxes.people;
   const subjectsOf = suppressionKeys(db, secrets, clock);
   const ofDevices = {

@@ -38,7 +38,10 @@ export const EstimateAudienceResult = Type.Object({
       description: "there when segments or a filter were left out of the count, as too many would have to be looked at",
     }),
   ),
-  new_contacts: Integer({ minimum: 0, description: "of `recipients`, those that are not known yet; always 0" }),
+  new_contacts: Integer({
+    minimum: 0,
+    description: "of `recipients`, those whose address the app does not have yet: a message makes them",
+  }),
   external_id_missing,
   missing,
 });

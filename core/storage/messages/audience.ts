@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { contactsOf } from "../../channels/contacts.ts";
 import type { Chosen } from "../../domain/segments/aim.ts";
 import type { Target } from "../../schema/messages/notification.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
@@ -27,7 +28,10 @@ export const audience = (db: Db) => {
   return {
     /** The users and subscriptions that explicit ids name, whatever channel they are on. Bounded as `resolve` is. */
     chosen: async ({ include_subscription_ids: ids = [], ...target }: Target, appId: string): Promise<Chosen> => ({
-      subscriptionIds: new Set(ids),
+      subscriptionIds: new Set([
+        ...ids,
+        ...(await ofContacts(target, (filter) => findIds(subscriptions, { app_id: appId, ...filter }))),
+      ]),
       userIds: new Set([
         ...(await userIdsOf(appId, aliasKeysOf(target))),
         ...(target.include_aliases?.["user_id"] ?? []),
@@ -54,10 +58,23 @@ export const audience = (db: Db) => {
       const byId = await inPages(target.include_subscription_ids ?? [], lookupPage, (page) =>
         eligible({ _id: { $in: page } }, wanted),
       );
-      return grouped([...byUser, ...byId]);
+      const byContact = await ofContacts(target, (filter) => eligible(filter, wanted));
+      return grouped([...byUser, ...byId, ...byContact]);
     },
   };
 };
+
+/** What `read` finds of the addresses that a target names itself. */
+const ofContacts = async <T>(target: Target, read: (filter: AtContacts) => Promise<readonly T[]>): Promise<T[]> => {
+  const found: T[] = [];
+  for (const [channel, contacts] of Map.groupBy(contactsOf(target), ({ channel }) => channel)) {
+    const tokens = contacts.map(({ token }) => token);
+    found.push(...(await inPages(tokens, lookupPage, (page) => read({ channel, token: { $in: page } }))));
+  }
+  return found;
+};
+
+type AtContacts = { channel: Channel; token: { $in: string[] } };
 
 /** What sending needs of a subscription. */
 export type Reached = Pick<

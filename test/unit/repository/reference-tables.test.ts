@@ -12,7 +12,7 @@ import { userLimits } from "#core/schema/people/user.ts";
 import { incidentLimits } from "#core/schema/status/vocabulary.ts";
 import { deliveryErrorCodes } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
-import { unsupportedMembers, unsupportedTargets } from "../../../apiserver/messages/unsupported.ts";
+import { unsupportedMembers } from "../../../apiserver/messages/unsupported.ts";
 import { rootDir } from "../../../dev/files/paths.ts";
 
 const read = (path: string): string => readFileSync(join(rootDir, path), "utf8");
@@ -88,7 +88,7 @@ describe("the tables of docs/reference", () => {
 
   it("name every member that this release does not support", () => {
     const section = sectionOf("messages.md", "Unsupported members");
-    const names = [...unsupportedMembers, ...unsupportedTargets].filter((name) => !/^(?:whatsapp|rcs)_/.test(name));
+    const names = unsupportedMembers.filter((name) => !/^(?:whatsapp|rcs)_/.test(name));
     expect(names.filter((name) => !named(section, name))).to.deep.equal([]);
   });
 

@@ -35,6 +35,8 @@ describe("what messages reserve of a quota", () => {
       const estimate = async () => ({
         recipients,
         byChannel: {},
+        contacts: [],
+        newContacts: 0,
         externalIdMissing: [],
         missing: { subscription_ids: [], aliases: {} },
       });
@@ -42,6 +44,8 @@ describe("what messages reserve of a quota", () => {
         take: async () => null,
         aimOf: async () => null,
         compile: async () => "",
+        requireRoom: async () => undefined,
+        makeContacts: async () => undefined,
         publish: () => undefined,
         count: () => undefined,
         clock,

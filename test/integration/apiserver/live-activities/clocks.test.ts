@@ -47,6 +47,8 @@ describe("two apiservers whose clocks are 200 ms apart", () => {
     const estimate = async () => ({
       recipients: 1,
       byChannel: {},
+      contacts: [],
+      newContacts: 0,
       externalIdMissing: [],
       missing: { subscription_ids: [], aliases: {} },
     });
@@ -54,6 +56,8 @@ describe("two apiservers whose clocks are 200 ms apart", () => {
       aimOf: async () => null,
       take: async () => null,
       compile: async () => "",
+      requireRoom: async () => undefined,
+      makeContacts: async () => undefined,
       publish: () => undefined,
       count: () => undefined,
     };

@@ -75,8 +75,18 @@ describe("the bounds of a notification", function () {
     { it: "excluded segments", target: { excluded_segments: ["a"] }, field: "target.excluded_segments[0]" },
     { it: "no filter", target: { filters: { every: [] } }, field: "target.filters" },
     { it: "a faulty filter", target: { filters: { all: [{ field: "x" }] } }, field: "target.filters.all[0].field" },
-    { it: "bare addresses", target: { email_to: ["a@example.com"] }, field: "target.email_to" },
-    { it: "bare numbers", target: { include_phone_numbers: ["+491511234567"] }, field: "target.include_phone_numbers" },
+    {
+      it: "addresses beside channels without e-mail",
+      members: { contents: { en: "x" } },
+      target: { email_to: ["a@example.com"], channels: ["ios_push"] },
+      field: "target.email_to",
+    },
+    { it: "an address that is none", target: { email_to: ["a@b.example", "a"] }, field: "target.email_to[1]" },
+    {
+      it: "a number that is none",
+      target: { include_phone_numbers: ["4711"] },
+      field: "target.include_phone_numbers[0]",
+    },
     { it: "a channel of a later release", target: { channels: ["email", "sms"] }, field: "target.channels[1]" },
     {
       it: "a channel that the message has no content for",

@@ -83,7 +83,7 @@ describe("an estimate", () => {
     { it: "channels alone", target: { channels: ["email"] } },
     { it: "an id that is none", target: { include_subscription_ids: ["sub_1"] } },
     { it: "a label that no user has", target: { include_aliases: { crn: ["7"] } } },
-    { it: "a selector of a later release", target: { all: true, email_to: ["a@example.com"] } },
+    { it: "an address that is none", target: { email_to: ["a@localhost"] } },
     { it: "too many ids", target: { include_external_ids: Array.from({ length: 2_001 }, (_, i) => `u${i}`) } },
   ];
   for (const { it: name, target } of refusals) {

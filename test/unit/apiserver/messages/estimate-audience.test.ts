@@ -15,7 +15,14 @@ const estimated = estimateAudience({
     const over = [...new Set(reach.map(({ channel }) => channel))];
     asked.push(over);
     const counts = Object.fromEntries(Object.entries(byChannel).filter(([name]) => over.some((one) => one === name)));
-    return { recipients: 0, byChannel: counts, externalIdMissing: [], missing: { subscription_ids: [], aliases: {} } };
+    return {
+      recipients: 0,
+      byChannel: counts,
+      contacts: [],
+      newContacts: 0,
+      externalIdMissing: [],
+      missing: { subscription_ids: [], aliases: {} },
+    };
   },
 });
 const estimate = (members: Partial<EstimateAudience>) => estimated(app, { target: { all: true }, ...members });

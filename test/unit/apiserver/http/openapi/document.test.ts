@@ -99,9 +99,9 @@ describe("the OpenAPI document", () => {
     ["CreateNotification", "a member of a later release", message, { delayed_option: "timezone" }],
     [
       "CreateNotification",
-      "a selector of a later release",
-      message,
-      { target: { all: true, email_to: ["a@b.example"] } },
+      "no address",
+      { ...message, target: { email_to: ["a@b.example"] } },
+      { target: { email_to: [] } },
     ],
     ["CreateNotification", "a channel of no name", message, { target: { all: true, channels: ["fax"] } }],
     ["CreateSubscription", "a channel of no name", mail, { channel: "fax" }],
