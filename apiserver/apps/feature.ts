@@ -1,4 +1,5 @@
 import { ChannelAccount, ChannelAccountList } from "#core/schema/apps/account.ts";
+import { AppSettings, UpdateAppSettings } from "#core/schema/apps/settings.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
@@ -10,6 +11,7 @@ import { type Shown } from "./views.ts";
 type Named = { app: AppRow; account: Shown };
 
 const ofApp = "/v1/apps/{appId}/channels";
+const settingsPath = "/v1/apps/{appId}/settings";
 
 const route = routeOf<AppUse>({ tag: "Apps", scopes: ["admin"] });
 
@@ -43,6 +45,30 @@ const routes = [
       await use.test(app, account);
       return { body: account };
     },
+  }),
+
+  route({
+    id: "getAppSettings",
+    method: "GET",
+    path: settingsPath,
+    summary: "Show the settings of an app, each with the value that counts",
+    reply: AppSettings,
+    locate: appOfPath,
+    handle: async ({ use, resource: app }) => ({ body: await use.settings.show(app) }),
+  }),
+
+  route({
+    id: "updateAppSettings",
+    method: "PATCH",
+    path: settingsPath,
+    summary: "Change settings of an app; null has the default count again",
+    errors: ["HS_MANAGED", "HS_CONFLICT", "HS_PLAN_FEATURE_REQUIRED"],
+    body: UpdateAppSettings,
+    reply: AppSettings,
+    locate: appOfPath,
+    handle: async ({ use, caller, ip, body, resource: app }) => ({
+      body: await use.settings.update({ caller, ip }, app, body),
+    }),
   }),
 ];
 

@@ -1,3 +1,4 @@
+import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { AccountCheck, ChannelAccount } from "#core/schema/apps/account.ts";
 import { exampleTime } from "#core/schema/events/refs.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
@@ -22,11 +23,13 @@ const account: ChannelAccount = {
 
 /** What the OpenAPI document says of apps beside their operations. */
 export const docs: Docs = {
-  tags: { Apps: "The channels of an app, and whether its accounts at providers work." },
+  tags: { Apps: "Settings of apps, their channels, and whether their accounts at providers work." },
   examples: {
     AccountCheck: [refused],
     ChannelAccount: [account, { ...account, check: null }],
     ChannelAccountList: [{ data: [account] }],
+    AppSettings: [settingsOf({ time_zone: "Europe/Berlin" })],
+    UpdateAppSettings: [{ time_zone: "Europe/Berlin", outcomes: { direct_minutes: 720 } }, { outcomes: null }],
   },
   pathParameters: {
     channel: pathPart("a channel that the app has an account for", "ios_push", { enum: [...channels] }),

@@ -1,19 +1,22 @@
 import type { Db } from "mongodb";
-import type { Clock } from "#core/domain/clock.ts";
 import { accountChecks } from "#core/storage/apps/account-checks.ts";
-import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type AppRow, apps } from "#core/storage/apps/apps.ts";
 import { existing } from "../http/locate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import type { SettingsPlatform } from "../settings/settings.ts";
+import { appSettingsUse } from "./settings.ts";
 import { channelAccounts, type Shown } from "./views.ts";
 
 export type AppUse = ReturnType<typeof appUseCases>;
 
 /** What the operations on apps do. */
-export const appUseCases = ({ db, limit, clock }: { db: Db; limit: NarrowLimit; clock: Clock }) => {
+export const appUseCases = (platform: SettingsPlatform & { db: Db; limit: NarrowLimit }) => {
+  const { db, limit, clock } = platform;
   const checks = accountChecks(db);
   const list = async (app: AppRow): Promise<Shown[]> => channelAccounts(app, await checks.of(app));
   return {
     list,
+    settings: appSettingsUse(platform, apps(db)),
 
     find: async (app: AppRow, channel = ""): Promise<Shown> =>
       existing((await list(app)).find((account) => account.channel === channel) ?? null, "account"),

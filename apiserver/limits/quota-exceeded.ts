@@ -18,6 +18,7 @@ export const quotas = {
     resets: "when they are over",
   },
   subscribers: { limit: "the plan's `subscribers`, over all apps", resets: "never" },
+  apps: { limit: "the plan's `apps`", resets: "never" },
   suppressions: { limit: "the plan's `suppressions`, of an app", resets: "never" },
   webhook_endpoints: {
     limit: `the plan's \`webhookEndpoints\`, of an app, at most ${mostEndpoints}`,

@@ -10,10 +10,11 @@ import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import type { Caller } from "../access/caller.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 
-/** Something that was done to an app's settings, for its owner to see. It never has a secret or a header's value. */
+/** Something that was done to the settings of an app or tenant, for its owner to see. It never has a secret or a header's value. */
 export type AuditFact = {
   tenantId: string;
-  appId: string;
+  /** Null: of no app, but the tenant's; then no event reports it. */
+  appId: string | null;
   actor: { type: "api_key"; id: string };
   action: string;
   target: { type: string; id: string };
@@ -36,8 +37,8 @@ export const auditEvents =
   ({ prepare, clock }: { prepare: EventStore["prepare"]; clock: Clock }): Audit =>
   async ({ fact, change }, make) => {
     const { tenantId, appId } = fact;
-    const events = [factEvent(fact, clock.now())];
-    const prepared = await prepare({ tenantId, appId, traceparent: null, events }, change);
+    const events = appId === null ? [] : [factEvent({ ...fact, appId }, clock.now())];
+    const prepared = await prepare({ tenantId, appId: appId ?? tenantId, traceparent: null, events }, change);
     try {
       const made = await make(prepared.changeId);
       if (made === null) prepared.withdraw();
@@ -49,7 +50,8 @@ export const auditEvents =
     }
   };
 
-const factEvent = ({ appId, actor, action, target, changes, ip }: AuditFact, at: Date): StoredEvent => {
+const factEvent = (fact: AuditFact & { appId: string }, at: Date): StoredEvent => {
+  const { appId, actor, action, target, changes, ip } = fact;
   const data = { ...noReferences, actor, action, target, changes, ip };
   const from = [newId("event", at)]; // each happens once
   const event = makeEvent({ kind: "audit.created", appId, subjectId: target.id, data, at, from });
@@ -65,7 +67,7 @@ export type Changed = {
   type: string;
   collection: IntendedChange["collection"];
   id: string;
-  appId: string;
+  appId: string | null;
   verb: string;
   before: object | null;
   after: object | null;

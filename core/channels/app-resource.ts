@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { accountResults } from "../schema/apps/account.ts";
+import { ResourceSettings } from "../schema/apps/settings-resource.ts";
 import { Closed } from "../schema/json/common.ts";
 import { worded } from "../schema/json/patterns.ts";
 import {
@@ -30,24 +31,28 @@ const Channels = Type.Unsafe<AccountSpecs>(
 
 export const AppSpec = resourceSpec(externalId("app"), {
   displayName: displayName(", unique in the tenant"),
-  timeZone: Text({
-    default: "UTC",
-    minLength: 1,
-    maxLength: 64,
-    pattern: worded(
-      "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
-      "must be a name of the IANA time zone database, such as Europe/Berlin",
-    ),
-    description: "IANA name of the app's time zone, e.g. Europe/Berlin",
-  }),
-  idempotencyMismatch: Enum(["replay", "reject"], {
-    default: "replay",
-    description: "a reused idempotency key with another body: replay answers the first result, reject answers 422",
-  }),
-  importHuaweiAs: Enum(["android_push", "hms_push"], {
-    default: "android_push",
-    description: "what imports of the type thirdparty_players take the tokens of Huawei devices (device_type 13) for",
-  }),
+  settings: Optional(ResourceSettings),
+  timeZone: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 64,
+      pattern: worded(
+        "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
+        "must be a name of the IANA time zone database, such as Europe/Berlin",
+      ),
+      description: "deprecated: settings.timeZone, which counts where both are there",
+    }),
+  ),
+  idempotencyMismatch: Optional(
+    Enum(["replay", "reject"], {
+      description: "deprecated: settings.idempotencyMismatch, which counts where both are there",
+    }),
+  ),
+  importHuaweiAs: Optional(
+    Enum(["android_push", "hms_push"], {
+      description: "deprecated: settings.importHuaweiAs, which counts where both are there",
+    }),
+  ),
   channels: Channels,
 });
 export type AppSpec = Static<typeof AppSpec>;

@@ -1,3 +1,6 @@
+/** A minute, in milliseconds. */
+export const minuteMs = 60_000;
+
 /** 24 hours, in milliseconds. */
 export const dayMs = 86_400_000;
 

@@ -1,6 +1,12 @@
 import { ownCallback, ownProvider } from "#core/channels/kit/own-receipts.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { type Attribution, attribute, attributionWindowMs, type Touch } from "#core/domain/events/attribution.ts";
+import {
+  type Attribution,
+  attribute,
+  longestWindowMs,
+  type Outcomes,
+  type Touch,
+} from "#core/domain/events/attribution.ts";
 import { dateText, dayOf } from "#core/domain/events/days.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { derivedId } from "#core/domain/ids.ts";
@@ -19,6 +25,8 @@ import type { Stored } from "./store.ts";
 export type ConvertDeps = {
   touches: Touches;
   conversions: Conversions;
+  /** What the app says of them. */
+  outcomesOf: (appId: string) => Promise<Outcomes>;
   /** Takes receipts of our own, by which deliveries and messages count. */
   callbacks: CallbackQueue;
   publisher: Pick<EventPublisher, "publish">;
@@ -54,29 +62,36 @@ const convertPage = async (deps: ConvertDeps, events: readonly Stored[], definit
   for (const [kind, of] of Map.groupBy(kept, ({ attribution }) => attribution)) deps.count(kind, of.length);
 };
 
-type Attributed = Stored & { attribution: Attribution };
+type Attributed = Stored & { attribution: Attribution; windowSeconds: number | null };
 
 /** Deliveries are read once for all events of an app. */
-const attributed = async ({ touches }: ConvertDeps, events: readonly Stored[]): Promise<Attributed[]> => {
+const attributed = async ({ touches, outcomesOf }: ConvertDeps, events: readonly Stored[]): Promise<Attributed[]> => {
   const all: Attributed[] = [];
   for (const [appId, of] of Map.groupBy(events, ({ row }) => row.app_id)) {
     const people = of.flatMap(({ row }) => row.user_id ?? []);
     const [first, last] = [of[0]?.row.occurred_at, of.at(-1)?.row.occurred_at];
     if (first === undefined || last === undefined) continue;
-    const from = new Date(first.getTime() - attributionWindowMs);
+    const outcomes = await outcomesOf(appId);
+    const from = new Date(first.getTime() - longestWindowMs);
     const byUser = Map.groupBy(await touches.ofPeople(appId, people, from, last), (touch: Touch) => touch.user_id);
     for (const one of of) {
       const own = byUser.get(one.row.user_id ?? "") ?? [];
-      all.push({ ...one, attribution: attribute(one.row.occurred_at, own) });
+      const attribution = attribute(one.row.occurred_at, own, outcomes);
+      all.push({ ...one, attribution, windowSeconds: windowOf(attribution, outcomes) });
     }
   }
   return all;
 };
 
+const windowOf = ({ kind }: Attribution, { direct_minutes, influenced_minutes }: Outcomes): number | null => {
+  if (kind === "unattributed") return null;
+  return (kind === "direct" ? direct_minutes : influenced_minutes) * 60;
+};
+
 /** Nothing, where what no message led to is not to count. */
 const conversionOf = (
   { clock }: ConvertDeps,
-  { row, definitionId, attribution }: Attributed,
+  { row, definitionId, attribution, windowSeconds }: Attributed,
   definitions: Definitions,
 ): ConversionRow[] => {
   const definition = definitions.get(definitionId);
@@ -94,6 +109,7 @@ const conversionOf = (
       external_id: row.external_id ?? null,
       value: row.value ?? 1,
       attribution: kind,
+      window_seconds: windowSeconds,
       message_id: to?.message_id ?? null,
       delivery_id: to?.delivery_id ?? null,
       subscription_id: to?.subscription_id ?? row.subscription_id ?? null,
@@ -136,6 +152,10 @@ const eventOf = (row: ConversionRow): EventEnvelope =>
     from: [row.event_id],
     data: showAs(customEvents["conversion.created"].data, {
       ...row,
-      window_seconds: row.attribution === "unattributed" ? null : attributionWindowMs / 1_000,
+      window_seconds: row.window_seconds ?? formerWindow(row),
     }),
   });
+
+/** Of a conversion that a former release stored. */
+const formerWindow = ({ attribution, window_seconds: said }: ConversionRow): number | null =>
+  said === null || attribution === "unattributed" ? null : longestWindowMs / 1_000;

@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { batchOf, type EventBatch } from "#core/domain/events/received.ts";
 import type { CallbackQueue } from "#core/queue/callbacks.ts";
@@ -71,7 +72,7 @@ export const recordEvents = ({ pauseMs = usualPauseMs, ...deps }: RecordDeps) =>
 const storer = ({ db, directory, clock }: RecordDeps, counted: CountedBatches) =>
   storeBatches({ directory, people: eventPeople(db, clock), events: eventStore(db), dayUsers: dayUsers(db), counted });
 
-const counter = ({ db, callbacks, events, metrics, clock }: RecordDeps, counted: CountedBatches) =>
+const counter = ({ db, directory, callbacks, events, metrics, clock }: RecordDeps, counted: CountedBatches) =>
   countBatches({
     definitions: eventDefinitions(db),
     days: eventDays(db, counted.known),
@@ -79,6 +80,7 @@ const counter = ({ db, callbacks, events, metrics, clock }: RecordDeps, counted:
     convert: convertEvents({
       touches: touches(db),
       conversions: conversions(db),
+      outcomesOf: async (appId) => settingsOf((await directory.app(appId)) ?? {}).outcomes,
       callbacks,
       publisher: events,
       count: (attribution, by) => metrics.conversions.inc({ attribution }, by),

@@ -1,10 +1,14 @@
 import { secretNamesOf } from "#core/channels/accounts.ts";
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
-import { isTimeZone } from "#core/domain/time-zone.ts";
+import { settingProblems } from "#core/domain/apps/setting-rules.ts";
+import { defined } from "#core/domain/defined.ts";
 import type { Resource } from "#core/runtime/kube/objects.ts";
+import { type SettingValues, settingFeatures, settingNames } from "#core/schema/apps/settings.ts";
+import { camelCase, settingsOfResource } from "#core/schema/apps/settings-resource.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
 import { type AccountCheckRows, type AccountChecks, accountChecks } from "#core/storage/apps/account-checks.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { link, namespaceOf } from "../engine/links.ts";
@@ -43,7 +47,8 @@ export const app = defineKind<App, AppRow>({
         tenantOf(tools, resource),
       ]);
       const tested = row === null ? [] : [...(await checks.of(row)).values()];
-      return [row, tenant, tested.map(({ revision, last }) => [revision, last])];
+      const plan = tenant === undefined ? null : await tools.owners.plans.find(tenant.plan);
+      return [row, tenant, plan, tested.map(({ revision, last }) => [revision, last])];
     };
   },
   handler: (tools) => handler({ ...tools, checks: accountChecks(tools.db), withinPlan: withinPlan(whyNot(tools)) }),
@@ -59,7 +64,7 @@ const handler = (deps: Deps): Handler<App> => {
       if (stand.kind === "write") return apply(deps, { resource, tenant, stand }, signal);
       const describe = async (row: AppRow) => ({
         ...reportOf(row, await deps.checks.of(row)),
-        members: membersOf(resource, tenant),
+        members: membersOf(resource, tenant, null),
       });
       return record.report(resource, stand, describe, signal);
     },
@@ -77,18 +82,22 @@ type Input = { resource: App; tenant: TenantRow; stand: MayWrite<AppRow> };
 
 const apply = async (deps: Deps, { resource, tenant, stand }: Input, signal: AbortSignal): Promise<Verdict> => {
   const { record, secrets, keyRing, clock } = deps;
-  const finding = badZone(resource);
-  if (finding !== null) return refusal(finding);
   const { spec } = resource;
+  const settings = settingsNamed(spec);
+  const finding = badSetting(settings) ?? beyondPlan(settings, await deps.owners.plans.find(tenant.plan));
+  if (finding !== null) return refusal(finding);
   const credentials = accountsOf(spec, await secretValues(secrets, resource, secretNamesOf(spec), signal));
   if ("finding" in credentials) return refusal(credentials.finding);
   const id = record.idOf(resource);
-  const set = { ...membersOf(resource, tenant), ...sealAccounts(keyRing, id, credentials.accounts, stand.row) };
+  const { row } = stand;
+  const members = ["name", ...Object.keys(settings), ...Object.keys(credentials.accounts).map(channelMember)];
+  const isOthers = (channel: string): boolean =>
+    !members.includes(channelMember(channel)) && !hasNamed(row, channelMember(channel));
+  const sealed = sealAccounts(keyRing, id, credentials.accounts, { stored: row, isOthers });
+  const set = { ...membersOf(resource, tenant, row), ...sealed };
   const names = tenant.namespaces.map((namespace) => nameIn(namespace, resource));
-  const wanted = { set, begin: { created_at: clock.now() }, names };
-  const result = await deps.withinPlan({ owner: tenant, id, row: stand.row }, () =>
-    record.keep(resource, stand, wanted),
-  );
+  const wanted = { set, begin: { created_at: clock.now() }, names, members };
+  const result = await deps.withinPlan({ owner: tenant, id, row }, () => record.keep(resource, stand, wanted));
   if ("verdict" in result) return result.verdict;
   if (result.kept === "created") await record.requireTenant(resource, tenant._id);
   const checks = await askForChecks(deps, { _id: id, ...set });
@@ -107,8 +116,24 @@ const askForChecks = async (
   return known;
 };
 
-const badZone = ({ spec }: App): Finding | null =>
-  isTimeZone(spec.timeZone) ? null : refused("InvalidTimeZone", `${spec.timeZone} is not an IANA time zone`);
+const badSetting = (settings: SettingValues): Finding | null => {
+  const [problem] = settingProblems(settings);
+  if (problem === undefined) return null;
+  const { field, message } = problem;
+  return field === "time_zone"
+    ? refused("InvalidTimeZone", message)
+    : refused("SettingInvalid", `${camelCase(field)}: ${message}`);
+};
+
+const beyondPlan = (settings: SettingValues, plan: PlanRow | null): Finding | null => {
+  const missing = settingNames.filter((name) => {
+    const feature = settingFeatures[name];
+    return settings[name] !== undefined && feature !== undefined && plan?.features.includes(feature) === false;
+  });
+  if (missing.length === 0) return null;
+  const wanted = missing.map((name) => `settings.${camelCase(name)}`).join(", ");
+  return refused("PlanFeatureRequired", `the plan ${plan?._id ?? ""} does not include ${wanted}`);
+};
 
 const whyNot =
   ({ owners: { apps, plans } }: Pick<Platform, "owners">) =>
@@ -122,13 +147,30 @@ const whyNot =
 const nameIn = (namespace: string | undefined, { metadata, spec }: App): string =>
   `${namespace}/${spec.displayName ?? metadata.name}`;
 
-const membersOf = ({ metadata, spec }: App, tenant: TenantRow) => ({
+const membersOf = (resource: App, tenant: TenantRow, row: AppRow | null) => ({
   tenant_id: tenant._id,
-  name: spec.displayName ?? metadata.name,
-  time_zone: spec.timeZone,
-  idempotency_mismatch: spec.idempotencyMismatch,
-  import_huawei_as: spec.importHuaweiAs,
+  name: resource.spec.displayName ?? resource.metadata.name,
+  ...letGo(row),
+  ...settingsNamed(resource.spec),
 });
+
+/** The settings that the resource names; those outside of `settings` are of former releases. */
+const settingsNamed = ({ settings = {}, timeZone, idempotencyMismatch, importHuaweiAs }: AppSpec): SettingValues => ({
+  ...defined({ time_zone: timeZone, idempotency_mismatch: idempotencyMismatch, import_huawei_as: importHuaweiAs }),
+  ...settingsOfResource(settings),
+});
+
+/** Settings that a resource has named before: those that it names no longer have their default again. */
+const letGo = (row: AppRow | null): SettingValues =>
+  Object.fromEntries(
+    settingNames.filter((name) => hasNamed(row, name) && (row?.[name] ?? null) !== null).map((name) => [name, null]),
+  );
+
+/** Whether a resource has named a member before; a record of a former release says nothing: then it had named all. */
+const hasNamed = (row: AppRow | null, member: string): boolean =>
+  row !== null && row.managed !== null && (row.managed.members?.includes(member) ?? true);
+
+const channelMember = (channel: string): string => `channels.${channel}`;
 
 /** The App's own status and condition. */
 const reportOf = (

@@ -163,8 +163,12 @@ const mayTake = ({ definition, row, id }: Any, resource: Claimant): boolean => {
   const isNamed = resource.spec.externalName !== undefined;
   if (row === null) return !isNamed || hasMade(resource, id);
   const isDerived = !isNamed && definition.idKind !== null;
-  return isDerived || resource.metadata.annotations?.[adoptAnnotation] === id;
+  return isDerived || hasConsent(resource, id);
 };
+
+/** Whether a person has confirmed that the resource takes over a record, or members of one. */
+export const hasConsent = ({ metadata }: Claimant, id: string): boolean =>
+  metadata.annotations?.[adoptAnnotation] === id;
 
 const observed = ({ what }: Any): Finding => ({
   status: "True",

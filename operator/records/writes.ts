@@ -1,8 +1,18 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import { differingMembers, type ManagedRow, type WriteResult } from "#core/storage/settings/managed.ts";
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
-import { type Claimant, claimOf, idOf, isClaiming, nameOf, notConfirmed, olderThan } from "../policies/management.ts";
+import {
+  type Claimant,
+  claimOf,
+  hasConsent,
+  idOf,
+  isClaiming,
+  nameOf,
+  notConfirmed,
+  olderThan,
+} from "../policies/management.ts";
 import { memberName } from "../policies/member-names.ts";
 import type { MayWrite, NamedRow, RecordDeps } from "./record-deps.ts";
 
@@ -12,6 +22,8 @@ export type DesiredRow<Row> = {
   begin: Partial<Row>;
   /** What the resource's name is in the index `name`, and where else others may claim it. */
   names?: readonly string[];
+  /** The members that the resource names, by their paths, of a kind that owns by member; left out: it owns them all. */
+  members?: readonly string[];
 };
 
 type Outcome = { kept: WriteResult } | { verdict: Verdict };
@@ -26,10 +38,18 @@ export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
   const problem = (
     resource: R,
     { row, isConfirmed }: MayWrite<Row>,
-    { set, names = [] }: Omit<DesiredRow<Row>, "begin">,
+    { set, names = [], members }: Omit<DesiredRow<Row>, "begin">,
   ): Verdict | null => {
     if (row !== null && !isConfirmed)
       return refusal(notConfirmed({ id: row._id, what }, differences(definition, row, set)));
+    const taken = row === null || members === undefined ? [] : takenOver(row, set, members);
+    if (row !== null && taken.length > 0 && !hasConsent(resource, row._id))
+      return refusal(
+        notConfirmed(
+          { id: row._id, what },
+          taken.map((member) => memberName(definition, member)),
+        ),
+      );
     if (row?.name !== undefined && row.name === set.name) return null; // who has a name keeps it
     const named = names.flatMap((name) => store.by("name", name));
     const winner = olderThan(resource, othersIn(named, resource).filter(isNaming));
@@ -54,8 +74,9 @@ export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
     const verdict = problem(resource, stand, wanted);
     if (verdict !== null) return { verdict };
     const id = idOf(definition, resource);
-    const { set, begin } = wanted;
-    const write = { id, found: stand.row, managed: claimOf(definition, resource), set, begin };
+    const { set, begin, members } = wanted;
+    const managed = { ...claimOf(definition, resource), ...(members !== undefined && { members: [...members] }) };
+    const write = { id, found: stand.row, managed, set, begin };
     const kept = await deps.rows.keep(write, deps.clock.now());
     const apps = new Set([stand.row?.app_id ?? set.app_id, set.app_id]); // two, when the record was another app's
     if (isWritten(kept)) for (const appId of apps) deps.announce(deps.collection.name, id, appId);
@@ -64,6 +85,22 @@ export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
 
   return { problem, keep };
 };
+
+/** The members that a resource names anew, although somebody has given them another value over the REST interface. */
+const takenOver = (row: ManagedRow, set: object, members: readonly string[]): string[] => {
+  const owned = row.managed?.members;
+  if (owned === undefined) return [];
+  return members.filter((member) => {
+    const [before, after] = [valueAt(row, member), valueAt(set, member)];
+    return !owned.includes(member) && before !== null && !isDeepStrictEqual(before, after);
+  });
+};
+
+/** What stands at a path such as `channels.email`; null when nothing does. */
+const valueAt = (of: object, path: string): unknown =>
+  path.split(".").reduce((at: unknown, name) => (isObject(at) ? (at[name] ?? null) : null), of);
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 export const isWritten = (kept: WriteResult): boolean => kept === "created" || kept === "updated";
 

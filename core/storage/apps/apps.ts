@@ -2,28 +2,28 @@ import type { Db } from "mongodb";
 import type { ChannelAccounts } from "../../channels/accounts.ts";
 import type { Spread } from "../../domain/webhooks/partitions.ts";
 import type { Sealed } from "../../runtime/process/key-ring.ts";
+import type { SettingValues } from "../../schema/apps/settings.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { ownedRows } from "../settings/app-settings.ts";
 import type { Managed, ManagedRows } from "../settings/managed.ts";
+import type { Changeable } from "../work/intended-changes.ts";
 
-export type AppRow = {
-  _id: string;
-  tenant_id: string;
-  name: string;
-  /** IANA name. */
-  time_zone: string;
-  idempotency_mismatch: "replay" | "reject";
-  /** What the tokens of Huawei devices in imports are; `android_push` when absent. */
-  import_huawei_as?: "android_push" | "hms_push";
-  /** The provider accounts, their secrets sealed by the key ring. */
-  channels: ChannelAccounts<Sealed>;
-  /** Grows with every change of `channels`; a dispatcher's pool of an older revision is closed. */
-  channels_revision: number;
-  /** Over how many partitions its endpoints are placed since it has many; one when absent. */
-  webhook_spread?: Spread;
-  managed: Managed | null;
-  created_at: Date;
-  updated_at: Date;
-};
+/** Its settings, as they were set, are among its members: `settingsOf` (core/domain/apps/settings.ts) gives those that count. */
+export type AppRow = Changeable &
+  SettingValues & {
+    _id: string;
+    tenant_id: string;
+    name: string;
+    /** The provider accounts, their secrets sealed by the key ring. */
+    channels: ChannelAccounts<Sealed>;
+    /** Grows with every change of `channels`; a dispatcher's pool of an older revision is closed. */
+    channels_revision: number;
+    /** Over how many partitions its endpoints are placed since it has many; one when absent. */
+    webhook_spread?: Spread;
+    managed: Managed | null;
+    created_at: Date;
+    updated_at: Date;
+  };
 
 export const appCollection: CollectionSpec = {
   name: "apps",
@@ -48,6 +48,11 @@ export const apps = (db: Db) => {
     /** Some of a tenant's apps, at most `limit`. */
     ofTenant: (tenantId: string, limit: number): Promise<AppRow[]> =>
       rows.find({ tenant_id: tenantId }, { hint: "name" }).limit(limit).toArray(),
+    /** What the REST interface does to apps; they are counted by their tenant. */
+    owned: {
+      ...ownedRows(rows),
+      count: (tenantId: string): Promise<number> => rows.countDocuments({ tenant_id: tenantId }, { hint: "name" }),
+    },
     countOthers: (tenantId: string, exceptId: string): Promise<number> =>
       rows.countDocuments({ tenant_id: tenantId, _id: { $ne: exceptId } }, { hint: "name" }),
   };

@@ -22,6 +22,8 @@ export type ConversionRow = {
   external_id: string | null;
   value: number;
   attribution: Attribution["kind"];
+  /** How long after the message it could come, as the app said then; null without one, absent of a former release: a day. */
+  window_seconds?: number | null;
   /** The delivery that it counts for. */
   message_id: string | null;
   delivery_id: string | null;

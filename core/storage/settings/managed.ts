@@ -18,6 +18,8 @@ export type Managed = {
   epoch: number;
   /** The document was there before its resource. Absent: it was made for a resource. */
   adopted?: true;
+  /** The members that the resource names, and so owns: the REST interface owns the rest. Absent: it owns all of them. */
+  members?: string[];
 };
 
 /** A document that a custom resource can stand for. */
@@ -182,7 +184,7 @@ const update = (
   if (differing.length === 0) return Promise.resolve("unchanged");
   const write = async (): Promise<WriteResult> => {
     const change = { $set: { ...Object.fromEntries(differing), updated_at: now } };
-    const { matchedCount } = await rows.updateOne({ _id: found._id, ...asFound(found, managed.epoch) }, change);
+    const { matchedCount } = await rows.updateOne({ _id: found._id, ...asFound(found, managed) }, change);
     if (matchedCount === 1) return "updated";
     await refuseLater(rows, { id: found._id, uid: found.managed?.uid ?? "", fence });
     throw new Error(`${rows.collectionName} ${found._id} changed while it was written`);
@@ -191,8 +193,9 @@ const update = (
 };
 
 /** Still the same resource's, or nobody's, and no later leader's; unchanged where the REST interface may change it. */
-const asFound = ({ managed, updated_at }: ManagedRow, epoch: number): Filter<Stored> => {
+const asFound = ({ managed, updated_at }: ManagedRow, wanted: Managed): Filter<Stored> => {
   if (managed === null) return { managed, updated_at };
-  const isMine = { "managed.uid": managed.uid, "managed.epoch": { $lte: epoch } };
-  return managed.policy === "Enforce" ? isMine : { ...isMine, updated_at };
+  const isMine = { "managed.uid": managed.uid, "managed.epoch": { $lte: wanted.epoch } };
+  const isAllMine = managed.policy === "Enforce" && wanted.members === undefined;
+  return isAllMine ? isMine : { ...isMine, updated_at };
 };

@@ -60,6 +60,8 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);
   await useImports(ask, `/v1/apps/${system.app._id}/imports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);
+  await ask("GET", `/v1/apps/${system.app._id}/settings`);
+  await ask("PATCH", `/v1/apps/${system.app._id}/settings`, { time_zone: "Europe/Berlin" });
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useActivities(ask, sending, fcm);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);

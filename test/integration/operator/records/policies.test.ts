@@ -70,7 +70,7 @@ describe("operator: management policies", function () {
       kind: "App",
       collection: "apps",
       make: (name, spec) => make.app({ displayName: "Policies", channels: {}, ...spec }, name),
-      other: { spec: { timeZone: "Asia/Tokyo" }, member: "time_zone", says: "timeZone", value: "Asia/Tokyo" },
+      other: { spec: { timeZone: "Asia/Tokyo" }, member: "time_zone", says: "settings.timeZone", value: "Asia/Tokyo" },
       nobody: `app_${noId}`,
     },
     {

@@ -17,6 +17,7 @@ const inMemory = (rows: Map<string, Row>): AppSettings<Row> => {
     ofApp: async () => [...rows.values()],
     count: async () => rows.size,
     find: async (_of, id) => rows.get(id) ?? null,
+    reread: async ({ _id }) => rows.get(_id) ?? null,
     insert: async (row) => !rows.has(row._id) && rows.set(row._id, row).size > 0,
     change: async (read, { set }) => {
       if (!isAsRead(read)) return null;

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { settingsOf } from "#core/domain/apps/settings.ts";
 import { attribute, type Touch } from "#core/domain/events/attribution.ts";
 
 const at = new Date("2026-11-23T12:00:00.000Z");
@@ -12,6 +13,8 @@ const touch = (id: string, sent: number, clicked: number | null = null): Touch =
   sent_at: before(sent),
   clicked_at: clicked === null ? null : before(clicked),
 });
+
+const usual = settingsOf({}).outcomes;
 
 describe("what led to an event", () => {
   const cases: { it: string; touches: Touch[]; kind: string; to: string | null }[] = [
@@ -27,15 +30,23 @@ describe("what led to an event", () => {
   ];
   for (const { it: what, touches, kind, to } of cases) {
     it(`is ${what}`, () => {
-      const attribution = attribute(at, touches);
+      const attribution = attribute(at, touches, usual);
       expect([attribution.kind, attribution.to?.delivery_id ?? null]).to.deep.equal([kind, to]);
     });
   }
 
   it("are the ten latest deliveries, the latest first", () => {
     const sent = Array.from({ length: 12 }, (_, n) => touch(`d${n}`, n));
-    const attribution = attribute(at, sent.toReversed());
+    const attribution = attribute(at, sent.toReversed(), usual);
     const among = attribution.kind === "influenced" ? attribution.among : [];
     expect(among.map(({ delivery_id: id }) => id)).to.deep.equal(sent.slice(0, 10).map(({ delivery_id: id }) => id));
+  });
+
+  it("is judged by the minutes and the number that the app says", () => {
+    const outcomes = { direct_minutes: 60, influenced_minutes: 120, influenced_limit: 1 };
+    const late = attribute(at, [touch("a", 9, 2), touch("b", 1.5), touch("c", 1.8)], outcomes);
+    expect(late).to.deep.include({ kind: "influenced", among: [touch("b", 1.5)] });
+    expect(attribute(at, [touch("a", 9, 1)], outcomes).kind).to.equal("direct");
+    expect(attribute(at, [touch("a", 2.1)], outcomes).kind).to.equal("unattributed");
   });
 });

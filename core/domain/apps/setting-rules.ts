@@ -1,0 +1,16 @@
+import type { FieldError } from "../../errors.ts";
+import type { SettingValues } from "../../schema/apps/settings.ts";
+import { isTimeZone } from "../time-zone.ts";
+
+/** What is wrong with settings that a schema cannot say: asked of REST and of resources alike. */
+export const settingProblems = (given: SettingValues): FieldError[] => rules.flatMap((rule) => rule(given));
+
+type Rule = (given: SettingValues) => FieldError[];
+
+const zone: Rule = ({ time_zone: name }) =>
+  typeof name === "string" && !isTimeZone(name)
+    ? [{ field: "time_zone", message: `${name} is not an IANA time zone` }]
+    : [];
+
+/** One for each setting that needs it. */
+const rules: readonly Rule[] = [zone];

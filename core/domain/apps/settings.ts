@@ -1,0 +1,13 @@
+import { type TSchema, Type } from "typebox";
+import { type AppSettings, type SettingValues, settingNames, settingSchemas } from "../../schema/apps/settings.ts";
+
+/** The settings of an app as they count: what it has set, and the defaults of the rest. */
+export const settingsOf = (stored: SettingValues): AppSettings =>
+  // sound: each member is of its own schema
+  Object.fromEntries(settingNames.map((name) => [name, valueOf(settingSchemas[name], stored[name])])) as AppSettings;
+
+const valueOf = (schema: TSchema, value: unknown): unknown => {
+  if (!Type.IsObject(schema)) return value ?? Reflect.get(schema, "default");
+  const defaults = Object.entries(schema.properties).map(([name, member]) => [name, Reflect.get(member, "default")]);
+  return { ...Object.fromEntries(defaults), ...(value as object | null | undefined) };
+};

@@ -1,0 +1,96 @@
+import { type Static, type TSchema, Type } from "typebox";
+import { Closed, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
+import { patterns } from "../json/patterns.ts";
+import type { PlanFeature } from "../vocabulary/plan-features.ts";
+
+const { Enum, Integer, Optional, String: Text } = Type;
+
+const Outcomes = Closed(
+  {
+    direct_minutes: Integer({
+      default: 1440,
+      minimum: 1,
+      maximum: 1440,
+      description: "minutes after a click in which a conversion counts for it",
+    }),
+    influenced_minutes: Integer({
+      default: 1440,
+      minimum: 1,
+      maximum: 1440,
+      description: "minutes after a delivery in which a conversion without a click counts for it",
+    }),
+    influenced_limit: Integer({
+      default: 10,
+      minimum: 1,
+      maximum: 10,
+      description: "deliveries at most that such a conversion names",
+    }),
+  },
+  { description: "what led to a conversion" },
+);
+
+/**
+ * Every setting of an app, a line each: its schema, with a default and a description. The REST interface's
+ * `GET` and `PATCH …/settings`, `spec.settings` of the App resource, what `settingsOf` gives (core/domain/apps/settings.ts) and
+ * the table of docs/reference/settings.md follow from it. A setting is added here with what reads it, never before: one that is
+ * not here is refused by name. What its schema cannot say is a line of core/domain/apps/setting-rules.ts; the feature that it
+ * needs of the plan a line of `settingFeatures` below. An object's members have defaults of their own.
+ */
+export const settingSchemas = {
+  time_zone: Text({
+    default: "UTC",
+    minLength: 1,
+    maxLength: 64,
+    pattern: patterns.timeZone,
+    description: "IANA name of the app's time zone, such as Europe/Berlin",
+  }),
+  idempotency_mismatch: Enum(["replay", "reject"], {
+    default: "replay",
+    description: "a reused idempotency key with another body: replay answers the first result, reject answers 422",
+  }),
+  import_huawei_as: Enum(["android_push", "hms_push"], {
+    default: "android_push",
+    description: "what imports of the type thirdparty_players take the tokens of Huawei devices (device_type 13) for",
+  }),
+  outcomes: Outcomes,
+};
+
+/** What a setting that has an effect needs of the plan; one that is not here needs nothing. */
+export const settingFeatures: Partial<Record<SettingName, PlanFeature>> = {};
+
+export type SettingName = keyof typeof settingSchemas;
+
+// sound: these are its keys
+export const settingNames = Object.keys(settingSchemas) as SettingName[];
+
+/** The settings of an app, each with the value that counts. Source: docs/reference/settings.md. */
+export const AppSettings = Type.Object(settingSchemas);
+export type AppSettings = Static<typeof AppSettings>;
+
+type Partly<Value> = Value extends readonly unknown[] ? Value : Value extends object ? Partial<Value> : Value;
+
+/** What somebody has set: null, or nothing, is the default; so is what an object leaves out. */
+export type SettingValues = { [Name in SettingName]?: Partly<AppSettings[Name]> | null };
+
+/** An object may leave members out: these have their defaults. */
+const partly = (schema: TSchema): TSchema => {
+  if (!Type.IsObject(schema)) return schema;
+  const members = Object.entries(schema.properties).map(([name, member]) => [name, Optional(member)] as const);
+  return Closed(Object.fromEntries(members), { description: descriptionOf(schema) });
+};
+
+const descriptionOf = (schema: TSchema): string =>
+  "description" in schema && typeof schema.description === "string" ? schema.description : "";
+
+/** Body of `PATCH …/settings`. */
+export const UpdateAppSettings = Type.Unsafe<SettingValues>(
+  Closed(
+    Object.fromEntries(
+      Object.entries(settingSchemas).map(([name, schema]) => [name, Optional(Nullable(partly(schema)))]),
+    ),
+  ),
+);
+export type UpdateAppSettings = Static<typeof UpdateAppSettings>;
+
+named({ AppSettings, UpdateAppSettings });
