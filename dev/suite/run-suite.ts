@@ -57,6 +57,7 @@ const run = async (wholeSuite: () => string[]): Promise<Tally> => {
 /** Starts the servers, unless they run, and gives their addresses as tests look for them. */
 const withServers = async <T>(work: (env: NodeJS.ProcessEnv) => Promise<T>): Promise<T> => {
   if (!isStackRunning(testDir)) rmSync(testDir, { recursive: true, force: true }); // each run begins with no data
+  process.env["FERRETDB_LOG_LEVEL"] ??= "WARN"; // a line for each command is a fifth of its CPU; private ones inherit it
   const starting = startStack({ dir: testDir, portBase: testPortBase(), throwaway: true });
   const [stack, programs] = await Promise.all([starting, bundledPrograms()]);
   try {

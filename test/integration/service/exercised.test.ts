@@ -41,7 +41,7 @@ describe("the running service", function () {
       [bundleVariable]: "", // the recorder wraps the driver in node_modules
       ...(await exerciseEnv(sending)),
     };
-    const [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
+    const [api, dispatcher] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
     await exercise(sending, api);
     await changeSettings(sending, api);
     const isWhole = async (): Promise<boolean> => unasked((queries = await recordedIn(file))).length === 0;
@@ -50,6 +50,7 @@ describe("the running service", function () {
     await until(areThere, 20_000).catch(() => undefined);
     await stream.close();
     events = stream.all();
+    await Promise.all([api.kill(), dispatcher.kill()]); // they would work on what comes now
     await fill(system.db, 4_000);
   });
 
