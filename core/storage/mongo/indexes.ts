@@ -1,4 +1,5 @@
 import { type Db, type IndexDescription, type IndexDescriptionInfo, MongoServerError } from "mongodb";
+import { mapBounded } from "../../runtime/batching/bounded.ts";
 import type { CollectionSpec } from "./collection.ts";
 
 type Indexed = Pick<CollectionSpec, "name" | "indexes" | "former">;
@@ -9,9 +10,12 @@ type Indexed = Pick<CollectionSpec, "name" | "indexes" | "former">;
  * @throws IndexError naming every index that differs
  */
 export const indexesAsDeclared = async (db: Db, specs: readonly Indexed[]): Promise<void> => {
-  const faults = await Promise.all(specs.filter(({ indexes }) => indexes.length > 0).map((spec) => ensure(db, spec)));
+  const indexed = specs.filter(({ indexes }) => indexes.length > 0);
+  const faults = await mapBounded(indexed, atOnce, (spec) => ensure(db, spec));
   if (faults.flat().length > 0) throw new IndexError(faults.flat());
 };
+
+const atOnce = 4; // each more would open a connection, which costs as much as several looks
 
 /** Most starts find all indexes as they are to be, and need only look. */
 const ensure = async (db: Db, spec: Indexed): Promise<string[]> => {
