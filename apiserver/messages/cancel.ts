@@ -6,7 +6,7 @@ import type { Messages } from "#core/storage/messages/messages.ts";
 import type { Settling } from "#core/storage/messages/settlement.ts";
 
 export type CancelDeps = {
-  messages: Pick<Messages, "cancel" | "cancelCut" | "cancelWaiting" | "find">;
+  messages: Pick<Messages, "cancel" | "cancelCut" | "cancelWaiting" | "cancelScheduled" | "find">;
   chunks: Pick<Chunks, "isCut">;
   /** Gives back what it had reserved; what fails here is done by the timer. */
   settle: (message: Settling, now: Date) => Promise<void>;
@@ -23,6 +23,7 @@ export const cancel =
     const cancelled =
       (await messages.cancel(tenantId, id, now)) ??
       (await messages.cancelWaiting(tenantId, id, now)) ??
+      (await messages.cancelScheduled(tenantId, id, now)) ??
       ((await chunks.isCut(id)) ? await messages.cancelCut(tenantId, id, now) : null);
     if (cancelled !== null) {
       await settle(cancelled, now);

@@ -26,6 +26,7 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
     ...targetErrors(body.target),
     ...merged.errors,
     ...errors,
+    ...timeErrors(options),
     ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
   ];
   refuse(problems);
@@ -48,6 +49,12 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
     fingerprint: fingerprintOf({ ...body, idempotency_key: undefined }),
   };
 };
+
+/** What a schema cannot say of when recipients are sent to. Source: docs/reference/timing.md. */
+const timeErrors = ({ delayed_option: option, delivery_time_of_day: time }: Options): FieldError[] =>
+  time !== undefined && option !== "timezone"
+    ? [{ field: "delivery_time_of_day", message: 'needs delayed_option to be "timezone"' }]
+    : [];
 
 /** The members of a body that say something. */
 export const contentOf = (body: object): Content => pick(body, Object.keys(Content.properties));

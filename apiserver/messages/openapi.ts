@@ -94,6 +94,13 @@ const notifications: CreateNotification[] = [
   },
   {
     app_id: exampleAppId,
+    target: { all: true },
+    contents: { en: "Good morning" },
+    delayed_option: "timezone",
+    delivery_time_of_day: "9:00AM",
+  },
+  {
+    app_id: exampleAppId,
     target: { include_external_ids: [refs.external_id], channels: ["sms"] },
     contents: { en: "Your parcel has left us: https://shop.example/orders/4711" },
     sms_from: "Shop",
@@ -212,7 +219,13 @@ export const docs: Docs = {
   narrowed: {
     EstimateAudience: (schema) => changed(schema, { ...refused(["custom_data"]), target, rcs_card: card }),
     CreateNotification: (schema) => ({
-      ...changed(schema, { ...refused(unsupportedMembers), target, rcs_card: card }),
+      ...changed(schema, {
+        ...refused(unsupportedMembers),
+        delayed_option: (member) => ({ ...member, enum: ["timezone"] }),
+        target,
+        rcs_card: card,
+      }),
+      dependentRequired: { delivery_time_of_day: ["delayed_option"] },
       anyOf: [
         ...contents.map((name) => having(name)),
         having("email_subject", "email_body"),

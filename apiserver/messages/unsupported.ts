@@ -7,8 +7,6 @@ import type { CreateNotification } from "#core/schema/messages/notification.ts";
  * refused by name: nothing is accepted and ignored. A release that builds one removes it here.
  */
 export const unsupportedMembers = [
-  "delayed_option",
-  "delivery_time_of_day",
   "throttle_rate_per_minute",
   "frequency_cap_exempt",
   "quiet_hours_exempt",
@@ -28,6 +26,7 @@ const idleData = ({ template_id: id, custom_data: data }: Partial<CreateNotifica
 /** Every member of a body that would be without effect. */
 export const unsupported = (body: Partial<CreateNotification>): FieldError[] => [
   ...idleData(body),
+  ...(body.delayed_option === "optimized" ? [{ field: "delayed_option", message: `optimized ${later}` }] : []),
   ...asking(unsupportedMembers, body).map((member) => ({ field: member, message: later })),
   ...asking(unsupportedOfCard, body.rcs_card ?? {}).map((member) => ({
     field: `rcs_card.${member}`,

@@ -12,6 +12,7 @@ import type { About } from "../suppressions/causes.ts";
 import type { Lease } from "../work/lease.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
 import { insteadChunks } from "./delivery/instead.ts";
+import type { Later } from "./delivery/later.ts";
 import { retryChunks } from "./delivery/retry.ts";
 
 export type FollowUpDeps = {
@@ -19,6 +20,8 @@ export type FollowUpDeps = {
     keep: (chunks: readonly ChunkRow[]) => Promise<void>;
     recipientsOfRetries: (chunkId: string) => Promise<string[]>;
   };
+  /** Keeps whom a run leaves for later. */
+  keepLater: (chunk: ChunkRow, later: readonly Later[]) => Promise<void>;
   subscriptions: { invalidate: (gone: readonly Gone[], now: Date) => Promise<void> };
   /** Closes the sessions of deliveries that the provider refused because there was none. */
   closeSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
@@ -43,6 +46,7 @@ export const followUp =
     const now = deps.clock.now();
     if (!isLost()) await deps.chunks.keep(retryChunks({ chunk, message }, delivered.again, now));
     if (!isLost()) await keepInstead(deps, chunk, delivered);
+    if (!isLost() && delivered.later !== undefined) await deps.keepLater(chunk, delivered.later);
     if (delivered.invalid.length > 0) await deps.subscriptions.invalidate(delivered.invalid, now);
     await deps.closeSessions(delivered.stored);
     const refused = [...bouncesOf(delivered), ...delivered.stored.flatMap(refusedOf)];

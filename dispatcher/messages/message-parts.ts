@@ -12,11 +12,13 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { contentTemplates } from "#core/runtime/templates/content/content-templates.ts";
 import type { Changes } from "#core/storage/directory.ts";
+import { chunks } from "#core/storage/messages/chunks.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
 import { type MessageRow, messageIsDone } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { usage } from "#core/storage/messages/usage.ts";
+import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
@@ -32,6 +34,7 @@ import { timerSources } from "../work/timer-sources.ts";
 import { unsavedWindow } from "./delivery/window.ts";
 import { type Pipeline, type PipelineDeps, pipeline } from "./pipeline.ts";
 import { type RecountDeps, recount } from "./recount.ts";
+import { withdraw } from "./withdraw.ts";
 
 export type MessagePartsDeps = Omit<
   PipelineDeps,
@@ -89,6 +92,7 @@ export const messageParts = (
       settle,
       flush: box.flushDue,
       recount: recount(counting(deps)),
+      withdraw: withdraw({ chunks: chunks(db), waiting: waitingDeliveries(db), messages: messageWork(db), clock }),
       clock,
     }),
   };

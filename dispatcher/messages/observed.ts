@@ -41,7 +41,12 @@ export const observed =
 
 /** The first run of a message's first chunk; one that was put off or halted before has a later fence, and is left out. */
 const isFirst = ({ chunk }: Work, { stored, halted }: Delivered): boolean =>
-  chunk.position === 0 && chunk.attempt === 0 && chunk.fence === 1 && !halted && stored.length > 0;
+  chunk.position === 0 &&
+  chunk.attempt === 0 &&
+  chunk.fence === 1 &&
+  chunk.parent_id === null &&
+  !halted &&
+  stored.length > 0;
 
 const about =
   (chunk: Work["chunk"]) =>

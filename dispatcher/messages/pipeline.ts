@@ -10,22 +10,18 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { Directory } from "#core/storage/directory.ts";
-import { audience as audienceStore } from "#core/storage/messages/audience.ts";
-import { choices } from "#core/storage/messages/choices.ts";
-import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import { newer } from "#core/storage/messages/collapse.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { passedOver } from "#core/storage/messages/passed-over.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
-import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
-import { type Left, messageWork } from "#core/storage/messages/work.ts";
+import { type WaitingDeliveries, waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import { languages } from "#core/storage/people/users.ts";
-import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
-import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
+import { zonesOf } from "#core/storage/people/zones.ts";
 import { receiptApplier } from "../callbacks/applier.ts";
 import type { Senders } from "../channels/registry.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
@@ -42,6 +38,7 @@ import { aimedAudience } from "./aimed.ts";
 import type { AudienceDeps } from "./audience.ts";
 import { runChunk } from "./chunk.ts";
 import { type Deliver, type DeliverDeps, deliver } from "./delivery/deliver.ts";
+import { keepLater } from "./delivery/later.ts";
 import { type RecorderDeps, recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
 import { type Finish, type FinishDeps, finish } from "./finish.ts";
@@ -52,7 +49,9 @@ import { onePerUser } from "./one-per-user.ts";
 import { planMessage } from "./plan.ts";
 import { recordResend, resend } from "./resend.ts";
 import { type SendChunks, sendChunks } from "./send-chunks.ts";
+import { repeating, stores } from "./stores.ts";
 import { deliverByStrategy, type StrategyOf, usualStrategy } from "./strategy.ts";
+import { byLocalTime } from "./timing/by-local-time.ts";
 import { turn } from "./turn.ts";
 
 export type PipelineDeps = {
@@ -122,54 +121,7 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
   };
 };
 
-/** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
-const stores = ({ db, holder, timing: { leaseMs } }: PipelineDeps) => {
-  const [messages, parts, people] = [messageWork(db), chunks(db), audienceStore(db)];
-  const usage = deliveryCounts(db);
-  /** What was counted of a holder is done with once this has stored its end. */
-  const ending = async (holder: { _id: string }, end: Promise<boolean>): Promise<boolean> => {
-    const isOurs = await end;
-    if (isOurs) void usage.forget(holder._id);
-    return isOurs;
-  };
-  const repeated = repeating(leaseMs);
-  const lease = (now: Date) => ({ holder, now, leaseMs });
-  return {
-    usage,
-    people,
-    aimed: aimedSubscriptions(db),
-    choices: choices(db),
-    messages: {
-      ...messages,
-      take: (id: string, now: Date) => messages.take(id, lease(now)),
-      extend: (message: MessageRow, now: Date) => messages.extend(message, now, leaseMs),
-      finish: (...given: Parameters<typeof messages.finish>) => ending(given[0], messages.finish(...given)),
-      /** Of a planned message only chunks are left: what its turn sent is over. */
-      rest: repeated((message: MessageRow, dueAt: Date, left: Left) => {
-        const resting = messages.rest(message, dueAt, left);
-        return left.planned ? ending(message, resting) : resting;
-      }),
-      defer: repeated(messages.defer),
-    },
-    chunks: {
-      ...parts,
-      take: (id: string, now: Date) => parts.take(id, lease(now)),
-      extend: (chunk: ChunkRow, now: Date) => parts.extend(chunk, now, leaseMs),
-      end: (chunk: ChunkRow) => ending(chunk, parts.end(chunk)),
-      giveBack: repeated(parts.giveBack),
-      defer: repeated(parts.defer),
-    },
-  };
-};
-
 type Joined = PipelineDeps & ReturnType<typeof stores>;
-
-/** Repeats a write while MongoDB is away, until the lease would have ended by itself. */
-const repeating =
-  (leaseMs: number) =>
-  <Args extends unknown[], T>(write: (...given: Args) => Promise<T>) =>
-  (...given: Args): Promise<T> =>
-    repeatWrite(leaseMs, () => write(...given));
 
 /** A hint that JetStream could not take is no failure: its document is due again soon. */
 const quiet = (hints: Hints): Hints => ({
@@ -183,10 +135,15 @@ const sending = (deps: Joined, strategyOf: StrategyOf): SendChunks => {
   const stored = deliveries(db);
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
   const toRecipients = delivering(deps, { existing: stored.existing, record: batched(store) });
-  const once = observed(deps, deliverByStrategy({ strategyOf, deliver: toRecipients, record: store }));
-  const [again, instead] = [sendingAgain(deps), sendingInstead(deps, strategyOf)];
-  const deliverOf = ({ resend_until: resendUntil, instead_from: insteadFrom }: ChunkRow): Deliver =>
-    resendUntil !== undefined ? again : insteadFrom === undefined ? once : instead;
+  const byStrategy = deliverByStrategy({ strategyOf, deliver: toRecipients, record: store });
+  const timing = { load: deps.people.load, zonesOf: zonesOf(db), record: store, clock };
+  const once = observed(deps, byLocalTime(timing, byStrategy));
+  const [again, instead, scheduled] = [sendingAgain(deps), sendingInstead(deps, strategyOf), sendingScheduled(deps)];
+  const deliverOf = (chunk: ChunkRow): Deliver => {
+    if (chunk.resend_until !== undefined) return again;
+    if (chunk.instead_from !== undefined) return instead;
+    return chunk.has_rows === true ? scheduled : once;
+  };
   return sendChunks({
     deliver: (work, lease) => deliverOf(work.chunk)(work, lease),
     followUp: following(deps),
@@ -208,18 +165,23 @@ const sendingAgain = (deps: Joined): Deliver => {
 
 /** The same for addresses in the place of others: that they were left out is stored already. */
 const sendingInstead = (deps: Joined, strategyOf: StrategyOf): Deliver => {
-  const { replace, ended } = passedOver(deps.db);
-  const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => replace(rows));
-  const toRecipients = delivering(deps, { existing: ended, record: batched(store) });
+  const { deliver: toRecipients, store } = replacing(deps, passedOver(deps.db));
   return observed(deps, deliverByStrategy({ strategyOf, deliver: toRecipients, record: store }));
 };
 
+/** The same for recipients whose deliveries wait for their time. */
+const sendingScheduled = (deps: Joined): Deliver => observed(deps, replacing(deps, waitingDeliveries(deps.db)).deliver);
+
 /** The same for updates that waited for a device: their deliveries are there already. */
-const sendingHeld = (deps: Joined, ofActivities: ActivityStores & { inOrder: InOrder }): SendHeld => {
-  const { replace, ended } = waitingDeliveries(deps.db);
+const sendingHeld = (deps: Joined, ofActivities: ActivityStores & { inOrder: InOrder }): SendHeld =>
+  sendHeld({ ...deps, ...ofActivities, deliver: sendingScheduled(deps), followUp: following(deps) });
+
+type Replaceable = Pick<WaitingDeliveries, "replace" | "ended">;
+
+/** Delivers so that outcomes take the place of deliveries that are there. */
+const replacing = (deps: Joined, { replace, ended }: Replaceable) => {
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => replace(rows));
-  const toDevices = observed(deps, delivering(deps, { existing: ended, record: batched(store) }));
-  return sendHeld({ ...deps, ...ofActivities, deliver: toDevices, followUp: following(deps) });
+  return { store, deliver: delivering(deps, { existing: ended, record: batched(store) }) };
 };
 
 /** 2: while one batch is stored the other half of the window is being sent. */
@@ -237,8 +199,9 @@ const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver =>
   });
 };
 
-const following = ({ db, events, suppressions, chunks: parts, clock }: Joined): ReturnType<typeof followUp> =>
+const following = ({ db, people, events, suppressions, chunks: parts, clock }: Joined): ReturnType<typeof followUp> =>
   followUp({
+    keepLater: keepLater({ chunks: parts, load: people.load, record: deliveries(db).record, clock }),
     chunks: parts,
     subscriptions: { invalidate: invalidated(db) },
     closeSessions: sessions(db).close,

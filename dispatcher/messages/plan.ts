@@ -11,7 +11,7 @@ import type { Suspensions } from "../work/suspensions.ts";
 import { mayBeUntouched } from "./beginning.ts";
 import type { Finish } from "./finish.ts";
 import { whileAllowed } from "./lease.ts";
-import type { Turn } from "./turn.ts";
+import type { Turn, TurnResult } from "./turn.ts";
 
 export type PlanDeps = {
   messages: {
@@ -76,13 +76,20 @@ const giveTurn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promi
     case "complete":
       return deps.finish.complete(message, result.all);
     case "under_way":
-      return void (await rest(deps, message, { planned: result.planned, inMs: sweepMs }));
+      return void (await rest(deps, message, { planned: result.planned, inMs: nextTurnMs(deps, result) }));
     case "halted": {
       const left = { planned: false, isUntouched: result.isUntouched === true };
       if (deps.suspensions.has(message.tenant_id)) return defer(deps, message, left);
       await rest(deps, message, { ...left, inMs: deps.stopping.aborted ? 0 : soonMs });
     }
   }
+};
+
+/** A message of which nothing is queued is left alone until something of it is due. */
+const nextTurnMs = ({ clock }: PlanDeps, { nextDue, isIdle }: Extract<TurnResult, { kind: "under_way" }>): number => {
+  if (nextDue === undefined) return sweepMs;
+  const inMs = Math.max(0, nextDue.getTime() - clock.now().getTime());
+  return isIdle === true ? inMs : Math.min(inMs, sweepMs);
 };
 
 const defer = async ({ messages, suspensions }: PlanDeps, message: MessageRow, left: Left): Promise<void> => {

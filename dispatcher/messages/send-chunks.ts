@@ -9,6 +9,7 @@ import type { DeliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import type { Lease } from "../work/lease.ts";
 import { changesOf } from "./counts.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
+import { isTimed } from "./timing/by-local-time.ts";
 
 export type SendChunksDeps = {
   deliver: (work: Work, lease: Lease) => Promise<Delivered>;
@@ -38,7 +39,13 @@ export type ChunkBatch = {
  * What it came to: `sent`; `halted` before everyone was reached; or `unpublished`, when events are left over. The latter
  * two are gone through again. `stored` has every delivery of the chunks, those of earlier runs too.
  */
-export type Sent = { kind: "sent" | "halted" | "unpublished"; stored: DeliveryRow[]; hasRetries: boolean };
+export type Sent = {
+  kind: "sent" | "halted" | "unpublished";
+  stored: DeliveryRow[];
+  hasRetries: boolean;
+  /** Whether some of them are sent to later. */
+  hasLater?: boolean;
+};
 
 export type SendChunks = (batch: ChunkBatch, lease: Lease) => Promise<Sent>;
 
@@ -61,7 +68,9 @@ export const sendChunks =
         !isLast || lease.isLost() ? undefined : deps.countUsage(piece, sent.stored), // else who has it counts
       ]);
       fresh.push(...delivered.fresh);
-      sent.hasRetries ||= delivered.again.length + (delivered.instead?.length ?? 0) + retried.size > 0;
+      if ((delivered.later ?? []).length > 0 || (isTimed(message) && retried.size > 0)) sent.hasLater = true;
+      const left = delivered.again.length + (delivered.instead?.length ?? 0) + retried.size;
+      sent.hasRetries ||= left > 0 || sent.hasLater === true;
       sent.kind = delivered.halted ? "halted" : isPublished ? "sent" : "unpublished";
       if (sent.kind !== "sent") break;
     }

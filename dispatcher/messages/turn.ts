@@ -10,21 +10,25 @@ import type { Lease } from "../work/lease.ts";
 import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces } from "./audience.ts";
 import { type BeginningDeps, beginning } from "./beginning.ts";
 import type { SendChunks } from "./send-chunks.ts";
+import { isTimed } from "./timing/by-local-time.ts";
 
 /**
  * What a turn came to: all is sent and stored (`all` of it here and now, when the turn sent it itself); chunks are queued
- * or due later; or it was halted before its end, maybe before anything of the message was handed to a provider.
+ * or due later, or scheduled, the next one for `nextDue`, and nothing else is (\`isIdle\`); or it was halted before its end, maybe before anything of the message was handed to a provider.
  */
 export type TurnResult =
   | { kind: "complete"; all?: DeliveryRow[] }
-  | { kind: "under_way"; planned: boolean }
+  | { kind: "under_way"; planned: boolean; nextDue?: Date; isIdle?: boolean }
   | { kind: "halted"; isUntouched?: boolean };
 
 export type Turn = (message: MessageRow, app: AppRow, lease: Lease) => Promise<TurnResult>;
 
 export type TurnDeps = {
   audience: AudienceDeps;
-  chunks: Pick<Chunks, "last" | "isBegun" | "discardWaiting" | "keep" | "countOpen" | "waiting" | "open">;
+  chunks: Pick<
+    Chunks,
+    "last" | "isBegun" | "discardWaiting" | "keep" | "countOpen" | "waiting" | "open" | "nextScheduled"
+  >;
   send: SendChunks;
   messages: BeginningDeps;
   hints: Pick<Hints, "chunk">;
@@ -89,10 +93,11 @@ export const sendNow = async (
     rows: piece.rows,
   }));
   const { begin, isUntouched, stop } = beginning(deps.messages, message);
-  const { kind, stored, hasRetries } = await deps
+  const { kind, stored, hasRetries, hasLater } = await deps
     .send({ message, app, chunks, holder: message._id, isWhole: true, begin }, lease)
     .finally(stop);
   if (kind !== "sent") return { kind: "halted", isUntouched: isUntouched() };
+  if (hasLater) return { kind: "under_way", planned: true, nextDue: deps.clock.now(), isIdle: true };
   if (hasRetries) return { kind: "under_way", planned: true };
   return message.fence === 1 ? { kind: "complete", all: stored } : { kind: "complete" };
 };
@@ -101,18 +106,46 @@ export const sendNow = async (
 const go = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | null): Promise<TurnResult> => {
   const open = await deps.chunks.countOpen(message._id, deps.openChunks);
   const room = deps.openChunks - open;
-  const opened = message.planned ? await openWaiting(deps, message, room) : await cutNext(deps, message, last, room);
-  const isOver = open === 0 && opened.count === 0 && opened.planned;
-  return isOver ? { kind: "complete" } : { kind: "under_way", planned: opened.planned };
+  const early = isTimed(message) ? await openScheduled(deps, message, room) : nothingDue;
+  const opened = message.planned
+    ? await openWaiting(deps, message, room - early.count)
+    : await cutNext(deps, message, last, room - early.count);
+  const left = room - early.count - opened.count;
+  const late = !isTimed(message) && opened.planned && left > 0 ? await openScheduled(deps, message, left) : early;
+  const isIdle = open + early.count + opened.count + late.count === 0;
+  if (isIdle && opened.planned && late.next === null) return { kind: "complete" };
+  const scheduled = late.next !== null && { nextDue: late.next, isIdle: isIdle && opened.planned };
+  return { kind: "under_way", planned: opened.planned, ...scheduled };
 };
+
+type Due = { count: number; next: Date | null };
+const nothingDue: Due = { count: 0, next: null };
+
+/** Lets scheduled chunks into the queue whose time has come; says when the next one is due. */
+const openScheduled = async (deps: TurnDeps, message: MessageRow, room: number): Promise<Due> => {
+  if (room <= 0) return nothingDue;
+  const [now, found] = [deps.clock.now(), await deps.chunks.nextScheduled(message._id, room + 1)];
+  const due = found.slice(0, room).filter(({ scheduled_for: at }) => at <= now);
+  await openAll(deps, message, due);
+  return { count: due.length, next: found[due.length]?.scheduled_for ?? null };
+};
+
+type Queued = Omit<ChunkRow, "recipients">;
+
+const openAll = async (deps: TurnDeps, message: MessageRow, next: readonly Queued[]): Promise<void> => {
+  const ids = next.map(({ _id }) => _id);
+  if (ids.length > 0) await deps.chunks.open(ids, sweepAfter(deps.clock.now()));
+  await publishHints(deps, message, next);
+};
+
+/** Recipients who are sorted by when they are due are read by more, so that those of one instant fill chunks. */
+const sortedSize = 5_000;
 
 type Opened = { count: number; planned: boolean };
 
 const openWaiting = async (deps: TurnDeps, message: MessageRow, room: number): Promise<Opened> => {
   const next = room > 0 ? await deps.chunks.waiting(message._id, room) : [];
-  const ids = next.map(({ _id }) => _id);
-  if (ids.length > 0) await deps.chunks.open(ids, sweepAfter(deps.clock.now()));
-  await publishHints(deps, message, next);
+  await openAll(deps, message, next);
   return { count: next.length, planned: true };
 };
 
@@ -128,7 +161,7 @@ const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | nul
     ready = [];
   };
   while (cut.length < room) {
-    const piece = await nextPiece(deps.audience, message, scanned);
+    const piece = await nextPiece(deps.audience, message, scanned, isTimed(message) ? sortedSize : chunkSize);
     if (piece === null) break;
     const now = deps.clock.now();
     const made = chunkOf(message, piece, first + cut.length, now);
@@ -142,11 +175,7 @@ const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | nul
   return { count: cut.length, planned: cut.length < room };
 };
 
-const publishHints = async (
-  { hints }: TurnDeps,
-  { traceparent }: MessageRow,
-  of: readonly ChunkRow[],
-): Promise<void> => {
+const publishHints = async ({ hints }: TurnDeps, { traceparent }: MessageRow, of: readonly Queued[]): Promise<void> => {
   await Promise.all(of.map((chunk) => hints.chunk({ ...chunk, traceparent }, "cut")));
 };
 

@@ -16,6 +16,8 @@ export type TimerSourcesDeps = {
   settle: (message: Settling, now: Date) => Promise<void>;
   /** Makes the counters of a message that has ended anew. */
   recount: (message: Recounted) => Promise<void>;
+  /** Cancels what waits of a message that was cancelled. */
+  withdraw: (message: Pick<MessageRow, "_id">) => Promise<void>;
   flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
   clock: Clock;
 };
@@ -34,6 +36,7 @@ export const timerSources = ({ db, hints, ...deps }: TimerSourcesDeps): AnyTimer
       "reserved",
       "unsettled",
       "recount",
+      "withdraws",
       "updated_at",
       "counts",
       "counted_at",
@@ -51,11 +54,12 @@ export const timerSources = ({ db, hints, ...deps }: TimerSourcesDeps): AnyTimer
 
 /** What is done with a message that is due: what its end left undone, or its next turn. */
 export const messageDue =
-  ({ hints, settle, flush, recount, clock }: Omit<TimerSourcesDeps, "db">) =>
+  ({ hints, settle, flush, recount, withdraw, clock }: Omit<TimerSourcesDeps, "db">) =>
   async (row: MessageRow): Promise<void> => {
     await settle(row, clock.now());
     await flush(row);
     if (row.recount === true) await recount(row);
+    if (row.withdraws === true) await withdraw(row);
     if (row.status === "queued" || row.status === "processing") {
       await hints.message({ ...row, message_id: row._id }, causeOf(row));
     }

@@ -6,6 +6,10 @@ import type { PlanFeature } from "../vocabulary/plan-features.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
 
+/** What becomes of recipients for whom the time of day has passed when a message starts. */
+export const missedLocalTimes = ["next_day", "send_now", "skip"] as const;
+export type MissedLocalTime = (typeof missedLocalTimes)[number];
+
 const Outcomes = Closed(
   {
     direct_minutes: Integer({
@@ -52,6 +56,12 @@ export const settingSchemas = {
   import_huawei_as: Enum(["android_push", "hms_push"], {
     default: "android_push",
     description: "what imports of the type thirdparty_players take the tokens of Huawei devices (device_type 13) for",
+  }),
+  local_time_missed: Enum([...missedLocalTimes], {
+    default: "next_day",
+    description:
+      "what becomes of recipients by local time for whom the time of day has passed on the app's day when the message starts: " +
+      "next_day, send_now, or skip, who are suppressed",
   }),
   outcomes: Outcomes,
 };

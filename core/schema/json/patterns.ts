@@ -46,6 +46,11 @@ export const patterns = {
     "^\\d{4}-[01]\\d-[0-3]\\d[Tt ]([0-2]\\d:[0-5]\\d:[0-5]\\d|23:59:60)(\\.\\d+)?([Zz]|[+-]\\d{2}(:?\\d{2})?)?$",
     "must be an ISO 8601 date and time, such as 2026-01-31T09:00:00Z",
   ),
+  /** With seconds or without, or with a half of the day. */
+  timeOfDay: worded(
+    "^([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$|^(0?[1-9]|1[0-2]):[0-5][0-9] ?[AaPp][Mm]$",
+    "must be a time of day, such as 9:00, 21:45:30 or 9:00PM",
+  ),
   /** What a name of the IANA database may look like; which there are changes with the database. */
   timeZone: worded("^[A-Za-z][A-Za-z0-9_+/-]*$", "must be a name of the IANA time zone database"),
 } as const;

@@ -50,6 +50,12 @@ export const Delivery = Type.Object({
   }),
   sms_segments: Nullable(Integer()),
   scheduled_for: Nullable(DateTime),
+  time_zone_source: Nullable(
+    Enum(["app_default"], {
+      description:
+        "of one that waits for a local time: the zone of the recipient is not known, so that the app's counts",
+    }),
+  ),
   sent_at: Nullable(DateTime),
   delivered_at: Nullable(DateTime),
   opened_at: Nullable(DateTime),

@@ -147,7 +147,12 @@ export const Options = Partial(
       description: "not before this instant; without an offset it is UTC",
     }),
     delayed_option: Enum(["timezone", "optimized"]),
-    delivery_time_of_day: Text({ minLength: 1, maxLength: 16 }),
+    delivery_time_of_day: Text({
+      minLength: 1,
+      maxLength: 16,
+      pattern: patterns.timeOfDay,
+      description: "of the recipients' clocks, with delayed_option timezone: 9:00, 09:00, 9:45:30, 9:00AM or 9:00 pm",
+    }),
     throttle_rate_per_minute: Integer({ minimum: 0, maximum: 1_000_000 }),
     one_per_user: Flag(),
     frequency_cap_exempt: Flag(),

@@ -1,6 +1,6 @@
 import type { Collection, Db, Filter } from "mongodb";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
 import type { Stretch } from "../people/subscription-counts.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
 import { extendLease, type LeasedTo, type LeaseTerm, leasedTo, settle, takeLease } from "../work/leases.ts";
@@ -22,8 +22,8 @@ export type ChunkRow = DueWork &
     channel: Channel;
     /** Position in the audience; retries keep their parent's. {@link resendPosition} of one that sends again. */
     position: number;
-    /** `waiting`: not yet let into the queue; `open`: queued, being sent or due later; `done`. */
-    status: "waiting" | "open" | "done";
+    /** `waiting`: not yet let into the queue; `scheduled`: until its time; `open`: queued, being sent or due later; `done`. */
+    status: "waiting" | "scheduled" | "open" | "done";
     /** Subscription ids, ascending; emptied when done, but for retries. */
     recipients: string[];
     /** Where the audience scan stands after this chunk; null for retries and for audiences of explicit ids. */
@@ -42,6 +42,12 @@ export type ChunkRow = DueWork &
     collapse_keys?: string[];
     /** First dispatch of the recipients: the ttl counts from here. Null before it. */
     dispatched_at: Date | null;
+    /** When its recipients are due, of one whose recipients were sorted by that. The ttl counts from here until the first dispatch. */
+    scheduled_for?: Date;
+    /** Its recipients have deliveries that wait, whose place their outcomes take. */
+    has_rows?: true;
+    /** It was sorted by the zone of the app, as that of its recipients is not known. */
+    zone_unknown?: true;
     /**
      * Of one that sends a delivery again which failed after its provider had taken it: the end of its ttl. Its message need
      * not wait for it, and may have ended.
@@ -62,6 +68,11 @@ export const chunkCollection: CollectionSpec = {
   indexes: [
     { key: { message_id: 1, attempt: 1, position: 1 }, name: "position" },
     { key: { message_id: 1, status: 1, position: 1 }, name: "status" },
+    {
+      key: { message_id: 1, status: 1, scheduled_for: 1 },
+      name: "scheduled",
+      partialFilterExpression: { scheduled_for: { $gt: longAgo } },
+    },
     { key: { parent_id: 1 }, name: "retries", partialFilterExpression: { parent_id: { $gt: "" } } },
     { key: { collapse_keys: 1 }, name: "collapse", partialFilterExpression: { collapse_keys: { $gt: "" } } },
     // Chunks only matter while their message is processed: at most the longest ttl (28 days) and its retries.
@@ -81,6 +92,8 @@ export const chunks = (db: Db) => {
   const rows = collectionOf<ChunkRow>(db, chunkCollection);
   return {
     ...leasing(rows),
+    ...queueing(rows),
+    ...scheduling(rows),
 
     /** Writes chunks that are not there yet, in order, so that a kill leaves no gap; the ones that are there stay. */
     keep: async (made: readonly ChunkRow[]): Promise<void> => {
@@ -100,7 +113,10 @@ export const chunks = (db: Db) => {
 
     /** The last chunk of the first send, by position: the audience scan goes on behind it. */
     last: (messageId: string): Promise<ChunkRow | null> =>
-      rows.findOne({ message_id: messageId, attempt: 0, position: { $gte: 0 } }, { sort: { position: -1 } }),
+      rows.findOne(
+        { message_id: messageId, attempt: 0, position: { $gte: 0 }, parent_id: null },
+        { sort: { position: -1 } },
+      ),
 
     /** Whether the first chunk was let into the queue, which happens only when all of them are cut. */
     isBegun: async (messageId: string): Promise<boolean> => {
@@ -110,21 +126,6 @@ export const chunks = (db: Db) => {
 
     /** Whether a message is sent by chunks alone: none of it was sent before they were cut. */
     isCut: async (messageId: string): Promise<boolean> => (await firstOf(rows, messageId))?.may_overlap === false,
-
-    countOpen: (messageId: string, most: number): Promise<number> =>
-      rows.countDocuments({ message_id: messageId, status: "open", position: { $gte: 0 } }, { limit: most }),
-
-    /** Chunks that wait to be let into the queue, first ones first. */
-    waiting: (messageId: string, limit: number): Promise<ChunkRow[]> =>
-      rows
-        .find({ message_id: messageId, status: "waiting", position: { $gte: 0 } })
-        .sort({ position: 1 })
-        .limit(limit)
-        .toArray(),
-
-    open: async (ids: readonly string[], dueAt: Date): Promise<void> => {
-      await rows.updateMany({ _id: { $in: [...ids] }, status: "waiting" }, { $set: { status: "open", due_at: dueAt } });
-    },
 
     /** Recipients that an earlier, interrupted run of this chunk already handed to a retry. */
     recipientsOfRetries: (parentId: string): Promise<string[]> => recipientsIn(rows, { parent_id: parentId }),
@@ -139,7 +140,57 @@ const recipientsIn = async (rows: Collection<ChunkRow>, filter: Filter<ChunkRow>
   (await rows.find(filter, { projection: { recipients: 1 } }).toArray()).flatMap((chunk) => chunk.recipients);
 
 const firstOf = (rows: Collection<ChunkRow>, messageId: string): Promise<ChunkRow | null> =>
-  rows.findOne({ message_id: messageId, attempt: 0, position: 0 });
+  rows.findOne({ message_id: messageId, attempt: 0, position: 0, parent_id: null });
+
+const queueing = (rows: Collection<ChunkRow>) => ({
+  countOpen: (messageId: string, most: number): Promise<number> =>
+    rows.countDocuments({ message_id: messageId, status: "open", position: { $gte: 0 } }, { limit: most }),
+
+  /** Chunks that wait to be let into the queue, first ones first. */
+  waiting: (messageId: string, limit: number): Promise<ChunkRow[]> =>
+    rows
+      .find({ message_id: messageId, status: "waiting", position: { $gte: 0 } })
+      .sort({ position: 1 })
+      .limit(limit)
+      .toArray(),
+
+  open: async (ids: readonly string[], dueAt: Date): Promise<void> => {
+    const waiting = { _id: { $in: [...ids] }, status: { $in: ["waiting" as const, "scheduled" as const] } };
+    await rows.updateMany(waiting, { $set: { status: "open", due_at: dueAt } });
+  },
+});
+
+/** Both ends, without which the planner does not take the partial index. */
+const anyTime = { $gt: longAgo, $lt: new Date("9999-01-01") };
+
+/** A chunk that waits for its time, without its recipients. */
+export type ScheduledChunk = Omit<ChunkRow, "recipients"> & { scheduled_for: Date };
+
+const scheduling = (rows: Collection<ChunkRow>) => ({
+  /** The scheduled chunks of a message that are due first, without their recipients. */
+  nextScheduled: (messageId: string, limit: number): Promise<ScheduledChunk[]> =>
+    rows
+      .find<ScheduledChunk>(
+        { message_id: messageId, status: "scheduled", scheduled_for: anyTime },
+        { projection: { recipients: 0 } },
+      )
+      .sort({ scheduled_for: 1 })
+      .limit(limit)
+      .toArray(),
+
+  /** Scheduled chunks whose recipients have deliveries that wait, of those that a chunk's recipients were put into. */
+  withRowsOf: (parentId: string): Promise<ChunkRow[]> =>
+    rows.find({ parent_id: parentId, status: "scheduled", has_rows: true }).toArray(),
+
+  /** Some scheduled chunks of a message, whenever they are due. */
+  scheduled: (messageId: string, limit: number): Promise<ChunkRow[]> =>
+    rows.find({ message_id: messageId, status: "scheduled", scheduled_for: anyTime }).limit(limit).toArray(),
+
+  /** Ends scheduled chunks without sending them. */
+  withdraw: async (ids: readonly string[]): Promise<void> => {
+    await rows.updateMany({ _id: { $in: [...ids] }, status: "scheduled" }, { $set: { status: "done", due_at: null } });
+  },
+});
 
 const leasing = (rows: Collection<ChunkRow>) => ({
   /** Takes an open chunk whose lease is free. */

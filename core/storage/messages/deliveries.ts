@@ -33,6 +33,8 @@ export type DeliveryRow = Progress & {
   /** Of a push that was sent with a collapse id: see `collapseKey`. */
   collapse_key?: string;
   attempts: number;
+  /** It was timed by the zone of the app, as that of the recipient is not known. */
+  time_zone_source?: "app_default";
   expired_at?: Date;
   created_at: Date;
   /** Grows with every change. */

@@ -18,6 +18,7 @@ export const messageIsDone = {
   status: { $in: [...endedStatuses] },
   recount: { $ne: true },
   unsettled: { $exists: false },
+  withdraws: { $ne: true },
 } as const;
 
 /**
@@ -85,6 +86,8 @@ export type MessageRow = DueWork &
     reserved: Reserved | null;
     /** Once it has ended: what of `reserved` it did not use, or (negative) used beyond it, until that is given back. */
     unsettled?: number;
+    /** Of one that was cancelled: its deliveries that wait are to be cancelled, too. */
+    withdraws?: true;
     /** Whether the audience has been read to its end. */
     planned: boolean;
     scheduled_for: Date | null;

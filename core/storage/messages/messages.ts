@@ -73,6 +73,7 @@ export const messages = (db: Db) => {
   const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...batched });
   return {
     ...lookups(rows),
+    ...cancelling(rows),
 
     /** Stores a new message; false when its idempotency key is taken by another. Many at a time share a command. */
     insert: async (row: MessageRow): Promise<boolean> => (await insert(row)) || insertAlone(rows, row),
@@ -96,34 +97,6 @@ export const messages = (db: Db) => {
           .limit(page.limit),
         pageBytes,
       ),
-
-    /**
-     * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
-     * after the sweep interval, when its outbox may have an event, or it has something to give back.
-     */
-    cancel: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
-      rows.findOneAndUpdate(
-        { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: now } }] },
-        cancellation(now),
-        { returnDocument: "after" },
-      ),
-
-    /**
-     * The same for one that is being sent by chunks, of which none has begun: those that are queued end without being sent.
-     * Null when one has.
-     */
-    cancelCut: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
-      rows.findOneAndUpdate(
-        { _id: id, tenant_id: tenantId, status: "processing", dispatched_at: { $exists: false }, ...staysCut },
-        cancellation(now),
-        { returnDocument: "after" },
-      ),
-
-    /** The same for one that waits in its turn, of which nothing was handed to a provider. */
-    cancelWaiting: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
-      rows.findOneAndUpdate({ _id: id, tenant_id: tenantId, status: "processing", waits: true }, cancellation(now), {
-        returnDocument: "after",
-      }),
   };
 };
 
@@ -151,6 +124,44 @@ const lookups = (rows: Collection<MessageRow>) => ({
   /** Which of these messages there are; `ids` are 500 at most. */
   stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> =>
     new Set(await findIds(rows, { _id: { $in: [...ids] }, tenant_id: tenantId })),
+});
+
+const cancelling = (rows: Collection<MessageRow>) => ({
+  /**
+   * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
+   * after the sweep interval, when its outbox may have an event, or it has something to give back.
+   */
+  cancel: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
+    rows.findOneAndUpdate(
+      { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: now } }] },
+      cancellation(now),
+      { returnDocument: "after" },
+    ),
+
+  /**
+   * The same for one that is being sent by chunks, of which none has begun: those that are queued end without being sent.
+   * Null when one has.
+   */
+  cancelCut: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
+    rows.findOneAndUpdate(
+      { _id: id, tenant_id: tenantId, status: "processing", dispatched_at: { $exists: false }, ...staysCut },
+      cancellation(now),
+      { returnDocument: "after" },
+    ),
+
+  /** The same for one whose recipients are all due later: what of them waits is withdrawn by the dispatchers. */
+  cancelScheduled: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
+    rows.findOneAndUpdate(
+      { _id: id, tenant_id: tenantId, status: "processing", dispatched_at: { $exists: false }, ...isTimed },
+      [...cancellation(now), { $set: { withdraws: true, due_at: now } }],
+      { returnDocument: "after" },
+    ),
+
+  /** The same for one that waits in its turn, of which nothing was handed to a provider. */
+  cancelWaiting: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
+    rows.findOneAndUpdate({ _id: id, tenant_id: tenantId, status: "processing", waits: true }, cancellation(now), {
+      returnDocument: "after",
+    }),
 });
 
 const unseen = { email_html: 0 };
@@ -182,6 +193,9 @@ const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Prom
 
 /** Another turn would cut it anew, and might send a smaller audience without chunks, unless it is planned or scanned. */
 const staysCut = { $or: [{ planned: true }, { "target.all": true }] };
+
+/** Its recipients are sorted before any is sent to, so that every chunk that is sent asks whether it may be. */
+const isTimed = { "options.delayed_option": { $exists: true } };
 
 const cancellation = (now: Date): Document[] => [
   {

@@ -2,15 +2,16 @@ import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
+import { neverSent, waitsForFirst } from "./waiting.ts";
 
 const isPassedOver = { status: "suppressed", suppression_reason: "duplicate_user" } as const;
 
-/** Deliveries that were left out because another address of the same person came first: what becomes of one after all takes its place. */
+/** Deliveries that were left out because another address of the same person came first, or wait for their time: what becomes of one after all takes its place. */
 export const passedOver = (db: Db) => {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
 
   const replace = async (made: readonly DeliveryRow[]): Promise<Set<string>> => {
-    await rows.deleteMany({ _id: { $in: made.map(({ _id }) => _id) }, ...isPassedOver });
+    await rows.deleteMany({ _id: { $in: made.map(({ _id }) => _id) }, $or: [isPassedOver, neverSent] });
     return insertMissing(rows, made);
   };
 
@@ -26,8 +27,9 @@ export const passedOver = (db: Db) => {
     ended: async (ids: readonly string[]): Promise<DeliveryRow[]> => {
       const found = await rows.find({ _id: { $in: [...ids] } }, { batchSize: ids.length + 1 }).toArray();
       return found.filter(
-        ({ status, suppression_reason: reason }) =>
-          status !== isPassedOver.status || reason !== isPassedOver.suppression_reason,
+        (row) =>
+          !waitsForFirst(row) &&
+          (row.status !== isPassedOver.status || row.suppression_reason !== isPassedOver.suppression_reason),
       );
     },
   };

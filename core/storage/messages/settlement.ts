@@ -14,9 +14,22 @@ export const settleReserved =
   async ({ _id, tenant_id, reserved, unsettled }: Settling, now: Date): Promise<void> => {
     if (reserved === null || unsettled === undefined) return;
     await usage.giveBack(tenant_id, { id: _id, periods: reserved.periods, count: unsettled }, now);
-    await rows.updateOne({ _id }, [{ $set: { due_at: whenDone } }, { $unset: "unsettled" }]);
+    await rows.updateOne({ _id }, [{ $unset: "unsettled" }, { $set: { due_at: whenDone } }]); // one write, so that no kill leaves it due
     usage.noteSettled(tenant_id, _id, reserved).catch(() => undefined); // then it stays known: what is sent late of it is free
   };
 
-/** One write settles and ends it, so that no kill leaves a message due that has nothing left to do (messageIsDone). */
-const whenDone = { $cond: [{ $and: [{ $eq: ["$outbox", []] }, { $ne: ["$recount", true] }] }, null, "$due_at"] };
+/** When a message is due once something of it is done: never when nothing is left to do (messageIsDone). */
+export const whenDone = {
+  $cond: [
+    {
+      $and: [
+        { $eq: ["$outbox", []] },
+        { $ne: ["$recount", true] },
+        { $ne: ["$withdraws", true] },
+        { $eq: [{ $type: "$unsettled" }, "missing"] },
+      ],
+    },
+    null,
+    "$due_at",
+  ],
+};

@@ -5,19 +5,30 @@ import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
 
 export type WaitingDeliveries = ReturnType<typeof waitingDeliveries>;
 
-/** Deliveries that wait for a device (`scheduled`): what becomes of one takes its place. */
+/** A delivery that was never handed to a provider; one that is sent again waits, too. */
+export const neverSent = { status: "scheduled" as const, resend_until: { $exists: false } };
+export const waitsForFirst = ({ status, resend_until: until }: DeliveryRow): boolean =>
+  status === "scheduled" && until === undefined;
+
+/** Deliveries that wait for their time or a device (`scheduled`): what becomes of one takes its place. */
 export const waitingDeliveries = (db: Db) => {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
   return {
     /** Stores outcomes in the place of waiting deliveries; returns the ids that had another outcome before. */
     replace: async (made: readonly DeliveryRow[]): Promise<Set<string>> => {
-      await rows.deleteMany({ _id: { $in: made.map(({ _id }) => _id) }, status: "scheduled" });
+      await rows.deleteMany({ _id: { $in: made.map(({ _id }) => _id) }, ...neverSent });
       return insertMissing(rows, made);
     },
 
     /** Deliveries of these ids that wait no more. */
     ended: (ids: readonly string[]): Promise<DeliveryRow[]> =>
-      rows.find({ _id: { $in: [...ids] }, status: { $ne: "scheduled" } }, { batchSize: ids.length + 1 }).toArray(),
+      rows.find({ _id: { $in: [...ids] }, $nor: [neverSent] }, { batchSize: ids.length + 1 }).toArray(),
+
+    /** Ends waiting deliveries of a message that was cancelled. */
+    cancel: async (ids: readonly string[], now: Date): Promise<void> => {
+      const set = { status: "cancelled" as const, updated_at: now };
+      await rows.updateMany({ _id: { $in: [...ids] }, ...neverSent }, { $set: set, $unset: { scheduled_for: "" } });
+    },
 
     /** Ends waiting deliveries without a send. */
     end: async (ids: readonly string[], as: Ended, now: Date): Promise<void> => {

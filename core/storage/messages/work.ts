@@ -15,6 +15,7 @@ import {
 import type { ChunkRow } from "./chunks.ts";
 import { type MessageRow } from "./message-row.ts";
 import { messageCollection } from "./messages.ts";
+import { whenDone } from "./settlement.ts";
 
 /** What a dispatcher does to messages; every write names the fence of the lease it was made under. */
 export const messageWork = (db: Db) => {
@@ -25,12 +26,15 @@ export const messageWork = (db: Db) => {
 
     /**
      * What a message says, for sending one of its chunks; null when it was cancelled or, unless the chunk sends again, has
-     * ended. From then on it can be cancelled no more.
+     * ended. From then on it can be cancelled no more, unless the chunk is only sorted by when its recipients are due.
      */
-    content: async ({ message_id: id, resend_until: until }: ChunkOf, now: Date): Promise<MessageRow | null> => {
+    content: async (
+      { message_id: id, resend_until: until, scheduled_for: at }: ChunkOf,
+      now: Date,
+    ): Promise<MessageRow | null> => {
       if (until !== undefined) return rows.findOne({ _id: id, status: { $ne: "cancelled" } });
       const row = await rows.findOne({ _id: id, status: "processing" });
-      if (row === null || row.dispatched_at !== undefined) return row;
+      if (row === null || row.dispatched_at !== undefined || isSorted(row, at)) return row;
       const set = { $set: { dispatched_at: now } };
       return rows.findOneAndUpdate({ _id: id, status: "processing" }, set, { returnDocument: "after" });
     },
@@ -67,7 +71,11 @@ export const messageWork = (db: Db) => {
 };
 
 type Rows = Collection<MessageRow>;
-type ChunkOf = Pick<ChunkRow, "message_id" | "resend_until">;
+type ChunkOf = Pick<ChunkRow, "message_id" | "resend_until" | "scheduled_for">;
+
+/** Whether a chunk sends nobody anything: its recipients are put into chunks by when they are due. */
+const isSorted = ({ options }: MessageRow, scheduledFor: Date | undefined): boolean =>
+  options.delayed_option !== undefined && scheduledFor === undefined;
 
 const dueQueued = (now: Date) => ({
   status: "queued" as const,
@@ -133,6 +141,16 @@ const ending = (rows: Rows) => ({
   },
 
   recountAt: (id: string, at: Date): Promise<void> => recountAt(rows, id, at),
+
+  /** Notes that nothing waits any more of a message that was cancelled. */
+  withdrawn: async (id: string): Promise<void> => {
+    await rows.updateOne({ _id: id, status: "cancelled" }, [{ $unset: "withdraws" }, { $set: { due_at: whenDone } }]);
+  },
+
+  /** Has the next part of it cancelled at `at`. */
+  withdrawAgain: async (id: string, at: Date): Promise<void> => {
+    await rows.updateOne({ _id: id, withdraws: true }, { $set: { due_at: at } });
+  },
 });
 
 const recountAt = async (rows: Rows, _id: string, due_at: Date): Promise<void> => {

@@ -22,6 +22,7 @@ import type { Check, Gate } from "../gates/gate.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
 import { type FoundGone, foundGone, goneBefore, judged } from "./gone.ts";
 import type { Instead } from "./instead.ts";
+import type { Later } from "./later.ts";
 import { type Aborted, type Prepare, prepared } from "./prepare.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
@@ -79,6 +80,8 @@ export type Delivered = {
   stored: DeliveryRow[];
   fresh: DeliveryRow[];
   again: Again[];
+  /** Whom to send to at a later instant, for the first time. Left out: nobody. */
+  later?: Later[];
   invalid: Gone[];
   doubted: number;
   halted: boolean;
@@ -284,4 +287,5 @@ const recipientOf = (to: Reached, deliveryId: string, badge: number | undefined)
 });
 
 const expiry = (chunk: ChunkRow, { options }: MessageRow, now: Date): Date =>
-  chunk.resend_until ?? new Date((chunk.dispatched_at ?? now).getTime() + (options.ttl ?? defaultTtlSeconds) * 1000);
+  chunk.resend_until ??
+  new Date((chunk.dispatched_at ?? chunk.scheduled_for ?? now).getTime() + (options.ttl ?? defaultTtlSeconds) * 1000);

@@ -136,6 +136,7 @@ const common = ({ deliveryId, chunk, subscription, now, activityId }: Attempt) =
   user_id: subscription.user_id,
   ...(subscription.external_id === null ? {} : { external_id: subscription.external_id }),
   ...(activityId === undefined ? {} : { activity_id: activityId }),
+  ...(chunk.zone_unknown && { time_zone_source: "app_default" as const }),
   channel: chunk.channel,
   address_masked: maskAddress(chunk.channel, subscription.token),
   position: ulid(now),

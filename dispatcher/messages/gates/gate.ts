@@ -14,6 +14,7 @@ export type SuppressionReason =
   | "no_update_token"
   | "template_abort"
   | "duplicate_user"
+  | "local_time_missed"
   | `suppression_${ListReason}`;
 
 /** Why this recipient is left out; null lets the next gate decide. */

@@ -61,6 +61,7 @@ describe("what a message reserved and did not use", () => {
       settle: settleReserved(rows(), usage(db())),
       flush: async () => true,
       recount: async () => undefined,
+      withdraw: async () => undefined,
       clock,
     });
     await handle(await find(message));

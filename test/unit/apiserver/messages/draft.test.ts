@@ -142,6 +142,16 @@ describe("draftOf", () => {
       field: "rcs_card.orientation",
     },
     {
+      it: "a time of day without local time",
+      members: { contents: { en: "x" }, delivery_time_of_day: "9:00" },
+      field: "delivery_time_of_day",
+    },
+    {
+      it: "the best hour of each",
+      members: { contents: { en: "x" }, delayed_option: "optimized" as const },
+      field: "delayed_option",
+    },
+    {
       it: "a rate of one message",
       members: { contents: { en: "x" }, throttle_rate_per_minute: 1 },
       field: "throttle_rate_per_minute",

@@ -31,6 +31,7 @@ const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
   const published: EventEnvelope[] = [];
   const follow = followUp({
     chunks: { keep: async () => undefined, recipientsOfRetries: async () => [] },
+    keepLater: async () => undefined,
     subscriptions: { invalidate: async () => undefined },
     closeSessions: async () => undefined,
     suppress: async () => undefined,
@@ -91,6 +92,7 @@ describe("addresses that bounce", () => {
     const suppressed: string[] = [];
     const follow = followUp({
       chunks: { keep: async () => undefined, recipientsOfRetries: async () => [] },
+      keepLater: async () => undefined,
       subscriptions: { invalidate: async () => undefined },
       closeSessions: async () => undefined,
       suppress: async (all) => void suppressed.push(...all.map(({ receipt }) => whyOf(receipt))),
@@ -136,6 +138,7 @@ describe("whom to try again", () => {
         keep: async (chunks) => void kept.push(...chunks.flatMap(({ recipients }) => recipients)),
         recipientsOfRetries: async () => [],
       },
+      keepLater: async () => undefined,
       subscriptions: { invalidate: async () => undefined },
       closeSessions: async () => undefined,
       suppress: async () => undefined,

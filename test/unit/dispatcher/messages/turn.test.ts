@@ -33,6 +33,7 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
     waiting: async (_id, limit) => kept.filter((chunk) => chunk.status === "waiting").slice(0, limit),
     open: async () => void did.push("open"),
     recipientsOfRetries: async () => [],
+    nextScheduled: async () => [],
     ...stored,
   };
   const deps: TurnDeps = {

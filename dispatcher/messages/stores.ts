@@ -1,0 +1,65 @@
+import type { Db } from "mongodb";
+import type { Timing } from "#core/domain/timing.ts";
+import { audience as audienceStore } from "#core/storage/messages/audience.ts";
+import { choices } from "#core/storage/messages/choices.ts";
+import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { type Left, messageWork } from "#core/storage/messages/work.ts";
+import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
+import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
+import { repeatWrite } from "../work/repeat-write.ts";
+
+/** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
+export const stores = ({
+  db,
+  holder,
+  timing: { leaseMs },
+}: {
+  db: Db;
+  holder: string;
+  timing: Pick<Timing, "leaseMs">;
+}) => {
+  const [messages, parts, people] = [messageWork(db), chunks(db), audienceStore(db)];
+  const usage = deliveryCounts(db);
+  /** What was counted of a holder is done with once this has stored its end. */
+  const ending = async (holder: { _id: string }, end: Promise<boolean>): Promise<boolean> => {
+    const isOurs = await end;
+    if (isOurs) void usage.forget(holder._id);
+    return isOurs;
+  };
+  const repeated = repeating(leaseMs);
+  const lease = (now: Date) => ({ holder, now, leaseMs });
+  return {
+    usage,
+    people,
+    aimed: aimedSubscriptions(db),
+    choices: choices(db),
+    messages: {
+      ...messages,
+      take: (id: string, now: Date) => messages.take(id, lease(now)),
+      extend: (message: MessageRow, now: Date) => messages.extend(message, now, leaseMs),
+      finish: (...given: Parameters<typeof messages.finish>) => ending(given[0], messages.finish(...given)),
+      /** Of a planned message only chunks are left: what its turn sent is over. */
+      rest: repeated((message: MessageRow, dueAt: Date, left: Left) => {
+        const resting = messages.rest(message, dueAt, left);
+        return left.planned ? ending(message, resting) : resting;
+      }),
+      defer: repeated(messages.defer),
+    },
+    chunks: {
+      ...parts,
+      take: (id: string, now: Date) => parts.take(id, lease(now)),
+      extend: (chunk: ChunkRow, now: Date) => parts.extend(chunk, now, leaseMs),
+      end: (chunk: ChunkRow) => ending(chunk, parts.end(chunk)),
+      giveBack: repeated(parts.giveBack),
+      defer: repeated(parts.defer),
+    },
+  };
+};
+
+/** Repeats a write while MongoDB is away, until the lease would have ended by itself. */
+export const repeating =
+  (leaseMs: number) =>
+  <Args extends unknown[], T>(write: (...given: Args) => Promise<T>) =>
+  (...given: Args): Promise<T> =>
+    repeatWrite(leaseMs, () => write(...given));

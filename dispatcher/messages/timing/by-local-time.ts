@@ -1,0 +1,90 @@
+import { settingsOf } from "#core/domain/apps/settings.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { type DueIn, isKnownZone, localTimes } from "#core/domain/messages/local-time.ts";
+import { timeOfDayMs } from "#core/domain/messages/time-of-day.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Reached } from "#core/storage/messages/audience.ts";
+import { chunkSize } from "#core/storage/messages/chunks.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { ZonesOf } from "#core/storage/people/zones.ts";
+import type { Deliver, Delivered, Work } from "../delivery/deliver.ts";
+import { suppress } from "../delivery/delivery-row.ts";
+import { type Later, notAttempted } from "../delivery/later.ts";
+
+export type ByLocalTimeDeps = {
+  load: (ids: readonly string[]) => Promise<Reached[]>;
+  zonesOf: ZonesOf;
+  /** Stores deliveries; gives the ids that were stored before. */
+  record: (rows: readonly DeliveryRow[]) => Promise<Set<string>>;
+  clock: Clock;
+};
+
+/** Whether a message goes to each recipient at an instant of their own. */
+export const isTimed = ({ options }: Pick<MessageRow, "options">): boolean => options.delayed_option !== undefined;
+
+/**
+ * Sorts the recipients of a piece of work by when they are due, where its message goes to each at their local time: nobody
+ * is sent to, and all are left for later. Everything else is delivered. Nobody is sorted twice, so that each is sent to once,
+ * whatever becomes of their zone. Source: docs/reference/timing.md#local-time.
+ */
+export const byLocalTime =
+  (deps: ByLocalTimeDeps, deliver: Deliver): Deliver =>
+  async (work, lease) => {
+    const { chunk, message, app } = work;
+    if (!isTimed(message) || chunk.scheduled_for !== undefined) return deliver(work, lease);
+    const sorted: Sorted = { later: [], skipped: [] };
+    const dueIn = dueInstants(message, app);
+    for (const page of pagesOf(work)) {
+      if (lease.isOver()) return { ...nobody(), halted: true };
+      const rows = work.rows === undefined ? await deps.load(page) : chosen(work.rows, page);
+      await sortPage({ ...deps, dueIn, app, message }, rows, sorted);
+    }
+    const stored = sorted.skipped.map((row) =>
+      suppress(notAttempted(chunk, row, deps.clock.now()), "local_time_missed"),
+    );
+    const known = stored.length === 0 ? new Set<string>() : await deps.record(stored);
+    return { ...nobody(), stored, fresh: stored.filter(({ _id }) => !known.has(_id)), later: sorted.later };
+  };
+
+type Sorted = { later: Later[]; skipped: Reached[] };
+
+/** When the recipients of a message are due, by their zones. */
+export const dueInstants = (
+  { options, scheduled_for, created_at }: Pick<MessageRow, "options" | "scheduled_for" | "created_at">,
+  app: Pick<AppRow, "time_zone" | "local_time_missed">,
+): DueIn => {
+  const { time_zone: appZone, local_time_missed: missed } = settingsOf(app);
+  const { delivery_time_of_day: time } = options;
+  const timeMs = time === undefined ? null : timeOfDayMs(time);
+  return localTimes({ start: scheduled_for ?? created_at, timeMs, appZone, missed });
+};
+
+type SortDeps = Pick<ByLocalTimeDeps, "zonesOf"> & { dueIn: DueIn; app: AppRow; message: MessageRow };
+
+const sortPage = async (
+  { zonesOf, dueIn, app, message }: SortDeps,
+  rows: readonly Reached[],
+  { later, skipped }: Sorted,
+): Promise<void> => {
+  const clocks = await zonesOf(rows);
+  for (const subscription of rows) {
+    const zone = clocks.get(subscription._id)?.zone ?? null;
+    const isZoneUnknown = zone === null || !isKnownZone(zone, message.created_at);
+    const at = dueIn(isZoneUnknown ? settingsOf(app).time_zone : zone);
+    if (at === null) skipped.push(subscription);
+    else later.push({ subscription, at, isZoneUnknown });
+  }
+};
+
+const pagesOf = ({ chunk: { recipients } }: Work): string[][] =>
+  Array.from({ length: Math.ceil(recipients.length / chunkSize) }, (_, i) =>
+    recipients.slice(i * chunkSize, (i + 1) * chunkSize),
+  );
+
+const chosen = (rows: readonly Reached[], ids: readonly string[]): Reached[] => {
+  const wanted = new Set(ids);
+  return rows.filter(({ _id }) => wanted.has(_id));
+};
+
+const nobody = (): Delivered => ({ stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false });
