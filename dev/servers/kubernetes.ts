@@ -1,13 +1,10 @@
-import { execFile } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { get } from "node:https";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { keptFile } from "../files/kept-file.ts";
 import { bin } from "../files/paths.ts";
 import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "../processes/process.ts";
-
-const run = promisify(execFile);
 
 /** Ports of etcd and kube-apiserver. */
 export type KubernetesPorts = { port: number; etcdPort: number; etcdPeerPort: number };
@@ -41,16 +38,6 @@ export const startKubernetes = async (options: ServerOptions & KubernetesPorts):
  */
 export const clusterNetworkSocket = (kubeconfig: string): string =>
   join(dirname(kubeconfig), "kubernetes", "network.sock");
-
-/** Asks the API server behind a kubeconfig for its readiness. */
-export const isKubernetesReady = async (kubeconfig: string): Promise<boolean> => {
-  try {
-    await run(bin("kubectl"), ["--kubeconfig", kubeconfig, "--request-timeout=2s", "get", "--raw", "/readyz"]);
-    return true;
-  } catch {
-    return false; // refused, or some part of it is not ready yet
-  }
-};
 
 type Files = { dir: string; tokens: string; token: string; serviceAccountKey: string; kubeconfig: string };
 
@@ -116,7 +103,7 @@ const startApiserver = (
     command: [bin("kube-apiserver"), ...storage, ...network, ...access],
     ports: [port],
     marker: `--secure-port=${port}`,
-    isReady: async () => writeKubeconfig(files, port) && isKubernetesReady(kubeconfig),
+    isReady: async () => writeKubeconfig(files, port) && saysReady(files, port),
   });
 };
 
@@ -128,11 +115,26 @@ const egressBy = (udsName: string): object => ({
   ],
 });
 
+/** Asked often while it starts: a kubectl for each would take from it what it starts with. */
+const saysReady = (files: Files, port: number): Promise<boolean> => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const options = { ca: readFileSync(certificateOf(files)), headers: { authorization: `Bearer ${files.token}` } };
+  const asked = get(`https://127.0.0.1:${port}/readyz`, { ...options, agent: false, timeout: 2_000 }, (reply) => {
+    reply.resume();
+    resolve(reply.statusCode === 200);
+  });
+  asked.on("timeout", () => asked.destroy(new Error("late")));
+  asked.on("error", () => resolve(false)); // refused, or late: not ready
+  return promise;
+};
+
+const certificateOf = ({ dir }: Files): string => join(dir, "certs", "apiserver.crt");
+
 /** The API server signs its own certificate at its first start; until then there is nothing to trust. */
-const writeKubeconfig = ({ dir, token, kubeconfig }: Files, port: number): boolean => {
-  const certificate = join(dir, "certs", "apiserver.crt");
-  if (!existsSync(certificate)) return false;
-  const ca = readFileSync(certificate).toString("base64");
+const writeKubeconfig = (files: Files, port: number): boolean => {
+  const { token, kubeconfig } = files;
+  if (!existsSync(certificateOf(files))) return false;
+  const ca = readFileSync(certificateOf(files)).toString("base64");
   const cluster = { server: `https://127.0.0.1:${port}`, "certificate-authority-data": ca };
   const content = {
     apiVersion: "v1",
