@@ -4,7 +4,7 @@ import { type EventDayRow, eventDayCollection } from "#core/storage/events/event
 import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { testServers } from "../../support/servers/servers.ts";
-import { testTiming } from "../../support/suite/soak.ts";
+import { inSuite, testTiming } from "../../support/suite/soak.ts";
 import { type ReadEvents, readEvents } from "../../support/system/events.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -13,7 +13,8 @@ import { addEndpoint, anEvent, postEvents } from "../../support/webhooks/traffic
 
 /** Until JetStream hands out again what a killed dispatcher had; a busy machine takes its time. */
 const takenOverMs = testTiming.ackWaitMs + 90_000;
-const [requests, perRequest, people] = [80, 20, 1_000];
+/** A kill comes with every twentieth request. */
+const [requests, perRequest, people] = inSuite([40, 20, 800], { soak: [80, 20, 1_000] });
 
 describe("dispatchers that are killed while custom events come", function () {
   this.timeout(300_000);
@@ -70,7 +71,7 @@ describe("dispatchers that are killed while custom events come", function () {
       await one?.kill();
       await one?.restart();
     }
-    expect(killed).to.equal(4);
+    expect(killed).to.equal(requests / 20);
     await until(async () => (await count()).count >= total, takenOverMs);
     const conversions = system.db.collection("conversions");
     await until(async () => (await conversions.countDocuments({})) >= total, takenOverMs);

@@ -3,7 +3,7 @@ import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { testServers } from "../../support/servers/servers.ts";
-import { testTiming } from "../../support/suite/soak.ts";
+import { inSuite, testTiming } from "../../support/suite/soak.ts";
 import {
   audit,
   type Caller,
@@ -19,7 +19,7 @@ import type { SystemProgram } from "../../support/system/system.ts";
 import { expectUsageIsExact, isExact, usageOf } from "../../support/system/usage.ts";
 import { until } from "../../support/until.ts";
 
-const recipients = 5_000;
+const recipients = inSuite(3_000, { soak: 5_000 });
 /** What a killed dispatcher may leave unsaved, and so repeated (docs/decisions/0002). */
 const unsavedLimit = 100;
 /** Until the leases of a killed dispatcher have run out, and what they kept is sent. */

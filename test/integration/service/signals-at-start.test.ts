@@ -12,7 +12,7 @@ import { until } from "../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../operator/support/harness.ts";
 
 /** When the signal comes: at first while the modules are loaded, from 1 on until everything works. */
-const points = inSuite([0, 0.4, 0.8, 1.2, 1.6], { soak: [0, 0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8] });
+const points = inSuite([0.4, 0.8, 1.6], { soak: [0, 0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8] });
 
 /** Of loading the modules: by then Node itself has come up, and main.ts has been run. */
 const heededBy = 0.7;
