@@ -1,3 +1,4 @@
+import { apiKeys } from "./api-keys/feature.ts";
 import { apps } from "./apps/feature.ts";
 import { ingress } from "./callbacks/outside.ts";
 import { events } from "./events/feature.ts";
@@ -26,6 +27,7 @@ import { webhooks } from "./webhooks/feature.ts";
 /** Everything that the REST interface can do. */
 export const features: readonly Feature<Platform>[] = [
   apps,
+  apiKeys,
   messages,
   people,
   segments,

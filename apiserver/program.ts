@@ -29,6 +29,7 @@ import { heartbeat } from "#core/storage/status/heartbeat.ts";
 import { authenticate } from "./access/authenticate.ts";
 import { findApp } from "./access/find-app.ts";
 import { keyLookup } from "./access/key-lookup.ts";
+import { keyUses } from "./access/key-uses.ts";
 import { features, outsides } from "./features.ts";
 import { serviceVersion } from "./http/middleware/request-id.ts";
 import { bodyMsOf } from "./http/middleware/routing.ts";
@@ -129,6 +130,7 @@ const rest = httpServer({
       routes,
       outside: outsides.map(({ bind, ...said }) => ({ ...said, answer: bind(shared) })),
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
+      used: keyUses({ keys: apiKeys(db), clock, log }),
       findApp: findApp(known),
       requireFeature: requireFeature(shared.plans),
       takeToken: takeToken(take),

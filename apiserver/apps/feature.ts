@@ -62,7 +62,7 @@ const routes = [
     method: "PATCH",
     path: settingsPath,
     summary: "Change settings of an app; null has the default count again",
-    errors: ["HS_MANAGED", "HS_CONFLICT", "HS_PLAN_FEATURE_REQUIRED"],
+    errors: ["HS_MANAGED", "HS_CONFLICT"],
     body: UpdateAppSettings,
     reply: AppSettings,
     locate: appOfPath,

@@ -1,4 +1,5 @@
 import { AppError } from "#core/errors.ts";
+import { mostKeys } from "#core/schema/api-keys/api-key.ts";
 import { exportLimits } from "#core/schema/exports/export.ts";
 import { importLimits } from "#core/schema/imports/import.ts";
 import { mostChannels } from "#core/schema/live-activities/channel.ts";
@@ -19,6 +20,7 @@ export const quotas = {
   },
   subscribers: { limit: "the plan's `subscribers`, over all apps", resets: "never" },
   apps: { limit: "the plan's `apps`", resets: "never" },
+  api_keys: { limit: `${mostKeys} of an organisation, those of resources among them`, resets: "never" },
   suppressions: { limit: "the plan's `suppressions`, of an app", resets: "never" },
   webhook_endpoints: {
     limit: `the plan's \`webhookEndpoints\`, of an app, at most ${mostEndpoints}`,

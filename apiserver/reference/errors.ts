@@ -18,6 +18,7 @@ const errors: Record<ErrorCode, Known> = {
     details: "`feature`; `plan`: the lowest plan that is enough, or null",
   },
   HS_ORGANIZATION_SUSPENDED: { meaning: "the organisation is suspended", details: "`reason`" },
+  HS_IP_NOT_ALLOWED: { meaning: "the key may not be used from the address of the request", details: "`ip`" },
   HS_NOT_FOUND: {
     meaning: "there is no such thing, or it belongs to another organisation, or the path leads nowhere",
     details: "`resource`; `route` for a path that leads nowhere",
@@ -42,7 +43,7 @@ const errors: Record<ErrorCode, Known> = {
   HS_CHANNEL_NOT_CONFIGURED: { meaning: "the app has no account on the channel", details: "`channel`" },
   HS_MANAGED: {
     meaning: "a custom resource says what the thing is: change that",
-    details: "`kind`, `namespace`, `name` of the resource",
+    details: "`kind`, `namespace`, `name` of the resource; `member` where it owns some of several",
   },
   HS_NOT_REMOVABLE: { meaning: "a key cannot lift the suppression", details: "`reason` of the suppression" },
   HS_PAYLOAD_TOO_LARGE: { meaning: "the body is too large", details: "`limit_bytes`" },

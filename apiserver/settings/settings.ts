@@ -76,6 +76,8 @@ export const things = <Row extends ThingRow, View extends object>(
 
 export type Settings<Row extends SettingRow> = ReturnType<typeof settings<Row, object>>;
 
+export type Things<Row extends ThingRow> = ReturnType<typeof things<Row, object>>;
+
 type Kind<Row extends ThingRow> = ReturnType<typeof kindOf<Row>>;
 
 /** A row before and after a change; null is what is not there. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { hashesAfter, hashesBefore, newToken } from "#core/domain/api-keys/hashes.ts";
 import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type ApiKeySpec, apiKeyResource } from "#core/schema/api-keys/resource.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
@@ -10,7 +11,6 @@ import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { beside, link, namespaceOf } from "../engine/links.ts";
 import type { OwnSecret } from "../kube/secrets.ts";
-import { hashesAfter, hashesBefore } from "../policies/api-keys/hashes.ts";
 import { madeAtOf, nextRotationAt, overlapMsOf } from "../policies/api-keys/rotation.ts";
 import { expiry, statusOf } from "../policies/api-keys/status.ts";
 import { isTokenOf, keyTokensOf } from "../policies/api-keys/token.ts";
@@ -53,7 +53,8 @@ export const apiKey = defineKind<ApiKey, ApiKeyRow>({
   inputs: (tools) => async (key) => {
     const read = [tools.rows.find(tools.record.idOf(key)), tenantOf(tools, key)] as const;
     const apps = (key.spec.appRefs ?? []).map((name) => appOf(tools, key, name)); // at most 50, by its schema
-    return Promise.all([...read, ...apps]);
+    const [row, ...others] = await Promise.all([...read, ...apps]);
+    return [row && { ...row, last_used_at: null }, ...others]; // that it is used makes no pass
   },
   handler: (deps) => handler(deps),
 });
@@ -66,7 +67,8 @@ const handler = (deps: Deps): Handler<ApiKey> => {
       if (tenant === undefined) return refusal(noTenant(key));
       const stand = await record.look(key, inTenant(tenant));
       const apps = await appsOf(deps, key, tenant._id);
-      const members = membersOf(key, tenant, apps.ids);
+      const row = stand.kind === "refused" ? null : stand.row;
+      const members = { ...membersOf(key, tenant, apps.ids), ...addressesOf(key.spec, row) };
       if (stand.kind !== "write") {
         const describe = (row: ApiKeyRow) => ({
           status: { ...madeFor(key, row), ...statusOf(key.spec, row) },
@@ -86,7 +88,7 @@ type Input = { key: ApiKey; tenant: TenantRow; stand: MayWrite<ApiKeyRow>; membe
 const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Verdict> => {
   const { record, secrets, clock } = deps;
   const { key, tenant, stand, members } = input;
-  const problem = record.problem(key, stand, { set: members });
+  const problem = record.problem(key, stand, { set: members, members: ownedBy(key) });
   if (problem !== null) return problem;
   const found = await connectionSecret.find(secrets, key, signal);
   const before = retaken(found, (values) => isTokenOf(stand.row, values["token"]));
@@ -117,11 +119,11 @@ const wantedOf = (
   const asked = metadata.annotations?.[rotateAnnotation];
   const isMade = status?.tenantId === tenant._id;
   const { inUse, known } = keyTokensOf({ spec, asked, uid: metadata.uid, isMade, row, before, now });
-  const token = inUse ?? `hk_${randomBytes(32).toString("base64url")}`;
+  const token = inUse ?? newToken(randomBytes);
   const expiresAt = spec.expiresAt === undefined ? null : new Date(spec.expiresAt);
   const hashing = { token, known, expiresAt, overlapMs: overlapMsOf(spec), now };
   const set = { ...members, hashes: hashesAfter(hashing), rotated_at: madeAtOf(token, { stored: row, now }) };
-  const last = { set, begin: { created_at: now } };
+  const last = { set, begin: { created_at: now }, members: ownedBy(key) };
   if (inUse !== null) return { token, isNew: false, first: last, last };
   const meanwhile = { hashes: hashesBefore(hashing), revoked_at: row?.revoked_at ?? null };
   return { token, isNew: true, first: { ...last, set: { ...set, ...meanwhile } }, last };
@@ -148,7 +150,27 @@ const endFormer = async ({ record }: Deps, key: ApiKey, tenant: TenantRow, wante
   if (result === null || "verdict" in result) throw new Error(`the key ${record.idOf(key)} changed hands`);
 };
 
-type Members = ReturnType<typeof membersOf>;
+type Members = ReturnType<typeof membersOf> & Pick<ApiKeyRow, "allowed_addresses">;
+
+/** What the resource owns: who may call from where is the REST interface's where it does not say so. */
+const ownedBy = ({ spec }: ApiKey): string[] => [
+  "name",
+  "scopes",
+  "app_ids",
+  "hashes",
+  "expires_at",
+  ...(spec.allowedAddresses === undefined ? [] : ["allowed_addresses"]),
+];
+
+/** Addresses that the resource names no longer are not asked for. */
+const addressesOf = (
+  { allowedAddresses: named }: ApiKeySpec,
+  row: ApiKeyRow | null,
+): Pick<ApiKeyRow, "allowed_addresses"> => {
+  if (named !== undefined) return { allowed_addresses: named };
+  const had = row?.managed?.members?.includes("allowed_addresses") === true;
+  return had ? { allowed_addresses: null } : {};
+};
 
 const membersOf = ({ metadata, spec }: ApiKey, tenant: TenantRow, appIds: string[] | null) => ({
   tenant_id: tenant._id,

@@ -1,17 +1,22 @@
 import { AppError } from "#core/errors.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import { addressRefusal } from "../../access/allowed-addresses.ts";
 import { type Authenticate, unauthenticated } from "../../access/authenticate.ts";
 import type { RequestTraces } from "../request-traces.ts";
 import type { Check } from "../state.ts";
 
 /** Bearer, and `Key` or `Basic` with the raw key, or `X-API-Key`. Source: docs/reference/requests.md#authentication. */
 export const authentication =
-  ({ authenticate, traces }: AuthenticationDeps): Check =>
+  ({ authenticate, used, traces }: AuthenticationDeps): Check =>
   async (ctx) => {
     if (ctx.state.route.scopes === "public") return null;
     const token = tokenOf(ctx.get("Authorization"), ctx.get("X-API-Key"));
     const found = typeof token === "string" ? await authenticate(token) : token;
     if (found instanceof AppError) return found;
+    const refusal = addressRefusal(found.key, ctx.ip);
+    if (refusal !== null) return refusal;
     ctx.state.caller = found;
+    used(found.key);
     const { span, startedAt } = ctx.state;
     if (span !== null) return null;
     const given = ctx.get("traceparent");
@@ -19,7 +24,12 @@ export const authentication =
     return null;
   };
 
-export type AuthenticationDeps = { authenticate: Authenticate; traces: Pick<RequestTraces, "ofCaller"> };
+export type AuthenticationDeps = {
+  authenticate: Authenticate;
+  /** Hears of each use of a key. */
+  used: (key: ApiKeyRow) => void;
+  traces: Pick<RequestTraces, "ofCaller">;
+};
 
 /** The Kubernetes API takes `Authorization` for itself: what comes by its proxy has the key in a header of its own. */
 const tokenOf = (header: string, alone: string): string | AppError => {

@@ -1,6 +1,7 @@
 import Koa from "koa";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Authenticate } from "../../access/authenticate.ts";
 import type { TakeFrom, TakeToken } from "../../limits/take-token.ts";
@@ -28,6 +29,8 @@ export type AppDeps = OperationDeps & {
   /** What is not a part of it, and answered without its checks. */
   outside: readonly BoundOutside[];
   authenticate: Authenticate;
+  /** Hears of each use of a key. */
+  used: (key: ApiKeyRow) => void;
   takeToken: TakeToken;
   takeFrom: TakeFrom;
   edge: EdgeLimit;

@@ -12,6 +12,7 @@ import {
 } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
 import { scopes } from "../vocabulary/scopes.ts";
+import { mostNetworks, networkPattern } from "./api-key.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
@@ -53,6 +54,14 @@ export const ApiKeySpec = resourceSpec(externalId("apiKey"), {
     description: "what the key may do; admin includes the others",
   }),
   expiresAt: Optional(instant("when the key stops working; absent = never")),
+  allowedAddresses: Optional(
+    List(Text({ minLength: 4, maxLength: 64, pattern: networkPattern, description: "a network, as 10.0.0.0/8" }), {
+      minItems: 1,
+      maxItems: mostNetworks,
+      "x-kubernetes-list-type": "set",
+      description: "networks that requests with the key may come from; absent = the REST interface says, at first any",
+    }),
+  ),
   rotation: Optional(Rotation),
   connectionSecretName: objectName(
     "the Secret that the operator writes: `token`, `base_url` and, when the key is for one app, `app_id`. " +

@@ -1,7 +1,7 @@
+import { hashOf } from "#core/domain/api-keys/hashes.ts";
 import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { isRotationDue } from "../own-secret.ts";
-import { hashOf } from "./hashes.ts";
 
 const hourMs = 3_600_000;
 

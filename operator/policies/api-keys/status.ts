@@ -1,7 +1,7 @@
+import type { Hash } from "#core/domain/api-keys/hashes.ts";
 import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { type Finding, refused } from "../conditions.ts";
-import type { Hash } from "./hashes.ts";
 import { nextRotationAt } from "./rotation.ts";
 
 /** The status members about a key's tokens. */

@@ -1,7 +1,7 @@
+import { type Hash, hashOf, isToken } from "#core/domain/api-keys/hashes.ts";
 import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { OwnSecret } from "../../kube/secrets.ts";
-import { type Hash, hashOf, isToken } from "./hashes.ts";
 import { isReplacementDue } from "./rotation.ts";
 
 export type KeySituation = {

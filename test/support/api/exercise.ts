@@ -16,6 +16,7 @@ import { addMailAccount } from "./exercise-callbacks.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useIncidents } from "./exercise-incidents.ts";
+import { useKeys, useSettings } from "./exercise-organisation.ts";
 import { useSegments } from "./exercise-segments.ts";
 import { useTemplates } from "./exercise-templates.ts";
 import { templateOf } from "./openapi-check.ts";
@@ -60,12 +61,12 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);
   await useImports(ask, `/v1/apps/${system.app._id}/imports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);
-  await ask("GET", `/v1/apps/${system.app._id}/settings`);
-  await ask("PATCH", `/v1/apps/${system.app._id}/settings`, { time_zone: "Europe/Berlin" });
+  await useSettings(ask, `/v1/apps/${system.app._id}/settings`);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useActivities(ask, sending, fcm);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
   await useIncidents(ask);
+  await useKeys(ask);
   await ask("GET", "/v1/usage");
   await removeApp(system);
   const missed = operations.filter(

@@ -57,6 +57,7 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
     suppressionId: await makeBelow("/suppressions", { external_id: "them" }),
     templateId,
     version: "1",
+    keyId: (await make("/v1/api-keys", { name: "theirs", scopes: ["events:write"] })).id,
     incidentId: (await make("/v1/incidents", incident)).id,
   };
 };

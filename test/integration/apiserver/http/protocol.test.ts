@@ -226,6 +226,7 @@ const madeBy: Record<string, string> = {
   createLiveActivityType: "activityType",
   createIncident: "incidentId",
   createTemplate: "templateId",
+  createApiKey: "keyId",
 };
 
 /** Whom a request to merge names as the one that stays. */

@@ -1,9 +1,9 @@
 import { expect } from "chai";
+import { hashOf } from "#core/domain/api-keys/hashes.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
 import { apnsKey, ios, manifests, serviceAccount, textOf, vapidKey } from "../support/manifests.ts";

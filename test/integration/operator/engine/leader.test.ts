@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
+import { hashOf } from "#core/domain/api-keys/hashes.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { freePorts } from "../../../../dev/processes/free-ports.ts";
 import { answersHttp } from "../../../../dev/processes/process.ts";
 import { programFile } from "../../../../dev/processes/programs.ts";
-import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import { hashOf } from "#core/domain/api-keys/hashes.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Seen, type Started } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";

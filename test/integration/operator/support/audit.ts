@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { hashOf } from "#core/domain/api-keys/hashes.ts";
 import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { allKinds } from "../../../../operator/kinds/all.ts";
-import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import type { Kind } from "../../../../operator/records/kind.ts";
 import type { Installation, Manifest, Seen } from "./harness.ts";
 import { textOf } from "./manifests.ts";

@@ -13,6 +13,7 @@ describe("the key of a request", () => {
         asked.push(token);
         return unauthenticated("revoked");
       },
+      used: () => expect.fail("nobody is known"),
       traces: { ofCaller: () => expect.fail("nobody is known") },
     });
     const get = (name: string): string => headers[name] ?? "";

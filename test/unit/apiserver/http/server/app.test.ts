@@ -88,6 +88,7 @@ describe("the REST interface", () => {
         if (token !== "good") throw unauthenticated("invalid");
         return { key, tenant, plan: aPlan({ _id: plan, ...(plan === "small" && { features: ["webhooks"] }) }) };
       },
+      used: () => undefined,
       findApp: async (_caller, id) => {
         if (id === "app_slow") throw new MongoServerError({ message: "operation exceeded time limit", code: 50 });
         if (id !== ours._id) throw new NotFound("app");

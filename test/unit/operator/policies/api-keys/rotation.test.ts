@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { hashOf } from "../../../../../operator/policies/api-keys/hashes.ts";
+import { hashOf } from "#core/domain/api-keys/hashes.ts";
 import {
   isReplacementDue,
   madeAtOf,

@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import { hashOf } from "#core/domain/api-keys/hashes.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
-import { hashOf } from "../../../../../operator/policies/api-keys/hashes.ts";
 import { type KeySituation, keyTokensOf } from "../../../../../operator/policies/api-keys/token.ts";
 
 const tokenOf = (letter: string): string => `hk_${letter.repeat(43)}`;

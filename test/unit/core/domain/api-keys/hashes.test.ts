@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { hashesAfter, hashesBefore, hashOf } from "../../../../../operator/policies/api-keys/hashes.ts";
+import { hashesAfter, hashesBefore, hashOf } from "#core/domain/api-keys/hashes.ts";
 
 describe("policy: tokens", () => {
   const now = new Date("2026-01-01T00:00:00Z");

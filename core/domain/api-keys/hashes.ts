@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
-import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 
-export type Hash = ApiKeyRow["hashes"][number];
+/** The SHA-256 of a token, hex, and when it ends. */
+export type Hash = { hash: string; expires_at: Date | null };
 
 export const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
+
+/** A new token of 32 random bytes. */
+export const newToken = (randomBytes: (size: number) => Buffer): string =>
+  `hk_${randomBytes(32).toString("base64url")}`;
 
 /** Whether a text has the form of a token of ours: `hk_` and 32 bytes in base64url. */
 export const isToken = (text: string | undefined): text is string => /^hk_[A-Za-z0-9_-]{43}$/.test(text ?? "");

@@ -1,0 +1,18 @@
+import type { Ask } from "./exercise.ts";
+
+/** Settings of an app. */
+export const useSettings = async (ask: Ask, path: string): Promise<void> => {
+  await ask("GET", path);
+  await ask("PATCH", path, { time_zone: "Europe/Berlin" });
+};
+
+/** Keys of the organisation. */
+export const useKeys = async (ask: Ask): Promise<void> => {
+  const { id } = await ask("POST", "/v1/api-keys", { name: "another", scopes: ["events:write"] });
+  const path = `/v1/api-keys/${String(id)}`;
+  await ask("GET", "/v1/api-keys");
+  await ask("GET", path);
+  await ask("PATCH", path, { name: "yet another" });
+  await ask("POST", `${path}/rotate`, { overlap_hours: 0 });
+  await ask("DELETE", path);
+};
