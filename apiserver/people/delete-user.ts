@@ -16,26 +16,34 @@ export type DeleteUserDeps = {
 
 /**
  * Deletes a user with their subscriptions. It is written down first, so that the dispatchers finish what a kill interrupts;
- * they also erase the user's traces, and remove what was registered meanwhile. Can be repeated.
+ * they also erase the user's traces, and remove what was registered meanwhile. Can be repeated. `isErased`: the traces in
+ * messages, deliveries and files, too.
  */
 export const deleteUser =
   (deps: DeleteUserDeps) =>
-  async (user: UserRow): Promise<void> => {
-    const removal = await removeAsWritten(deps, user);
+  async (user: UserRow, { isErased }: Manner = { isErased: false }): Promise<void> => {
+    const removal = await removeAsWritten(deps, user, { isErased });
     await deps.subscriptions.removeOfUser(user, removal.keys);
     deps.publish(removal);
   };
 
+type Manner = { isErased: boolean };
+
 const attempts = 5; // each lost to a change of the user: then the user goes as found last
 
 /** What is written down shows the user at the time of deletion: the ids to erase, and those that the event names. */
-const removeAsWritten = async (deps: DeleteUserDeps, read: UserRow, attempt = 1): Promise<RemovalRow> => {
+const removeAsWritten = async (
+  deps: DeleteUserDeps,
+  read: UserRow,
+  manner: Manner,
+  attempt = 1,
+): Promise<RemovalRow> => {
   const { removals, users, subscriptions, clock } = deps;
   const { _id, revision } = read;
   const of = ofRow(read);
-  const removal = userRemoval(read, await subscriptions.ofUser(of, _id), clock.now());
+  const removal = userRemoval(read, await subscriptions.ofUser(of, _id), clock.now(), manner.isErased);
   for (const one of [removal, ...mergedRemovals(read, removal)]) await removals.begin(one);
   if (await users.remove(of.tenantId, _id, attempt < attempts ? { revision } : {})) return removal;
   const changed = await users.find(of, "user_id", _id);
-  return changed?._id !== _id ? removal : removeAsWritten(deps, changed, attempt + 1);
+  return changed?._id !== _id ? removal : removeAsWritten(deps, changed, manner, attempt + 1);
 };

@@ -88,6 +88,20 @@ export const userRoutes = [
   }),
 
   route({
+    id: "eraseUser",
+    method: "POST",
+    path: `${ofUser}/erase`,
+    summary: "Delete a user, and take them out of what was sent and of files",
+    reply: OkReply,
+    locate: appOfPath, // a repeat finds nobody any more, and gets the first reply
+    repeatable: {},
+    handle: async ({ use, params: { label = "", id = "" }, resource: app }) => {
+      const user = existing(await use.findUser(ofApp(app), label, id), "user");
+      return done(use.deleteUser(user, { isErased: true }));
+    },
+  }),
+
+  route({
     id: "mergeUser",
     method: "POST",
     path: `${ofUser}/merge`,

@@ -7,21 +7,24 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import { type StoredData, storedData } from "#core/storage/data.ts";
+import { exportWork } from "#core/storage/exports/work.ts";
 import { removeFilesOfApp } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
-import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { imports } from "#core/storage/imports/imports.ts";
+import { collectionOf, type Person } from "#core/storage/mongo/collection.ts";
 import { type Merges, merges } from "#core/storage/people/merge.ts";
 import { type Subscriptions, subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type SegmentWork, segmentWork } from "#core/storage/segments/work.ts";
 import { type WebhookWork, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type RemovalRow, type Removals, removalCollection, removals } from "#core/storage/work/removals.ts";
+import { eraseFiles } from "./erase-files.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
 import { job } from "./run.ts";
 
 export type RemovalJobDeps = {
   db: Db;
   events: EventPublisher;
-  files: Pick<FileStore, "kind" | "removeOld">;
+  files: Pick<FileStore, "kind" | "removeOld" | "read">;
   /** Aborts when the program stops. */
   stopping: AbortSignal;
   clock: Clock;
@@ -59,7 +62,8 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
   const box = outbox<RemovalRow>({ ...deps, rows, done: never, metrics: deps.metrics.queue });
   const stores = { end, merges: merges(deps.db), subscriptions: subscriptions(deps.db), data: storedData(deps.db) };
   const owners = { apps: apps(deps.db), webhooks: webhookWork(deps.db), segments: segmentWork(deps.db) };
-  const joined = { ...deps, ...stores, ...owners, flush: box.flush };
+  const inFiles = eraseFiles({ ...deps, exports: exportWork(deps.db), imports: imports(deps.db) });
+  const joined = { ...deps, ...stores, ...owners, eraseFiles: inFiles, flush: box.flush };
   return job<RemovalRow>({
     name: "removals",
     rows,
@@ -81,6 +85,7 @@ type RemoveDeps = Pick<RemovalJobDeps, "files" | "stopping"> &
     webhooks: Pick<WebhookWork, "find">;
     segments: Pick<SegmentWork, "find">;
     data: StoredData;
+    eraseFiles: (person: Person) => Promise<void>;
     /** Publishes the events of a removal; false when that must wait. */
     flush: (row: RemovalRow) => Promise<boolean>;
     clock: Clock;
@@ -122,13 +127,21 @@ const removeRest = async (deps: RemoveDeps, row: RemovalRow): Promise<void> => {
 };
 
 /** How many deliveries, or messages of an app, must wait for a later pass. */
-const forget = async ({ data, clock }: RemoveDeps, row: RemovalRow, progress: Progress): Promise<number> => {
+const forget = async (
+  { data, clock, eraseFiles }: RemoveDeps,
+  row: RemovalRow,
+  progress: Progress,
+): Promise<number> => {
   if (row.kind === "app") return data.removeApp(row.app_id, clock.now(), progress);
   if (row.kind === "webhook") await data.removeWebhook(row._id, progress);
   if (row.kind === "segment") await data.emptyList(row.app_id, row._id, progress);
   if (row.kind !== "user") return 0;
   const { tenant_id: tenantId, app_id: appId, _id: userId, removed_at: at, passes } = row;
-  return data.erasePerson({ tenantId, appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 }, progress);
+  const [keys, isErased] = [new Set(row.keys), row.is_erased === true];
+  const person = { tenantId, appId, userId, keys, at, isLast: passes > 0, isErased };
+  const waiting = await data.erasePerson(person, progress);
+  if (isErased) await eraseFiles(person);
+  return waiting;
 };
 
 const resultOf = async (

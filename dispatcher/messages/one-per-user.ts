@@ -35,7 +35,7 @@ export const onePerUser = (deps: OnePerUserDeps): Required<Pick<Strategy, "recip
     const missed = message.options.one_per_user === true ? stored.filter(isMissed) : [];
     if (missed.length === 0) return [];
     const orders = await deps.choices.of(message._id, idsOf(missed));
-    const left = missed.map((row) => behind(orders.get(row.user_id) ?? [], row));
+    const left = missed.map((row) => behind(orders.get(row.user_id ?? "") ?? [], row));
     const there = await deps.recipients.load(left.flatMap((order) => order.map(({ subscription_id: id }) => id)));
     const known = new Set(there.map(({ _id }) => _id));
     return left.flatMap((order) => {
@@ -73,7 +73,9 @@ const ordersOf = async (
   return choices.keep(message._id, new Map(orders), clock.now());
 };
 
-const idsOf = (rows: readonly { user_id: string }[]): string[] => [...new Set(rows.map(({ user_id: id }) => id))];
+const idsOf = (rows: readonly { user_id: string | null }[]): string[] => [
+  ...new Set(rows.flatMap(({ user_id: id }) => id ?? [])),
+];
 
 const behind = (order: Order, { subscription_id: id }: DeliveryRow): Order => {
   const place = order.findIndex((one) => one.subscription_id === id);

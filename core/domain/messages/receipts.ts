@@ -16,7 +16,7 @@ export type Receipt = {
 } & ReceiptFact;
 
 /** What a further attempt changes of a delivery, as it is stored. */
-export type Attempted = { attempts: number; provider: string; address_masked: string; uncertain?: true };
+export type Attempted = { attempts: number; provider: string; address_masked: string | null; uncertain?: true };
 
 /**
  * - `sent`: the provider passed it on. `delivered`: the device, or the recipient's server, has it.

@@ -33,7 +33,7 @@ export const Delivery = Type.Object({
   variant_id: Nullable(Text()),
   activity_id: Nullable(Text()),
   subscription_id: Text(),
-  user_id: Text(),
+  user_id: Nullable(Text({ description: "null once the person is erased" })),
   external_id: Nullable(Text()),
   channel: ChannelName,
   address_masked: Nullable(Text()),

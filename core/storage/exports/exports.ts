@@ -49,7 +49,7 @@ export const exportCollection: CollectionSpec = {
   ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "list" }, // their files: dispatcher/jobs/removals.ts
-  erasure: { kept: "names nobody; its file goes within a week at most" },
+  erasure: { kept: "names nobody; its file goes within a week at most, or when somebody in it is erased" },
   retention: { index: "retention" },
 };
 

@@ -37,6 +37,21 @@ export const exportWork = (db: Db) => {
       await rows.updateOne({ _id, fence }, { $set: { status: "pending", attempts } });
     },
 
+    /** Those of an app whose file can be downloaded. */
+    withFile: (appId: string, now: Date): AsyncIterable<Pick<ExportRow, "_id" | "file">> =>
+      rows.find(
+        { app_id: appId, status: "completed", _id: anyId, expires_at: { $gt: now } },
+        { projection: { file: 1 }, hint: "status", batchSize: pageRows },
+      ),
+
+    /** Ends the time in which a file can be downloaded: the job removes it now. */
+    expire: async (_id: string, now: Date): Promise<void> => {
+      await rows.updateOne(
+        { _id, status: "completed", file: { $ne: null } },
+        { $set: { expires_at: now, due_at: now } },
+      );
+    },
+
     /** Has the oldest of an app that waits looked at now. */
     wakeNext: async (appId: string, now: Date): Promise<void> => {
       const waits = { app_id: appId, status: "pending", _id: anyId, lease: null, due_at: { $gt: now } } as const;
@@ -45,6 +60,8 @@ export const exportWork = (db: Db) => {
     },
   };
 };
+
+const pageRows = 200;
 
 /** A bound without which the planner may read what belongs to others. */
 const anyId = everyIdOf("export");

@@ -41,7 +41,9 @@ export const importCollection: CollectionSpec = {
   ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "list" },
-  erasure: { kept: "counts; the file goes when the import has ended, its report 7 days later" },
+  erasure: {
+    kept: "counts; the file goes when the import has ended, its report 7 days later, or when somebody in it is erased",
+  },
   retention: { index: "retention" },
 };
 
@@ -109,9 +111,25 @@ export const imports = (db: Db) => {
     cancel: (tenantId: string, id: string, now: Date): Promise<ImportRow | null> =>
       cancel(rows, { _id: id, tenant_id: tenantId }, now),
 
+    ...reports(rows),
     ...work(rows),
   };
 };
+
+/** What is asked of reports when somebody is erased. */
+const reports = (rows: Collection<ImportRow>) => ({
+  /** Those of an app whose report can be downloaded. */
+  withReport: (appId: string, now: Date): AsyncIterable<Pick<ImportRow, "_id" | "app_id">> =>
+    rows.find(
+      { app_id: appId, status: { $in: ["completed", "failed"] }, _id: anyId, report_until: { $gt: now } },
+      { projection: { app_id: 1 }, hint: "status", batchSize: 200 },
+    ),
+
+  /** Ends the time in which a report can be downloaded: the job removes it now. */
+  expireReport: async (_id: string, now: Date): Promise<void> => {
+    await rows.updateOne({ _id, report_until: { $gt: now } }, { $set: { report_until: now, due_at: now } });
+  },
+});
 
 /** What the job does; every write names the fence of its lease. */
 const work = (rows: Collection<ImportRow>) => ({

@@ -1,4 +1,5 @@
 import type { Collection, Db, Document, Filter } from "mongodb";
+import { derivedId } from "../../domain/ids.ts";
 import { type DeliveryStatus, evidence, type Progress, type Reported } from "../../domain/messages/progress.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
@@ -16,12 +17,14 @@ export type DeliveryRow = Progress & {
   tenant_id: string;
   app_id: string;
   subscription_id: string;
-  user_id: string;
+  /** Null once the person is erased. */
+  user_id: string | null;
   external_id?: string;
   /** As callers name the live activity that it is of. */
   activity_id?: string;
   channel: Channel;
-  address_masked: string;
+  /** Null once the person is erased. */
+  address_masked: string | null;
   /** A ULID: the order of the list, unique and growing with the time of writing. */
   position: string;
   /** The provider says that the address is gone since then: the subscription becomes invalid. */
@@ -60,9 +63,13 @@ export const deliveryCollection: CollectionSpec = {
   ],
   owner: { kind: "message", member: "message_id" },
   appRemoval: { with: "messages" },
-  erasure: { kept: "what was sent stays until its retention: by ids and a masked address" },
+  erasure: { with: "messages" },
   retention: { with: "messages" },
 };
+
+/** Whoever sends a message to a subscription twice finds the delivery of the first time. */
+export const deliveryIdOf = (messageId: string, subscriptionId: string): string =>
+  derivedId("delivery", messageId, subscriptionId);
 
 /** Results stored in one write at most; also the bound of what one kill may repeat (docs/decisions/0002). */
 export const deliveryBatch = 100;

@@ -8,6 +8,7 @@ import { idsBehind, type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
 import { dueIndex, suspendedIndex, sweepAfter } from "../work/due.ts";
+import { eraseSent } from "./erasure.ts";
 import type { MessageRow, MessageStatus } from "./message-row.ts";
 import { removeMessages } from "./removal.ts";
 
@@ -50,7 +51,7 @@ export const messageCollection: CollectionSpec = {
   former: ["idempotency"], // a key was unique within its app
   owner: { kind: "app", member: "app_id" },
   appRemoval: { remove: (db, app, onPage) => removeMessages(db, collectionOf(db, messageCollection), app, onPage) },
-  erasure: { kept: "what was sent stays as it was until its retention" },
+  erasure: { erase: (db, person, onPage) => eraseSent(db, collectionOf(db, messageCollection), person, onPage) },
   retention: { plan: "retention" },
 };
 

@@ -34,7 +34,7 @@ const touchOf = ({ _id, message_id, subscription_id, user_id, channel, sent_at, 
   delivery_id: _id,
   message_id,
   subscription_id,
-  user_id,
+  user_id: user_id ?? "", // found by it: null is nobody's
   channel,
   sent_at: sent_at ?? null,
   clicked_at: clicked_at ?? null,

@@ -39,9 +39,9 @@ export type AppRemoval =
 /**
  * What becomes of the documents about a person who is deleted. `member`: those in which it is the person's id are
  * removed. `subscription`: those in which it is the id of a subscription of theirs. `erase` takes the person out of them;
- * it is as `remove` of {@link AppRemoval}.
+ * it is as `remove` of {@link AppRemoval}. `with`: the `erase` of that collection goes through them, too.
  */
-export type Erasure = { member: string } | { subscription: string } | { erase: Erase } | Stays;
+export type Erasure = { member: string } | { subscription: string } | { erase: Erase } | { with: string } | Stays;
 
 export type Erase = (db: Db, person: Person, onPage?: OnPage) => Promise<number>;
 
@@ -69,6 +69,8 @@ export type Person = OfApp & {
   at: Date;
   /** Whether no later pass needs to find again what this one erases. */
   isLast: boolean;
+  /** Whether they are erased, not only deleted: then also from messages and deliveries. */
+  isErased: boolean;
 };
 
 /**

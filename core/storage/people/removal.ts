@@ -5,17 +5,29 @@ import { type RemovalRow, removal } from "../work/removals.ts";
 import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 
-/** Of a user with their subscriptions. */
-export const userRemoval = (user: UserRow, owned: readonly SubscriptionRow[], now: Date): RemovalRow => ({
+/** Of a user with their subscriptions; `isErased`: what was sent to them names them no longer, either. */
+export const userRemoval = (
+  user: UserRow,
+  owned: readonly SubscriptionRow[],
+  now: Date,
+  isErased = false,
+): RemovalRow => ({
   ...removal(user, now),
   kind: "user",
+  ...(isErased && { is_erased: true }),
   keys: [user._id, ...mergedIdsOf(user), ...user.alias_keys, ...owned.flatMap(keysOf)],
   outbox: [...user.outbox, ...owned.flatMap((row) => row.outbox), userDeleted(user, now)],
 });
 
 /** Of those who were merged into the user, of whom what was stored before names them still. */
-export const mergedRemovals = (user: UserRow, { keys, removed_at: now }: RemovalRow): RemovalRow[] =>
-  mergedIdsOf(user).map((id) => ({ ...removal({ ...user, _id: id }, now), kind: "user", keys, outbox: [] }));
+export const mergedRemovals = (user: UserRow, { keys, removed_at: now, is_erased }: RemovalRow): RemovalRow[] =>
+  mergedIdsOf(user).map((id) => ({
+    ...removal({ ...user, _id: id }, now),
+    kind: "user",
+    ...(is_erased && { is_erased }),
+    keys,
+    outbox: [],
+  }));
 
 /** Our ids of the users who were merged into one. */
 const mergedIdsOf = ({ merged_keys = [] }: UserRow): string[] =>

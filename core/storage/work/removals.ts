@@ -16,6 +16,8 @@ export type RemovalRow = JobRow & {
   keys: string[];
   /** How often the history has been gone through. */
   passes: number;
+  /** Of a user: they are erased, not only deleted. */
+  is_erased?: true;
   /** Of a merge: the user as they were when they were taken away, and who gets what was theirs. */
   merge?: { source: object; into: string };
   /** Events that may not have been published yet: those that what is removed had left, and that of the removal. */
@@ -60,9 +62,9 @@ export const segmentRemoval = (segment: Pick<RemovalRow, "_id" | "tenant_id" | "
 const soonMs = 1_000; // by then who asked for the removal has done it and published its events
 
 /** Ids that were added before stay: they may be in events, too. */
-const renewed = ({ keys, outbox }: RemovalRow): UpdateFilter<RemovalRow> => ({
+const renewed = ({ keys, outbox, is_erased }: RemovalRow): UpdateFilter<RemovalRow> => ({
   $addToSet: { keys: { $each: keys } },
-  $set: { outbox },
+  $set: { outbox, ...(is_erased && { is_erased }) },
 });
 
 export type Removals = ReturnType<typeof removals>;

@@ -1,6 +1,6 @@
 import { maskAddress } from "#core/channels/addresses.ts";
 import { mayFailForNow } from "#core/channels/refusals.ts";
-import { derivedId, ulid } from "#core/domain/ids.ts";
+import { ulid } from "#core/domain/ids.ts";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
 import { endOf } from "#core/domain/messages/receipts.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
@@ -98,8 +98,7 @@ const unattempted = (attempt: Attempt, result: Partial<DeliveryRow> & Pick<Deliv
 };
 
 /** The delivery's id, known before it is sent: providers get it as their idempotency or message id. */
-export const deliveryIdOf = (messageId: string, subscriptionId: string): string =>
-  derivedId("delivery", messageId, subscriptionId);
+export { deliveryIdOf } from "#core/storage/messages/deliveries.ts";
 
 const final = (attempt: Attempt, result: Partial<DeliveryRow> & Pick<DeliveryRow, "status">): Result => ({
   kind: "final",

@@ -1,18 +1,30 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import type { StreamInfo } from "@nats-io/jetstream";
 import { expect } from "chai";
+import { dayMs } from "#core/domain/durations.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { Delivery } from "#core/schema/messages/delivery.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import type { RemovalRow } from "#core/storage/work/removals.ts";
+import { testDir } from "../../../dev/files/paths.ts";
 import { testKeyRing } from "../../support/rows/fixtures.ts";
 import { aWebhook } from "../../support/rows/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
-import { aToken, type Sending, startSending } from "../../support/system/sending.ts";
+import { aToken, deliveriesOf, type Sending, seedDevices, startSending } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-describe("a user who is deleted", function () {
+describe("a user who is deleted or erased", function () {
   this.timeout(90_000);
   let sending: Sending;
   let api: SystemProgram;
+  let dir: string;
+  let nats: Nats;
 
   before(async () => {
     sending = await startSending(await testServers());
@@ -29,19 +41,29 @@ describe("a user who is deleted", function () {
       events: ["user.created", "subscription.created", "message.queued", "delivery.sent", "user.deleted"],
     });
     await system.db.collection<WebhookRow>(webhookCollection.name).insertOne(webhook);
-    const env = { HERALD_ALLOWED_RANGES: "127.0.0.0/8" };
+    nats = await connectNats({ url: (await testServers()).natsUrl, name: "erasure" });
+    dir = await mkdtemp(join(testDir, "erasure-"));
+    const env = { HERALD_ALLOWED_RANGES: "127.0.0.0/8", HERALD_FILES_DIR: dir };
     [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
   });
-  after(() => sending?.close());
+  after(async () => {
+    await nats?.close();
+    await sending?.close();
+    await rm(dir, { recursive: true, force: true });
+  });
 
-  const ask = async (method: string, path: string, body?: object): Promise<void> => {
+  const send = async (method: string, path: string, type: string | null, body?: string | FormData) => {
     const reply = await fetch(`${api.url}/v1/${path}`, {
       method,
-      headers: { authorization: `Bearer ${sending.system.token}`, "content-type": "application/json" },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headers: { authorization: `Bearer ${sending.system.token}`, ...(type !== null && { "content-type": type }) },
+      ...(body !== undefined && { body }),
     });
-    expect(reply.ok, await reply.text()).to.equal(true);
+    const text = await reply.text();
+    expect(reply.ok, text).to.equal(true);
+    return JSON.parse(text) as Record<string, unknown>;
   };
+  const ask = (method: string, path: string, body?: object) =>
+    send(method, path, "application/json", body && JSON.stringify(body));
   const history = () =>
     sending.system.db.collection<WebhookDeliveryRow>(webhookDeliveryCollection.name).find().toArray();
 
@@ -70,4 +92,174 @@ describe("a user who is deleted", function () {
     expect(JSON.stringify(rows)).not.to.include(token.slice(-8));
     expect(await about(kept)).to.have.length(4);
   });
+
+  /** Everything that is stored and says the word: of each collection, stream and file. */
+  const placesOf = async (word: string): Promise<string[]> => {
+    const { db, prefix } = sending.system;
+    const inRows = (await db.listCollections().toArray()).map(async ({ name }) => {
+      const rows = await db.collection(name).find().toArray();
+      return rows.filter((row) => JSON.stringify(row).includes(word)).map(() => `collection ${name}`);
+    });
+    const names = await readdir(dir, { recursive: true, withFileTypes: true });
+    const inFiles = names
+      .filter((one) => one.isFile())
+      .map(async ({ parentPath, name }) => {
+        const bytes = await readFile(join(parentPath, name)).catch(() => Buffer.alloc(0)); // it was removed meanwhile
+        const text = name.endsWith(".gz") ? gunzipSync(bytes).toString() : bytes.toString();
+        return text.includes(word) ? [`file ${name}`] : [];
+      });
+    const found = await Promise.all([...inRows, ...inFiles, inStreams(nats, prefix, word)]);
+    return found.flat().toSorted();
+  };
+
+  it("is in no collection, stream or file any more, but in what the reference names", async () => {
+    const { app, ended } = sending.system;
+    const [users, mark] = [`apps/${app._id}/users`, "mallory7"];
+    const [externalId, mail, token] = [`${mark}-ext`, `${mark}@example.com`, aToken()];
+    const user = await ask("POST", users, {
+      external_id: externalId,
+      aliases: { crm: `${mark}-crm` },
+      tags: { note: `${mark}-tag` },
+      properties: { note: `${mark}-property` },
+      subscriptions: [
+        { channel: "ios_push", token },
+        { channel: "email", token: mail },
+      ],
+    });
+    await ask("POST", users, { external_id: "bystander", subscriptions: [{ channel: "ios_push", token: aToken() }] });
+    const list = await ask("POST", `apps/${app._id}/segments`, { name: "list", kind: "list" });
+    await ask("POST", `apps/${app._id}/segments/${String(list["id"])}/members`, {
+      users: [{ label: "external_id", id: externalId }],
+    });
+    await ask("POST", `apps/${app._id}/suppressions`, {
+      channel: "email",
+      address: mail,
+      reason: "manual",
+      note: mark,
+    });
+    await ask("POST", `apps/${app._id}/events`, {
+      events: [{ name: "bought", external_id: externalId, properties: { mail } }],
+    });
+    const targets = [
+      { include_external_ids: [externalId, "bystander"] },
+      { include_aliases: { crm: [`${mark}-crm`] } },
+      { include_subscription_ids: (user["subscriptions"] as { id: string }[]).map(({ id }) => id) },
+      { all: true },
+    ];
+    const sent: string[] = [];
+    for (const target of targets) {
+      const { id } = await ask("POST", "notifications", { app_id: app._id, target, contents: { en: "Hi" } });
+      sent.push(String(id));
+    }
+    await Promise.all(sent.map((id) => ended(id, 30_000)));
+    const later = { send_after: new Date(Date.now() + dayMs).toISOString(), target: targets[0] };
+    const { id: waiting } = await ask("POST", "notifications", {
+      app_id: app._id,
+      ...later,
+      contents: { en: "Later" },
+    });
+    for (const type of ["users", "subscriptions", "deliveries", "events"] as const)
+      await ask("POST", `apps/${app._id}/exports`, {
+        type,
+        compression: type === "users" ? "gzip" : "none",
+        ...(type === "events" && { filters: { name: "bought" } }),
+      });
+    const form = new FormData();
+    form.append("type", "csv_users");
+    form.append("file", new Blob([`external_id,channel,token\n${externalId},email,no address\n`]), "users.csv");
+    await send("POST", `apps/${app._id}/imports`, null, form);
+    const isMade = async (name: string, count: number) =>
+      (await readdir(dir, { recursive: true })).filter((path) => path.includes(name)).length === count;
+    await until(async () => (await isMade(".csv", 5)) && (await isMade("report.csv", 1)), 40_000);
+    expect(await placesOf(mark)).to.include.members([
+      "collection deliveries",
+      "collection events",
+      "collection messages",
+      "collection subscriptions",
+      "collection suppressions",
+      "collection users",
+      "collection webhook_deliveries",
+      "file report.csv",
+    ]);
+    expect((await placesOf(String(user["id"]))).filter((one) => one.startsWith("file exp_"))).to.have.length(4);
+
+    await ask("POST", `${users}/by/external_id/${externalId}/erase`);
+    const kept = ["collection messages", "collection removals", "collection webhook_deliveries"];
+    const left = async (word: string) => [...new Set(await placesOf(word))];
+    await until(async () => (await left(mark)).join() === kept.join(), 40_000).catch(async () =>
+      expect(await left(mark)).to.deep.equal(kept),
+    );
+    const { db } = sending.system;
+    const naming = await db.collection<MessageRow>("messages").find().toArray();
+    const those = naming.filter((row) => JSON.stringify(row).includes(mark)).map(({ _id }) => _id);
+    expect(those, "a message that waits goes by its target").to.deep.equal([waiting]);
+    const named = (await history()).filter((row) => JSON.stringify(row).includes(mark));
+    expect(named.map(({ event_type: type }) => type)).to.deep.equal(["user.deleted"]);
+    const [first = ""] = sent;
+    const { data } = await ask("GET", `notifications/${first}/deliveries`);
+    const shown = (data as Delivery[]).map(({ user_id, external_id, address_masked }) => [
+      user_id === null,
+      external_id,
+      address_masked === null,
+    ]);
+    expect(shown).to.have.deep.members([
+      [true, null, true],
+      [false, "bystander", false],
+    ]);
+    expect(await left(String(user["id"]))).to.deep.equal(["collection removals", "collection webhook_deliveries"]);
+
+    await ask("DELETE", `notifications/${String(waiting)}`);
+    await db
+      .collection<RemovalRow>("removals")
+      .updateOne({ _id: String(user["id"]) }, { $set: { due_at: new Date() } });
+    await until(async () => !(await left(mark)).includes("collection messages"), 20_000);
+  });
+
+  it("is erased while a message is being sent to them, and of that message's deliveries, too", async () => {
+    const { system, apns } = sending;
+    const { app, db } = system;
+    const [users, externalId] = [`apps/${app._id}/users`, "erased-in-the-middle"];
+    const devices = await seedDevices(system, 40);
+    const { id: userId } = await ask("POST", users, {
+      external_id: externalId,
+      subscriptions: [{ channel: "ios_push", token: aToken() }],
+    });
+    apns.script({ delay_ms: 700 });
+    const { id } = await ask("POST", "notifications", {
+      app_id: app._id,
+      target: { all: true },
+      contents: { en: "Hi" },
+    });
+    const messages = db.collection<MessageRow>("messages");
+    await until(async () => (await messages.findOne({ _id: String(id) }))?.status === "processing", 20_000);
+    await ask("POST", `${users}/by/external_id/${externalId}/erase`);
+    const { counts } = await system.ended(String(id), 30_000);
+    apns.script({});
+    expect(counts.targeted).to.be.within(devices.length, devices.length + 4);
+    const removals = db.collection<RemovalRow>("removals");
+    const passed = async (passes: number) => {
+      const row = await removals.findOne({ _id: String(userId) });
+      return row !== null && row.lease === null && row.passes >= passes;
+    };
+    await until(() => passed(1), 20_000);
+    await removals.updateOne({ _id: String(userId) }, { $set: { due_at: new Date() } }); // a minute later
+    await until(() => passed(2), 20_000);
+    expect(JSON.stringify(await deliveriesOf(system, String(id)))).not.to.match(
+      new RegExp(`${externalId}|${String(userId)}`),
+    );
+  });
 });
+
+/** Streams of an installation whose messages say a word. */
+const inStreams = async ({ jsm }: Nats, prefix: string, word: string): Promise<string[]> => {
+  const ours: StreamInfo[] = [];
+  for await (const one of jsm.streams.list())
+    if (one.config.name.startsWith(prefix) && one.state.messages > 0) ours.push(one);
+  const found: string[] = [];
+  for (const { config, state } of ours)
+    for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
+      const message = await jsm.streams.getMessage(config.name, { seq }).catch(() => null); // it was removed meanwhile
+      if (message?.string().includes(word) === true) found.push(`stream ${config.name}`);
+    }
+  return found;
+};

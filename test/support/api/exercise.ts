@@ -107,6 +107,8 @@ const useUsers = async (ask: Ask, app: string): Promise<void> => {
   await ask("POST", `${app}/users`, { external_id: "anon", subscriptions: [{ channel: "ios_push", token: aToken() }] });
   await ask("POST", `${app}/users/by/external_id/anon/merge`, { into: { label: "external_id", id: "eve" } });
   await ask("DELETE", `${app}/users/by/external_id/eve`);
+  await ask("POST", `${app}/users`, { external_id: "mal", subscriptions: [{ channel: "ios_push", token: aToken() }] });
+  await ask("POST", `${app}/users/by/external_id/mal/erase`);
 };
 
 const useEvents = async (ask: Ask, { app: { _id: appId }, db }: Sending["system"]): Promise<void> => {

@@ -37,7 +37,7 @@ describe("an opt-out that is said by the status of a subscription", () => {
     await patch(id, "unsubscribed");
     expect((await call("DELETE", `/users/by/user_id/${userId}`)).status).to.equal(200);
     const of = { tenantId: tenant.tenant._id, appId: tenant.app._id };
-    const gone = { ...of, userId, keys: new Set([`email:${address}`]), at: new Date(), isLast: false };
+    const gone = { ...of, userId, keys: new Set([`email:${address}`]), at: new Date(), isLast: false, isErased: false };
     await storedData(site.db, [suppressionCollection]).erasePerson(gone);
     await register(address);
     expect(await entryOf(address)).to.include({

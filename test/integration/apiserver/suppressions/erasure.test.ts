@@ -22,6 +22,7 @@ describe("the suppression list of an app with people who leave", () => {
     keys: new Set<string>(),
     at: new Date(),
     isLast: false,
+    isErased: false,
     ...over,
   });
 

@@ -130,7 +130,7 @@ describe("custom events that are kept", function () {
     const next = aRecorder(db(), { apps: [app], clock: { now: () => later } });
     await next.handle([aReceived(app._id, { name: "bought", external_id: "ann" }, later)]);
     const keys = new Set([user._id, "external_id:ann", "sub_ann"]);
-    const person = { ...of(), userId: user._id, keys, at: noon, isLast: false };
+    const person = { ...of(), userId: user._id, keys, at: noon, isLast: false, isErased: false };
     for (let pass = 0; pass < 2; pass++) await storedData(db()).erasePerson(person);
     expect((await stored()).map(({ external_id: id }) => id)).to.have.members(["ann", "bob"]);
     const left = await db().collection<ConversionRow>(conversionCollection.name).find({ app_id: app._id }).toArray();

@@ -4,7 +4,15 @@ import { storedData } from "#core/storage/data.ts";
 import type { CollectionSpec, Person } from "#core/storage/mongo/collection.ts";
 
 const now = new Date("2026-03-01T12:00:00Z");
-const person: Person = { tenantId: "t", appId: "a", userId: "usr_1", keys: new Set(), at: now, isLast: true };
+const person: Person = {
+  tenantId: "t",
+  appId: "a",
+  userId: "usr_1",
+  keys: new Set(),
+  at: now,
+  isLast: true,
+  isErased: false,
+};
 
 const aCollection = (name: string, change: Partial<CollectionSpec>): CollectionSpec => ({
   name,
