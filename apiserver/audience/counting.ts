@@ -7,7 +7,7 @@ import { contacts } from "#core/storage/people/contacts.ts";
 import { type Audience, subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
 import { cached } from "#core/storage/settings/cached.ts";
-import { findSuppressed } from "#core/storage/suppressions/find-suppressed.ts";
+import { type FindSuppressed, findSuppressed } from "#core/storage/suppressions/find-suppressed.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
 import { suppressions } from "#core/storage/suppressions/suppressions.ts";
 import { recentCounts } from "../limits/recent-counts.ts";
@@ -23,7 +23,9 @@ export const counting = ({
   secrets,
   clock,
   log,
-}: CountingDeps): Pick<EstimateDeps, "countAll" | "findSuppressed" | "aimed" | "contacts" | "clock"> => {
+}: CountingDeps): Pick<EstimateDeps, "countAll" | "aimed" | "contacts" | "clock"> & {
+  findSuppressed: FindSuppressed;
+} => {
   const [list, counts] = [suppressions(db), subscriptionCounts(db)];
   const sizeOf = audienceSize({ counts, clock, log });
   const suppressedIn = suppressedSize({

@@ -15,7 +15,7 @@ export type EstimateDeps = FindContactsDeps & {
   /** Subscriptions that a message to all would reach; the number may be 10 s old, of a large app 10 minutes. */
   countAll: (of: Audience) => Promise<number>;
   /** Which subscriptions of one channel the suppression list holds a message back from. */
-  findSuppressed: FindSuppressed;
+  findSuppressed: (...given: Parameters<FindSuppressed>) => Promise<Pick<ReadonlySet<string>, "has" | "size">>;
   aimed: CountAimedDeps["aimed"] & FindContactsDeps["aimed"];
 };
 

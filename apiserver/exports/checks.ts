@@ -19,11 +19,10 @@ export const checkedFilters = ({ type, filters = {} }: Pick<CreateExport, "type"
   return wanted;
 };
 
-const nameErrors = (type: ExportType, name: string): FieldError[] => {
-  const field = `filters.${name}`;
-  if (!applicable[type].some((one) => one === name)) return [{ field, message: `does not apply to ${type}` }];
-  return name === "segment_id" ? [{ field, message: "is not supported by this release" }] : [];
-};
+const nameErrors = (type: ExportType, name: string): FieldError[] =>
+  applicable[type].some((one) => one === name)
+    ? []
+    : [{ field: `filters.${name}`, message: `does not apply to ${type}` }];
 
 const valueErrors = (type: ExportType, { status, from, to }: ExportFilters): FieldError[] => {
   const statuses = statusesOf[type];

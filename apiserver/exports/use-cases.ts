@@ -7,6 +7,7 @@ import { type ExportRow, exports as exportStore } from "#core/storage/exports/ex
 import type { FileStore } from "#core/storage/files/store.ts";
 import { messages } from "#core/storage/messages/messages.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
+import { appSegments } from "#core/storage/segments/segments.ts";
 import type { Caller } from "../access/caller.ts";
 import { existing } from "../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
@@ -15,6 +16,7 @@ import { addExport } from "./add.ts";
 import { cancelExport } from "./cancel.ts";
 import { checkedFilters } from "./checks.ts";
 import { eventsOf, historyOf } from "./of-message.ts";
+import { segmentNamed } from "./segment-named.ts";
 import { exportView } from "./views.ts";
 
 export type ExportPlatform = {
@@ -33,14 +35,16 @@ export const exportUseCases = ({ db, files, limit, cursors, clock }: ExportPlatf
   const add = addExport({ exports, files, limit, clock });
   const ofMessage = { exports, add, clock };
   const view = exportView({ files, clock });
+  const inSegment = segmentNamed(appSegments(db));
   return {
     findMessage: messages(db).find,
     view,
     find: async (app: AppRow, id = ""): Promise<ExportRow> => existing(await exports.find(ofApp(app), id), "export"),
-    create: (caller: Caller, app: AppRow, body: CreateExport, id: string): Promise<ExportRow> => {
+    create: async (caller: Caller, app: AppRow, body: CreateExport, id: string): Promise<ExportRow> => {
       const { type, compression = "none" } = body;
       const of = ofApp(app);
-      return add({ of, caller, id, operation: "exports.create", type, compression, filters: checkedFilters(body) });
+      const filters = await inSegment(app._id, checkedFilters(body));
+      return add({ of, caller, id, operation: "exports.create", type, compression, filters });
     },
     list: async (app: AppRow, query: ExportListQuery): Promise<Page<Export>> => {
       const of = ofApp(app);

@@ -78,9 +78,9 @@ const reserved = (attributes: ActivityValues): FieldError[] =>
     : [];
 
 const targetErrors = (target: StartLiveActivity["target"]): FieldError[] => {
-  const isSelecting = target.all === true || idSelectors.some((selector) => target[selector] !== undefined);
-  if (target.included_segments !== undefined && target.included_segments.length > 0)
-    return [{ field: "target.included_segments", message: "is not supported by this release" }];
+  const isOfSegments = (target.included_segments ?? []).length > 0;
+  const isSelecting =
+    target.all === true || isOfSegments || idSelectors.some((selector) => target[selector] !== undefined);
   return isSelecting ? [] : [{ field: "target", message: "must name whom to start it for" }];
 };
 

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { startedOver } from "#core/domain/live-activities/platforms.ts";
+import type { MessageAim } from "#core/domain/segments/aim.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { OkReply } from "#core/schema/json/error.ts";
@@ -21,15 +22,17 @@ import { startTokens as tokenStore } from "#core/storage/live-activities/start-t
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import { messages as messageStore } from "#core/storage/messages/messages.ts";
-import { type Probed, targets as targetStore } from "#core/storage/messages/targets.ts";
+import { targets as targetStore } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { type OfApp, ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
+import { appSegments } from "#core/storage/segments/segments.ts";
 import type { CountAccepted } from "../accepting/accept-message.ts";
+import { aimOf } from "../audience/aim.ts";
 import { audienceOf } from "../audience/audience.ts";
 import { counting } from "../audience/counting.ts";
-import { type Estimate, estimate } from "../audience/estimate.ts";
+import { type Estimate, type EstimateDeps, estimate } from "../audience/estimate.ts";
 import { fingerprintOf, idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done, type Located, type Request, routeOf } from "../http/route.ts";
@@ -71,6 +74,7 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
     channels: activityChannels(db),
     sent: liveActivityMessages(db),
     estimate: startEstimate(platform),
+    aimOf: aimOf({ segments: appSegments(db) }),
     countRecipients: recipientCount(statesOf),
     quota: quota({ usage: usage(db), stored: messages.stored, ...settings }),
     publish: hints.message,
@@ -111,26 +115,31 @@ const recipientCount = (statesOf: ReturnType<typeof deviceCounts>) => {
 const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
   const [targets, tokens] = [targetStore(db), tokenStore(db)];
   const counted = counting({ db, secrets, clock, log });
-  return ({ app, type: { _id: typeId } }: Place, channels: readonly Channel[], target: Target): Promise<Estimate> => {
-    const withToken = async (found: Promise<Probed[]>): Promise<Probed[]> => {
-      const rows = await found;
+  return (
+    { app, type: { _id: typeId } }: Place,
+    channels: readonly Channel[],
+    { target, aim }: { target: Target; aim: MessageAim | null },
+  ): Promise<Estimate> => {
+    const unreached: EstimateDeps["findSuppressed"] = async (of, traits, rows) => {
       const devices = rows.filter(({ channel }) => channel === "ios_push").map(({ _id }) => _id);
-      const known = await tokens.of(typeId, devices);
-      return rows.filter(({ _id, channel }) => channel !== "ios_push" || known.has(_id));
+      const [suppressed, known] = await Promise.all([
+        counted.findSuppressed(of, traits, rows),
+        tokens.of(typeId, devices),
+      ]);
+      return new Set([...suppressed.keys(), ...devices.filter((id) => !known.has(id))]);
     };
     const count = estimate({
       ...counted,
-      targets: {
-        ...targets,
-        probe: (of, ids) => withToken(targets.probe(of, ids)),
-        probeUsers: (of, ids) => withToken(targets.probeUsers(of, ids)),
-      },
+      targets,
       countAll: (of) =>
         of.reach.some(({ channel }) => channel === "ios_push")
           ? tokens.count({ appId: of.appId, typeId }, mostExact)
           : counted.countAll(of),
+      findSuppressed: unreached,
     });
-    return count(audienceOf(app, { target, category: "live_activity", options: {} }, channels), target);
+    return count(audienceOf(app, { target, category: "live_activity", options: {} }, channels), target, {
+      aimed: aim && { aim, at: clock.now() },
+    });
   };
 };
 

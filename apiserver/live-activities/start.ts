@@ -1,5 +1,6 @@
 import { derivedId, newId } from "#core/domain/ids.ts";
 import { channelsOfPlatforms, startedOver } from "#core/domain/live-activities/platforms.ts";
+import { meantBy as meantTarget } from "#core/domain/messages/neutral.ts";
 import { AppError } from "#core/errors.ts";
 import type { StartLiveActivity } from "#core/schema/live-activities/requests.ts";
 import { activityKey, type LiveActivityRow, unsentAfter } from "#core/storage/live-activities/activities.ts";
@@ -46,8 +47,9 @@ export const start =
     const content = startContent(body, channels, app);
     const sized = { content, channels, at: deps.clock.now() };
     checkSize(body.channel === true ? { ...live, channel: anyChannel } : live, sized);
+    const aim = await deps.aimOf(app._id, meantTarget(target));
     const plan = {
-      estimate: () => deps.estimate(given, channels, target),
+      estimate: () => deps.estimate(given, channels, { target, aim }),
       decide: async (estimate: Estimate) => {
         requireAccounts(app, channels);
         if (meant.found !== null) requireJoinable(given, meant.found);
@@ -58,6 +60,7 @@ export const start =
             accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
             content,
             target,
+            ...(aim !== null && { aim, segment_ids: aim.segments.map(({ _id }) => _id) }),
           };
         };
         const after = meant.found?.newest?.created_at ?? null;

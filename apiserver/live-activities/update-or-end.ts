@@ -2,6 +2,7 @@ import { activityTtlSeconds } from "#core/channels/ios-push/live-activity.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { mayBeUrgent, spentWith } from "#core/domain/live-activities/budget.ts";
 import { startedOver } from "#core/domain/live-activities/platforms.ts";
+import type { MessageAim } from "#core/domain/segments/aim.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type {
   EndLiveActivity,
@@ -27,6 +28,7 @@ import {
   type MessageRequest,
   messageOf,
 } from "../accepting/accept-message.ts";
+import type { AimOf } from "../audience/aim.ts";
 import { configuredOf, requireChannels } from "../audience/audience.ts";
 import { type Estimate } from "../audience/estimate.ts";
 import { alertContent, checkChange, checkSize, plainMembers } from "./draft.ts";
@@ -36,7 +38,12 @@ export type ActivitySendDeps = AcceptMessageDeps & {
   channels: Pick<ActivityChannels, "take" | "recheck">;
   sent: Pick<LiveActivityMessages, "newest" | "latest">;
   /** Whom a start would reach. */
-  estimate: (place: Place, channels: readonly Channel[], target: Target) => Promise<Estimate>;
+  estimate: (
+    place: Place,
+    channels: readonly Channel[],
+    of: { target: Target; aim: MessageAim | null },
+  ) => Promise<Estimate>;
+  aimOf: AimOf;
   /** How many an update goes to, of which a broadcast channel is one; exact up to 100,000. */
   countRecipients: (activity: LiveActivityRow) => Promise<number>;
   clock: Clock;

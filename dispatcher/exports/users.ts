@@ -1,10 +1,18 @@
+import type { Db } from "mongodb";
+import type { FilteredPerson } from "#core/domain/filters/subject.ts";
+import { judge } from "#core/domain/segments/judge.ts";
+import { segmentMembers } from "#core/domain/segments/members.ts";
 import { pagesOf } from "#core/storage/exports/pages.ts";
-import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { collectionOf, type OfApp } from "#core/storage/mongo/collection.ts";
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
+import { segmentPeople } from "#core/storage/segments/people.ts";
+import { appSegments } from "#core/storage/segments/segments.ts";
 import type { ExportSource } from "./type.ts";
 
-/** Imports may have counted a person's sessions elsewhere; the service itself counts none. */
-type ExportedUser = UserRow & { session_count?: number };
+type ExportedUser = Pick<
+  UserRow,
+  "_id" | "external_id" | "tags" | "properties" | "session_count" | "first_seen_at" | "last_active_at" | "created_at"
+>;
 
 export const users: ExportSource<ExportedUser> = {
   columns: [
@@ -17,10 +25,21 @@ export const users: ExportSource<ExportedUser> = {
     { name: "last_active_at", of: (row) => row.last_active_at },
     { name: "created_at", of: (row) => row.created_at },
   ],
-  pages: (db, of) =>
-    pagesOf(collectionOf<ExportedUser>(db, userCollection), of, {
-      kind: "user",
-      hint: "app",
-      members: ["external_id", "tags", "properties", "session_count", "first_seen_at", "last_active_at", "created_at"],
-    }),
+  pages: (db, of, { segment_id: segmentId }) => (segmentId === undefined ? all(db, of) : membersOf(db, of, segmentId)),
 };
+
+const all = (db: Db, of: OfApp): AsyncIterable<ExportedUser[]> =>
+  pagesOf(collectionOf<UserRow>(db, userCollection), of, {
+    kind: "user",
+    hint: "app",
+    members: ["external_id", "tags", "properties", "session_count", "first_seen_at", "last_active_at", "created_at"],
+  });
+
+/** Those who are in a segment, as it is when they are read. @throws SegmentGone, SegmentCircle */
+async function* membersOf(db: Db, { appId }: OfApp, segmentId: string): AsyncGenerator<FilteredPerson[]> {
+  const definitions = await appSegments(db).definitions(appId, [segmentId]);
+  const selection = segmentMembers(definitions, new Date()).ofSegment(segmentId);
+  const read = segmentPeople(db).all(appId, selection.query("users"), new AbortController().signal);
+  for await (const page of read)
+    yield page.flatMap((judged) => (judge(selection, judged).isMember ? [judged.person] : []));
+}

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { dayMs } from "#core/domain/durations.ts";
+import { UnusableSegment } from "#core/domain/segments/members.ts";
 import { Unavailable } from "#core/errors.ts";
 import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
@@ -90,6 +91,7 @@ const make = async (deps: MakeDeps, row: ExportRow, progress: Progress): Promise
     return await write(deps, row, tally);
   } catch (error) {
     if (error instanceof TooLarge) return fail(deps, row, `HS_EXPORT_TOO_LARGE: ${error.message}`);
+    if (error instanceof UnusableSegment) return fail(deps, row, `HS_NOT_FOUND: the export ${error.message}`);
     const isHalted = tally.isHalted() || stopping.aborted;
     if (error instanceof Unavailable && !isHalted) return waitForFiles(deps, row, error);
     const isNoFault = isHalted || isPassing(error);

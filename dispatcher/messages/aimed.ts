@@ -50,6 +50,21 @@ export const aimedAudience = ({ people, aimed }: AimedDeps) => {
       return rows.map(({ _id }) => _id);
     },
 
+    /** Of pages of ids, each read behind the last of the one before, the first with somebody who is meant: those alone. */
+    among: async (
+      { appId, after }: Pick<PageOf, "appId" | "after">,
+      message: MessageRow,
+      read: (after: string) => Promise<string[]>,
+    ): Promise<string[]> => {
+      const { aim } = message;
+      for (let ids = await read(after); ids.length > 0; ids = await read(ids.at(-1) ?? "")) {
+        const meant = aim && (await aimed.among(appId, ids, await selectionOf(aim, message)));
+        const found = ids.filter((id) => meant?.has(id) ?? true);
+        if (found.length > 0) return found;
+      }
+      return [];
+    },
+
     resolve: async (message: MessageRow, wanted: Parameters<AudienceDeps["resolve"]>[1]) => {
       const found = await people.resolve(message.target, wanted);
       const { aim } = message;

@@ -102,7 +102,10 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
 
   const audience: AudienceDeps = {
     resolve: aimed.resolve,
-    page: (of, message) => strategyOf(message).audienceOf(of, message),
+    page: (of, message) =>
+      message.live_activity === undefined
+        ? usual.audienceOf(of, message)
+        : aimed.among(of, message, (after) => liveActivity.audienceOf({ ...of, after }, message)),
   };
   const send = sending(deps, strategyOf);
   const steps = { send, audience, turn: turn({ ...deps, send, audience }) };

@@ -53,7 +53,11 @@ describe("the operations on exports", () => {
       body: { type: "deliveries", filters: { from: "2026-02-01T00:00:00Z", to: "2026-01-01T00:00:00Z" } },
       field: "filters.to",
     },
-    { it: "a segment", body: { type: "users", filters: { segment_id: "seg_1" } }, field: "filters.segment_id" },
+    {
+      it: "an unknown segment",
+      body: { type: "users", filters: { segment_id: "seg_1" } },
+      field: "filters.segment_id",
+    },
     { it: "an unknown type", body: { type: "people" }, field: "type" },
     { it: "an unknown filter", body: { type: "users", filters: { tag: "x" } }, field: "filters.tag" },
   ];

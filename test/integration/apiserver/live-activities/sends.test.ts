@@ -1,6 +1,7 @@
 import { expect } from "chai";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
-import { anApiKey, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+import { anApiKey, aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("the sends of live activities", () => {
   const { site, tenant } = useSharedSite();
@@ -47,7 +48,7 @@ describe("the sends of live activities", () => {
     ["a state of another type", { ...start, content_state: { step: "1" } }, "content_state.step"],
     ["a state that is not known", { ...start, content_state: { step: 1, other: 2 } }, "content_state.other"],
     ["our own attribute", { ...start, attributes: { herald_activity_id: "x" } }, "attributes.herald_activity_id"],
-    ["segments", { ...start, target: { included_segments: ["vip"] } }, "target.included_segments"],
+    ["an unknown segment", { ...start, target: { included_segments: ["vip"] } }, "target.included_segments[0]"],
     ["a target without a selector", { ...start, target: { all: false } }, "target"],
     ["another priority", { ...start, priority: 7 }, "priority"],
     ["a date behind 2100", { ...start, stale_date: 4_102_444_801 }, "stale_date"],
@@ -79,6 +80,33 @@ describe("the sends of live activities", () => {
     const onAndroid = { name: "Kite", platforms: ["android"], content_state_schema: { type: "object", properties } };
     await call("POST", "/types", onAndroid);
     expect(await contentOf({}, "Kite")).to.equal(undefined);
+  });
+
+  it("start on those devices of a segment that have a token for the type", async () => {
+    const ids = { tenant_id: tenant.tenant._id, app_id: tenant.app._id };
+    const [gold, plain] = [aUser({ ...ids, tags: { tier: "gold" } }), aUser(ids)];
+    const devices = [gold, gold, plain].map(({ _id }) => aSubscription({ ...ids, user_id: _id }));
+    await seed(site.db, { users: [gold, plain], subscriptions: devices });
+    const filter = { all: [{ field: "tags.tier", op: "eq", value: "gold" }] };
+    const named = await call("POST", `/v1/apps/${tenant.app._id}/segments`, { name: "Gold devices", filter });
+    expect(named.status, named.text).to.equal(201);
+    for (const { _id } of [devices[0], devices[2]].flatMap((device) => device ?? [])) {
+      const path = `/v1/apps/${tenant.app._id}/subscriptions/${_id}/live-activity-tokens`;
+      const reply = await call("PUT", path, {
+        kind: "start",
+        activity_type: "Order",
+        token: _id
+          .slice(-8)
+          .padEnd(80, "ab")
+          .replaceAll(/[^a-f0-9]/gi, "a"),
+      });
+      expect(reply.status, reply.text).to.equal(200);
+    }
+    const target = { included_segments: ["Gold devices"] };
+    const begun = await call("POST", "/Order/start", { activity_id: "o-gold", content_state: { step: 1 }, target });
+    expect([begun.status, begun.body["recipients_estimate"]], begun.text).to.deep.equal([202, 1]);
+    const stored = await site.db.collection<MessageRow>("messages").findOne({ _id: String(begun.body["message_id"]) });
+    expect(stored?.aim?.included).to.deep.equal([named.body["id"]]);
   });
 
   it("take instants in seconds and as ISO 8601", async () => {
