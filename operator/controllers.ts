@@ -11,9 +11,9 @@ import type { Priority } from "./engine/work-queue.ts";
 import { allKinds } from "./kinds/all.ts";
 import type { Report } from "./kube/events.ts";
 import { type ReflectorTiming, reflectors } from "./kube/reflector.ts";
-import { type Scope, secretPartsOf } from "./kube/scope.ts";
-import { metadataOnly, trimSecret } from "./kube/secrets.ts";
-import type { StoreEvent } from "./kube/store.ts";
+import { configMapPartsOf, type Part, type Scope, secretPartsOf } from "./kube/scope.ts";
+import { metadataOnly, trimMetadata } from "./kube/secrets.ts";
+import type { Store, StoreEvent } from "./kube/store.ts";
 import type { Claimant } from "./policies/management.ts";
 import type { Kind } from "./records/kind.ts";
 import type { Platform } from "./records/platform.ts";
@@ -40,14 +40,15 @@ export type ControllersDeps = {
 };
 
 /**
- * A controller for each kind, and a watch of the Secrets. What happens to an object, to a Secret or to a record
- * requeues the resources that depend on it.
+ * A controller for each kind, and watches of Secrets and ConfigMaps. What happens to an object, to one of those or to a
+ * record requeues the resources that depend on it.
  */
 export const makeControllers = (
   deps: ControllersDeps,
 ): {
   controllers: readonly Controller[];
-  secrets: Pick<Controller, "watch" | "synced">;
+  /** Of the Secrets and the ConfigMaps. */
+  watches: readonly Pick<Controller, "watch" | "synced">[];
   /** Has an object of a kind looked at again, when nothing else is to be done. */
   requeue: (kind: string, key: string) => void;
 } => {
@@ -62,9 +63,19 @@ export const makeControllers = (
   const controllers = new Map(allKinds.map((kind) => [kind.definition.kind, make(kind)]));
   // as a resync: what another program wrote into a record is drift, or to be reported in the status
   deps.changes.on((collection, id) => requeue(dependantsOf.ofRecord(collection, id), "resync"));
-  const secrets = watchSecrets(deps, (events) => requeue(events.flatMap(dependantsOf.ofSecret)));
+  const { stores } = deps.platform;
+  const watches = [
+    watchMetadata(deps, { kind: "secret", store: stores.secrets, parts: secretPartsOf(deps.scope) }, (events) =>
+      requeue(events.flatMap(dependantsOf.ofSecret)),
+    ),
+    watchMetadata(
+      deps,
+      { kind: "configmap", store: stores.configMaps, parts: configMapPartsOf(deps.scope) },
+      (events) => requeue(events.flatMap(dependantsOf.ofConfigMap)),
+    ),
+  ];
   const requeueOne = (kind: string, key: string): void => requeue([{ kind, key }], "resync");
-  return { controllers: [...controllers.values()], secrets, requeue: requeueOne };
+  return { controllers: [...controllers.values()], watches, requeue: requeueOne };
 };
 
 const kindController = (
@@ -84,23 +95,26 @@ const kindController = (
   });
 };
 
-/** Follows the metadata of every Secret that the operator may look at. */
-const watchSecrets = (
-  { client, platform: { stores }, scope, timing, log, metrics }: ControllersDeps,
+type Watched = { kind: "secret" | "configmap"; store: Store<KubeObject>; parts: Part[] };
+
+/** Follows the metadata of every Secret, or ConfigMap, that the operator may look at. */
+const watchMetadata = (
+  { client, timing, log, metrics }: ControllersDeps,
+  { kind, store, parts }: Watched,
   onNews: (events: readonly StoreEvent<KubeObject>[]) => void,
 ): Pick<Controller, "watch" | "synced"> => {
-  restartsAtZero(metrics, "secret");
+  restartsAtZero(metrics, kind);
   return reflectors<KubeObject>(
     {
       client,
       accept: metadataOnly,
-      store: stores.secrets,
-      trim: trimSecret,
-      onEvents: (events) => onNews(events.filter(({ kind }) => kind !== "same")),
-      onRestart: (reason) => metrics.watchRestarts.inc({ kind: "secret", reason }),
+      store,
+      trim: trimMetadata,
+      onEvents: (events) => onNews(events.filter((event) => event.kind !== "same")),
+      onRestart: (reason) => metrics.watchRestarts.inc({ kind, reason }),
       timing,
       log,
     },
-    secretPartsOf(scope),
+    parts,
   );
 };

@@ -24,8 +24,8 @@ export type Operator = ReturnType<typeof operator>;
 
 /** The operator. It always watches, so that it can take over at once, and writes only while it has the Lease. */
 export const operator = (deps: OperatorDeps) => {
-  const { controllers, secrets, requeue } = makeControllers(deps);
-  const sources = [...controllers, secrets];
+  const { controllers, watches: others, requeue } = makeControllers(deps);
+  const sources = [...controllers, ...others];
   const watching = new AbortController();
   const leading = new AbortController();
   let watches: Promise<unknown> = Promise.resolve();

@@ -13,6 +13,7 @@ import { connection } from "#core/runtime/kube/connection.ts";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import { combinations } from "#core/runtime/metrics/series.ts";
+import { mjmlCompiler } from "#core/runtime/mjml/compiler.ts";
 import { type Check, healthServer } from "#core/runtime/process/health-server.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
@@ -31,7 +32,8 @@ import { makeStores } from "./engine/stores.ts";
 import { type TendKeys, tendKeys } from "./keys/tend.ts";
 import { allKinds } from "./kinds/all.ts";
 import { presence } from "./kube/api.ts";
-import { eventRecorder } from "./kube/events.ts";
+import { configMaps } from "./kube/config-maps.ts";
+import { eventRecorder, type Report } from "./kube/events.ts";
 import { isLookedAt, type Scope, scopeOf } from "./kube/scope.ts";
 import { secrets } from "./kube/secrets.ts";
 import { watchLevels } from "./levels.ts";
@@ -39,8 +41,8 @@ import { type Operator, operator } from "./operator.ts";
 import { makePlatform } from "./platform.ts";
 import type { Platform } from "./records/platform.ts";
 import { terms } from "./terms.ts";
-import { usageBoard } from "./usage/board.ts";
-import { measure } from "./usage/measure.ts";
+import { type UsageBoard, usageBoard } from "./usage/board.ts";
+import { type Measure, measure } from "./usage/measure.ts";
 
 /** The settings that the parts use; config/operator.ts describes each. */
 export type Settings = {
@@ -78,8 +80,8 @@ export type PartsDeps = {
 
 /** The parts of the program, in their order of starting. */
 export const parts = (deps: PartsDeps): Part[] => {
-  const { stores, announced, engine, checks } = makeParts(deps);
-  return [health(deps, checks), stores, announced, engine];
+  const { stores, announced, mjml, engine, checks } = makeParts(deps);
+  return [health(deps, checks), stores, announced, mjml, engine];
 };
 
 /** The health server. It starts before everything else. */
@@ -105,6 +107,7 @@ export const makeParts = (deps: PartsDeps) => {
   const announced = changes(link);
   const board = usageBoard({ usage: tenantUsage(mongo.db), backlogs: webhookBacklogs(mongo.db), clock });
   const scope = scopeOf(config);
+  const mjml = mjmlCompiler();
   const platform = makePlatform({
     clock,
     db: mongo.db,
@@ -112,31 +115,26 @@ export const makeParts = (deps: PartsDeps) => {
     announce: announcer(link).changed,
     stores: makeStores(allKinds),
     ...sight(client, scope),
-    secrets: secrets(writes, report),
+    ...besides(client, writes, report),
     keyRing: keyRing(config.keyRing),
     randomBytes,
     jetstream: { nats, prefix: config.natsPrefix, replicas: config.natsReplicas, timing: deps.timing },
     network: network(deps),
+    mjml,
     usage: board,
     publicUrl: config.publicUrl,
   });
-  const tenants = platform.stores.of(tenantResource);
   const engine = operator({
     client,
     writes,
     report,
     fence,
     terms: terms({ ...platform, log }),
-    measure: measure({ board, tenants, names: namesOf(platform), metrics, clock, log }),
+    measure: measureOf(deps, platform, board),
     tendKeys: tendKeysOf(deps, platform),
     platform,
     changes: announced,
-    lease: {
-      namespace: config.leaseNamespace,
-      name: config.leaseName,
-      holder,
-      timing: deps.timing.leader,
-    },
+    lease: { namespace: config.leaseNamespace, name: config.leaseName, holder, timing: deps.timing.leader },
     timing: { relistMs: config.resyncSeconds * 1000, idleMs: config.watchIdleSeconds * 1000 },
     labelSelector: config.labelSelector,
     scope,
@@ -149,17 +147,27 @@ export const makeParts = (deps: PartsDeps) => {
   return {
     stores: storesPart({ ...deps, kids: kidsOf(config) }, nats),
     announced,
+    mjml,
     engine,
     resources: platform.stores,
     checks: { jetstream: nats.ping, kubernetes: listed(engine) },
   };
 };
 
+/** What stands beside resources and is read, or written, for them. */
+const besides = (client: KubeClient, writes: KubeClient, report: Report): Pick<Platform, "secrets" | "configMaps"> => ({
+  secrets: secrets(writes, report),
+  configMaps: configMaps(client),
+});
+
 /** What of the cluster the operator may see. */
 const sight = (client: KubeClient, scope: Scope): Pick<Platform, "presence" | "isWatched"> => {
   const isWatched = (namespace: string): boolean => isLookedAt(scope, namespace);
   return { presence: presence(client, isWatched), isWatched };
 };
+
+const measureOf = ({ metrics, clock, log }: PartsDeps, platform: Platform, board: UsageBoard): Measure =>
+  measure({ board, tenants: platform.stores.of(tenantResource), names: namesOf(platform), metrics, clock, log });
 
 const tendKeysOf = ({ config, mongo, metrics, clock, log }: PartsDeps, { keyRing, fence }: Platform): TendKeys =>
   tendKeys({

@@ -57,18 +57,18 @@ async function* all(): AsyncGenerator<Part> {
   const made = await make();
   jetstream.is(made.checks.jetstream);
   kubernetes.is(made.checks.kubernetes);
-  yield* [made.stores, made.announced, made.engine, started.part];
+  yield* [made.stores, made.announced, made.mjml, made.engine, started.part];
 }
 
 const runOnce = async (): Promise<number> => {
   const late = setTimeout(() => endAs(1, `NATS or MongoDB not reached within ${timeoutMs / 1000} s`), timeoutMs);
-  const { stores, announced, engine, resources } = await make();
+  const { stores, announced, mjml, engine, resources } = await make();
   const judge = once({ engine, resources, timeoutMs, leaseMs: timing.leader.leaseMs, print: console.log });
   const work = (signal: AbortSignal): Promise<number> => {
     clearTimeout(late);
     return judge(signal);
   };
-  return runProgram({ ...program, parts: [stores, announced, engine], work });
+  return runProgram({ ...program, parts: [stores, announced, mjml, engine], work });
 };
 
 /** Prints what was last counted. It needs MongoDB alone, and starts although a key is missing. */

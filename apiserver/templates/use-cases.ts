@@ -1,21 +1,25 @@
 import { hash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import type { Db } from "mongodb";
-import { dayMs } from "#core/domain/durations.ts";
 import { AppError } from "#core/errors.ts";
 import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
 import type { ContentTemplates } from "#core/runtime/templates/content/content-templates.ts";
+import { checkDraft } from "#core/runtime/templates/content/draft.ts";
 import { type CreateTemplate, templateBounds, type UpdateTemplate } from "#core/schema/templates/template.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { users } from "#core/storage/people/users.ts";
+import {
+  draftVersion,
+  type PublishDeps,
+  resolvedDraft,
+  versionOf,
+  versionsEnd,
+} from "#core/storage/templates/publish.ts";
 import { type TemplateRow, templates as templateStore } from "#core/storage/templates/templates.ts";
 import { templateVersions } from "#core/storage/templates/versions.ts";
 import type { Cursors } from "../http/pages.ts";
 import type { By } from "../settings/audit.ts";
 import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
-import { checkDraft } from "./checks.ts";
 import { listTemplates, listVersions } from "./list.ts";
-import { type PublishDeps, resolvedDraft, versionOf } from "./publish.ts";
 import { type RenderDeps, renderTemplate } from "./render.ts";
 import { templateView } from "./views.ts";
 
@@ -26,9 +30,6 @@ export type TemplatePlatform = SettingsPlatform & {
   contentTemplates: Pick<ContentTemplates, "open">;
 };
 
-/** How long versions outlive their template, or the hundredth after them: messages are made 365 days ahead, and last 28. */
-const keptMs = 400 * dayMs;
-
 export type TemplateUse = ReturnType<typeof templateUse>;
 
 /** What the REST interface does with templates. Source: docs/reference/templates.md. */
@@ -38,7 +39,7 @@ export const templateUse = (platform: TemplatePlatform) => {
   const deps = { templates: store, versions, mjml };
   const kept = templateSettings(platform, store);
   const expireUpTo = (row: TemplateRow, version: number): Promise<void> =>
-    versions.expire(row, version, new Date(clock.now().getTime() + keptMs));
+    versions.expire(row, version, versionsEnd(clock.now()));
   return {
     ...kept,
     versions,
@@ -61,7 +62,7 @@ export const templateUse = (platform: TemplatePlatform) => {
 
     update: async (by: By, found: TemplateRow, body: UpdateTemplate): Promise<TemplateRow> => {
       if (body.content !== undefined) checkDraft({ kind: found.kind, content: body.content });
-      return kept.change(by, "updated", found, (row) => ({ set: { ...body, ...draftOf(row, body) } }));
+      return kept.change(by, "updated", found, (row) => ({ set: { ...body, version: draftVersion(row, body) } }));
     },
 
     /** What is published already stays as it is. @throws ValidationError */
@@ -117,10 +118,4 @@ const templateSettings = (platform: SettingsPlatform, store: ReturnType<typeof t
 const reported = (row: TemplateRow): object => {
   const { content, used_by: _, ...shown } = templateView(row);
   return { ...shown, content_sha256: hash("sha256", JSON.stringify(content)) };
-};
-
-/** The version that a change makes: the draft's, or a new draft's when what is published says something else now. */
-const draftOf = (row: TemplateRow, { content = row.content, channels = row.channels }: UpdateTemplate) => {
-  const isSame = isDeepStrictEqual(content, row.content) && isDeepStrictEqual(channels, row.channels);
-  return { version: !isSame && row.published_version === row.version ? row.version + 1 : row.version };
 };

@@ -4,6 +4,7 @@ import { liveActivityTypeResource } from "../schema/live-activities/resource.ts"
 import { planResource } from "../schema/plans/resource.ts";
 import { segmentResource } from "../schema/segments/resource.ts";
 import { incidentResource } from "../schema/status/resource.ts";
+import { templateResource } from "../schema/templates/resource.ts";
 import { tenantResource } from "../schema/tenants/resource.ts";
 import { webhookResource } from "../schema/webhooks/resource.ts";
 import { appResource } from "./app-resource.ts";
@@ -20,5 +21,6 @@ export const allResources: readonly ResourceDefinition[] = [
   webhookResource,
   liveActivityTypeResource,
   segmentResource,
+  templateResource,
   incidentResource,
 ];

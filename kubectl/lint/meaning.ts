@@ -3,9 +3,13 @@ import { contradictions } from "#core/domain/live-activities/schema.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import { filterProblems } from "#core/domain/webhooks/filter.ts";
 import { type FieldError, ValidationError } from "#core/errors.ts";
+import { checkDraft } from "#core/runtime/templates/content/draft.ts";
 import { templateProblem } from "#core/runtime/templates/engine.ts";
+import { parser } from "#core/schema/json/parser.ts";
 import type { LiveActivityTypeSpec } from "#core/schema/live-activities/resource.ts";
 import type { SegmentSpec } from "#core/schema/segments/resource.ts";
+import type { TemplateSpec } from "#core/schema/templates/resource.ts";
+import { TemplateContent } from "#core/schema/templates/template.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import { type Finding, stepsOf } from "./finding.ts";
 import type { Manifest } from "./manifest.ts";
@@ -34,9 +38,15 @@ const checks: Record<string, (manifest: Manifest) => Finding[]> = {
   },
   Segment: (manifest) => {
     const { filter } = specOf(manifest) as SegmentSpec;
-    return (filter === undefined ? [] : faultsIn(filter)).map(({ field, message }) =>
+    return (filter === undefined ? [] : faultsIn(() => parseFilter(filter, "spec.filter"))).map(({ field, message }) =>
       manifest.finding("filter", stepsOf(field), message),
     );
+  },
+  Template: (manifest) => {
+    const { kind, content } = specOf(manifest) as TemplateSpec;
+    if (content === undefined) return [];
+    const faults = faultsIn(() => checkDraft({ kind: kind ?? "message", content: parseContent(content) }));
+    return faults.map(({ field, message }) => manifest.finding("template", stepsOf(`spec.${field}`), message));
   },
   LiveActivityType: (manifest) => {
     const { contentStateSchema, attributesSchema } = specOf(manifest) as LiveActivityTypeSpec;
@@ -47,10 +57,12 @@ const checks: Record<string, (manifest: Manifest) => Finding[]> = {
   },
 };
 
-/** Whether the segments that it names are there is the operator's to find out. */
-const faultsIn = (filter: object): FieldError[] => {
+const parseContent = parser(TemplateContent, { prefix: "content" });
+
+/** What a check refuses. Whether what is named is there, a segment or a partial, is the operator's to find out. */
+const faultsIn = (check: () => unknown): FieldError[] => {
   try {
-    parseFilter(filter, "spec.filter");
+    check();
     return [];
   } catch (error) {
     if (error instanceof ValidationError) return [error.details as FieldError]; // sound: the first fault stands there

@@ -70,6 +70,11 @@ const takenNames = (manifests: readonly Manifest[]): Finding[] => [
     (segment) => keyOfText([segment.namespace, specOf(segment)["appRef"], specOf(segment)["name"]]),
     { path: ["spec", "name"], rule: "name-taken", what: "a segment of this name of the App" },
   ),
+  ...repeated(
+    ofKind(manifests, "Template"),
+    (template) => keyOfText([template.namespace, specOf(template)["appRef"], specOf(template)["name"]]),
+    { path: ["spec", "name"], rule: "name-taken", what: "a template of this name of the App" },
+  ),
   ...repeated(ofKind(manifests, "Tenant"), (tenant) => keyOfText([specOf(tenant)["displayName"] ?? tenant.name]), {
     path: ["spec", "displayName"],
     rule: "name-taken",

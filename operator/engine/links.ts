@@ -38,20 +38,25 @@ export type Linked<R extends Claimant = Claimant> = {
   indexes?: Indexes<R>;
   /** Names of the Secrets beside a resource on which it depends. */
   secrets?: (resource: R) => readonly string[];
+  /** The same of ConfigMaps. */
+  readsConfigMaps?: (resource: R) => readonly string[];
   /** Whether its status reports what other programs write into its record, so that their announcements requeue it. */
   isRecordReported?: boolean;
 };
 
 /**
- * A kind's own indexes, and those that every kind has: `external`, the record that a resource names, `secret` and
- * `record`.
+ * A kind's own indexes, and those that every kind has: `external`, the record that a resource names, `secret`,
+ * `configMap` and `record`.
  */
 export const indexesOf = <R extends Claimant>(kind: Linked<R>): Indexes<R> => {
-  const { definition, secrets, isRecordReported } = kind;
+  const { definition, secrets, readsConfigMaps, isRecordReported } = kind;
   const isNamed = ({ spec }: R): boolean => spec.externalName !== undefined || definition.idKind === null;
   return {
     external: (resource) => (isNamed(resource) ? [idOf(definition, resource)] : []),
     ...(secrets && { secret: (resource: R) => secrets(resource).map((name) => beside(resource, name)) }),
+    ...(readsConfigMaps && {
+      configMap: (resource: R) => readsConfigMaps(resource).map((name) => beside(resource, name)),
+    }),
     ...(isRecordReported && { record: (resource: R) => [idOf(definition, resource)] }),
     ...kind.indexes,
   };
@@ -92,6 +97,8 @@ export const dependants = (kinds: readonly Linked[], { byKind }: Pick<Stores, "b
       kinds
         .filter((kind) => kind.collection.name === collection)
         .flatMap(({ definition: { kind } }) => [...by(kind, "record", [id]), ...by(kind, "external", [id])]),
+    ofConfigMap: ({ object }: StoreEvent<KubeObject>): Dependant[] =>
+      kinds.flatMap(({ definition: { kind } }) => by(kind, "configMap", [keyOf(object)])),
     ofSecret: ({ object }: StoreEvent<KubeObject>): Dependant[] =>
       kinds.flatMap(({ definition: { kind } }) => by(kind, "secret", [keyOf(object)])),
   };

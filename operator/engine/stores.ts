@@ -10,7 +10,7 @@ export type Stores = ReturnType<typeof makeStores>;
 export type ResourceOf<D> =
   D extends ResourceDefinition<infer Spec, infer Status> ? Resource<Static<Spec>, Static<Status>> : never;
 
-/** What the operator has seen of each kind, and the metadata of every Secret. */
+/** What the operator has seen of each kind, and the metadata of every Secret and ConfigMap. */
 export const makeStores = (kinds: readonly { definition: ResourceDefinition; indexes: Indexes<Claimant> }[]) => {
   const byKind = new Map(kinds.map(({ definition, indexes }) => [definition.kind, objectStore(indexes)]));
   const ofKind = (kind: string): Store<Claimant> => {
@@ -26,5 +26,6 @@ export const makeStores = (kinds: readonly { definition: ResourceDefinition; ind
     /** All of them, owners before what they own. */
     byKind: byKind as ReadonlyMap<string, Store<Claimant>>,
     secrets: objectStore<KubeObject>(),
+    configMaps: objectStore<KubeObject>(),
   };
 };

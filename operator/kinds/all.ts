@@ -5,8 +5,19 @@ import { incident } from "./incident.ts";
 import { liveActivityType } from "./live-activity-type.ts";
 import { plan } from "./plan.ts";
 import { segment } from "./segment.ts";
+import { template } from "./template.ts";
 import { tenant } from "./tenant.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every kind, owners before what they own. */
-export const allKinds: readonly Kind[] = [plan, tenant, app, apiKey, webhook, liveActivityType, segment, incident];
+export const allKinds: readonly Kind[] = [
+  plan,
+  tenant,
+  app,
+  apiKey,
+  webhook,
+  liveActivityType,
+  segment,
+  template,
+  incident,
+];

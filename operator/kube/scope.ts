@@ -53,6 +53,12 @@ export const secretPartsOf = ({ namespaces, secrets }: Scope): Part[] =>
         return secrets.get(namespace)?.map((name) => onlyOf(part, name)) ?? [part];
       });
 
+/** The parts of the collection of ConfigMaps. */
+export const configMapPartsOf = ({ namespaces }: Scope): Part[] =>
+  namespaces === null
+    ? [everything("/api/v1/configmaps")]
+    : namespaces.map((namespace) => inNamespace(`/api/v1/namespaces/${namespace}/configmaps`, namespace));
+
 const everything = (path: string): Part => ({ path, isWithin: () => true });
 
 const inNamespace = (path: string, namespace: string): Part => ({

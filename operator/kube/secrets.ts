@@ -11,8 +11,8 @@ export const metadataOnly = {
   watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
 };
 
-/** What is kept of a watched Secret. */
-export const trimSecret = ({ metadata }: KubeObject): KubeObject => {
+/** What is kept of a watched Secret or ConfigMap. */
+export const trimMetadata = ({ metadata }: KubeObject): KubeObject => {
   const { name, namespace, uid, resourceVersion } = metadata;
   return { metadata: { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) } };
 };

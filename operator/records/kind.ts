@@ -17,7 +17,7 @@ import { type NamedRow } from "./record-deps.ts";
  */
 export type KindDeclaration<R extends Claimant, Row extends NamedRow> = Pick<
   Linked<R>,
-  "definition" | "links" | "indexes" | "isRecordReported"
+  "definition" | "links" | "indexes" | "readsConfigMaps" | "isRecordReported"
 > & {
   /** The record that a resource stands for, in words, e.g. `live activity type`. */
   what: string;

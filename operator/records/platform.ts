@@ -4,6 +4,7 @@ import type { Timing } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
 import type { Resolve } from "#core/runtime/http/resolve.ts";
+import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Apps } from "#core/storage/apps/apps.ts";
 import type { Plans } from "#core/storage/plans/plans.ts";
@@ -11,6 +12,7 @@ import type { Fence } from "#core/storage/settings/managed.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";
 import type { Stores } from "../engine/stores.ts";
 import type { Presence } from "../kube/api.ts";
+import type { ConfigMaps } from "../kube/config-maps.ts";
 import type { Secrets } from "../kube/secrets.ts";
 import type { UsageBoard } from "../usage/board.ts";
 
@@ -33,10 +35,13 @@ export type Base = {
   /** Whether the operator looks at resources of a namespace. */
   isWatched: (namespace: string) => boolean;
   secrets: Secrets;
+  configMaps: ConfigMaps;
   keyRing: KeyRing;
   randomBytes: (size: number) => Buffer;
   jetstream: JetStream;
   network: Network;
+  /** Compiles the mails of templates. */
+  mjml: Pick<MjmlCompiler, "compileTemplate">;
   /** What tenants use, as it was read last. */
   usage: Pick<UsageBoard, "of">;
   /** Address of the REST interface, as its users reach it. */

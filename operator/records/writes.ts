@@ -115,7 +115,7 @@ export const differences = (definition: ResourceDefinition, row: ManagedRow, set
     .map((member) => memberName(definition, member));
 
 /** What follows from other members of a record. */
-const derived: ReadonlySet<string> = new Set(["channels_revision", "names"]);
+const derived: ReadonlySet<string> = new Set(["channels_revision", "names", "version", "published_version", "uses"]);
 
 /** Whether a resource claims its name. With CreateOnly it does so only until its record is made. */
 const isNaming = (resource: Claimant): boolean =>

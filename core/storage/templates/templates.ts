@@ -53,6 +53,13 @@ export const templates = (db: Db) => {
     findByName: ({ tenantId, appId }: OfApp, name: string): Promise<TemplateRow | null> =>
       rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint }),
 
+    /** The template of an app that has a name. */
+    named: (appId: string, name: string): Promise<TemplateRow | null> =>
+      rows.findOne({ app_id: appId, name }, { hint }),
+
+    countOthers: (appId: string, exceptId: string): Promise<number> =>
+      rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }, { hint }),
+
     /** The partials that have these names. */
     partials: ({ tenantId, appId }: OfApp, names: readonly string[]): Promise<ListedTemplate[]> =>
       rows
@@ -61,7 +68,10 @@ export const templates = (db: Db) => {
         .toArray(),
 
     /** Ids of what renders a partial, in its published version. */
-    usersOf: async ({ app_id, tenant_id, _id }: TemplateRow, limit: number): Promise<string[]> => {
+    usersOf: async (
+      { app_id, tenant_id, _id }: Pick<TemplateRow, "app_id" | "tenant_id" | "_id">,
+      limit: number,
+    ): Promise<string[]> => {
       const found = rows.find({ app_id, uses: _id, tenant_id }, { hint: "uses", limit, projection: { _id: 1 } });
       return (await found.toArray()).map((row) => row._id);
     },

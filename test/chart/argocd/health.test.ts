@@ -60,6 +60,7 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
     make.webhook(),
     make.activityType(),
     make.segment(),
+    make.template(),
     make.incident(),
   ];
   const whole = (): Manifest[] => [make.namespace, make.iosSecret(), ...resources()];

@@ -26,6 +26,7 @@ describe("lint, of what the API server refuses by a CRD", () => {
       make.webhook({ url: "http://127.0.0.1:8080/hook?a=b@c" }),
       make.activityType(),
       make.segment(),
+      make.template(),
       make.incident(),
     ];
     for (const object of right) expect(findingsOf(object), object.kind).to.deep.equal([]);

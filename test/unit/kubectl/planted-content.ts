@@ -18,4 +18,12 @@ export const plantedContent: readonly Planted[] = [
     rule: "filter",
     at: "op: since",
   },
+  {
+    it: "a template's Liquid that is not closed, by its member",
+    file: "09-template.yaml",
+    from: "For you alone, until Sunday.",
+    to: "For you alone{% if x %}, until Sunday.",
+    rule: "template",
+    at: "For you alone",
+  },
 ];

@@ -43,6 +43,11 @@ describe("operator: what two want, one gets", function () {
       one: () => make.segment({ name: "Twin" }, "one"),
       two: () => make.segment({ name: "Twin" }, "two"),
     },
+    {
+      what: "a template's name",
+      one: () => make.template({ name: "Twin" }, "one"),
+      two: () => make.template({ name: "Twin" }, "two"),
+    },
   ];
 
   /** The older of two, as everybody can see. */

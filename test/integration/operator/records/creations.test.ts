@@ -75,6 +75,8 @@ describe("operator: webhooks that are made at the same time", function () {
       presence: async () => "there",
       isWatched: () => true,
       secrets,
+      configMaps: { read: async () => null },
+      mjml: { compileTemplate: async () => ({ faults: [] }) },
       keyRing: keyRing(testKeyRing),
       randomBytes,
       jetstream: {

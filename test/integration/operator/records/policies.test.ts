@@ -102,6 +102,13 @@ describe("operator: management policies", function () {
       other: { spec: { description: "Other" }, member: "description", says: "description", value: "Other" },
       nobody: `seg_${noId}`,
     },
+    {
+      kind: "Template",
+      collection: "templates",
+      make: (name, spec) => make.template({ name: "Policies", ...spec }, name),
+      other: { spec: { description: "Other" }, member: "description", says: "description", value: "Other" },
+      nobody: `tpl_${noId}`,
+    },
   ];
 
   for (const { kind, collection, make: made, other, nobody } of kinds) {

@@ -56,7 +56,7 @@ describe("the queries of the operator", function () {
   });
 
   it("are reads and changes of the documents of every kind", () => {
-    const kinds = ["plans", "tenants", "apps", "api_keys", "webhooks", "live_activity_types", "segments"];
+    const kinds = ["plans", "tenants", "apps", "api_keys", "webhooks", "live_activity_types", "segments", "templates"];
     const asked = (command: string) =>
       queries.filter((query) => query.command === command).map((one) => one.collection);
     for (const command of ["find", "update", "delete"]) expect(asked(command)).to.include.members(kinds);
@@ -79,7 +79,14 @@ const exercise = async (herald: Installation): Promise<void> => {
   const gone = manifests(herald, `${id}-b`);
   const bucket = { endpointId: "whk_a", start: new Date(), requests: 1, succeeded: 1, latency: { 3: 1 } };
   await webhookStats(herald.db).add([bucket]);
-  const parts = (of: typeof kept): Manifest[] => [of.app(), of.apiKey(), of.webhook(), of.activityType(), of.segment()];
+  const parts = (of: typeof kept): Manifest[] => [
+    of.app(),
+    of.apiKey(),
+    of.webhook(),
+    of.activityType(),
+    of.segment(),
+    of.template(),
+  ];
   const other = [gone.plan({}, `${id}-other`), gone.tenant({ plan: `${id}-other` }, `${id}-other`)];
   await made(herald, [kept.namespace, kept.iosSecret(), gone.namespace, gone.iosSecret()], []);
   await made(herald, [kept.plan(), kept.tenant(), ...other, ...parts(kept), ...parts(gone)]);
@@ -88,10 +95,12 @@ const exercise = async (herald: Installation): Promise<void> => {
     kept.app({ displayName: "shop" }, "twin"),
     kept.activityType({}, "twin"),
     kept.segment({}, "twin"),
+    kept.template({}, "twin"),
   ];
   for (const object of refused) await herald.apply(object);
   for (const object of refused) await herald.ready(object, "False", "NameTaken");
   await made(herald, [
+    kept.template({ name: "Footer", kind: "partial" }, "footer"),
     kept.segment({ name: "List", kind: "list", filter: undefined }, "list"),
     kept.plan({ title: "Changed" }),
     kept.tenant({ contact: { email: "a@example.com" } }),
@@ -100,6 +109,7 @@ const exercise = async (herald: Installation): Promise<void> => {
     kept.webhook({ description: "changed" }),
     kept.activityType({ description: "changed" }),
     kept.segment({ filter: { all: [{ field: "segment", op: "not_member", value: "List" }] } }),
+    kept.template({ content: { contents: { en: '{% render "Footer" %}' } } }),
     gone.webhook({ deletionPolicy: "Retain" }, "retained"),
   ]);
   const removed = [gone.webhook({}, "retained"), ...refused, ...parts(gone), ...other.toReversed()];

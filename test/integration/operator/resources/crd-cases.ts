@@ -64,6 +64,13 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
   },
   { it: "a list with a filter", object: () => make().segment({ kind: "list" }), says: "must be left out for a list" },
   { it: "a segment's filter that is a text", object: () => make().segment({ filter: "all" }), says: "spec.filter" },
+  { it: "a template that says nothing", object: () => make().template({ content: undefined }), says: "is needed" },
+  {
+    it: "a template's text from a ConfigMap for a member that is none",
+    object: () =>
+      make().template({ contentFrom: [{ member: "headings.en", configMapKeyRef: { name: "a", key: "b" } }] }),
+    says: "spec.contentFrom[0].member",
+  },
   { it: "a contact that is no address", object: () => make().tenant({ contact: { email: "me" } }), says: "email" },
   ...accountCases.map(([it, channels, says]) => ({ it, object: () => make().app({ channels }), says })),
   ...webhookCases.map(({ it: name, spec, says }) => ({

@@ -41,6 +41,7 @@ describe("custom resource definitions", function () {
     make.webhook(),
     make.activityType(),
     make.segment(),
+    make.template(),
     make.incident(),
   ];
   const cases = crdCases(() => make);
@@ -71,6 +72,8 @@ describe("custom resource definitions", function () {
     { of: "a type", object: () => make.activityType(), spec: { name: "Other" } },
     { of: "a type", object: () => make.activityType(), spec: { appRef: "other" } },
     { of: "a segment", object: () => make.segment(), spec: { kind: "list", filter: null } },
+    { of: "a template", object: () => make.template(), spec: { kind: "partial" } },
+    { of: "a template", object: () => make.template(), spec: { appRef: "other" } },
     { of: "a segment", object: () => make.segment(), spec: { appRef: "other" } },
   ];
   for (const { of, object, spec } of fixed) {

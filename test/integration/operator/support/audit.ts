@@ -69,6 +69,11 @@ const wantedOf = (herald: Installation): Record<string, ExpectedRow> => {
       platforms: spec(seen)["platforms"] ?? ["ios"],
       frequent_updates: spec(seen)["frequentUpdates"] ?? false,
     }),
+    Template: async (seen) => ({
+      name: spec(seen)["name"],
+      kind: spec(seen)["kind"],
+      content: spec(seen)["content"],
+    }),
     Segment: async (seen) => ({
       name: spec(seen)["name"],
       kind: spec(seen)["kind"],

@@ -30,6 +30,7 @@ export type Manifest = {
   metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
   spec?: object;
   stringData?: Record<string, string>;
+  data?: Record<string, string>;
 };
 
 export type Seen = Manifest & {
@@ -187,6 +188,7 @@ const stopAll = async (all: readonly Part[]): Promise<void> => {
 const plurals: Record<string, string> = {
   ...Object.fromEntries(allResources.map(({ kind, plural }) => [kind, plural])),
   Secret: "secrets",
+  ConfigMap: "configmaps",
   Namespace: "namespaces",
   CustomResourceDefinition: "customresourcedefinitions",
 };

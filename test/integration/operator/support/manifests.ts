@@ -71,6 +71,18 @@ export const manifests = ({ id }: Pick<Installation, "id">, namespace = `${id}-a
       ...spec,
     },
   }),
+  template: (spec: object = {}, name = "welcome"): Manifest => ({
+    apiVersion,
+    kind: "Template",
+    metadata: { name, namespace },
+    spec: { appRef: "shop", name: "Welcome", content: { contents: { en: "Hello {{ user.tags.name }}" } }, ...spec },
+  }),
+  configMap: (name: string, data: Record<string, string>): Manifest => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace },
+    data,
+  }),
   incident: (spec: object = {}, name = "late"): Manifest => ({
     apiVersion,
     kind: "Incident",

@@ -1,7 +1,7 @@
-import { type FieldError, refuse } from "#core/errors.ts";
-import { type Fault, judgeLiquid } from "#core/runtime/templates/content/faults.ts";
-import type { Content } from "#core/schema/messages/notification.ts";
-import type { TemplateKind } from "#core/schema/templates/template.ts";
+import { type FieldError, refuse } from "../../../errors.ts";
+import type { Content } from "../../../schema/messages/notification.ts";
+import type { TemplateKind } from "../../../schema/templates/template.ts";
+import { type Fault, judgeLiquid } from "./faults.ts";
 
 /** A template as far as its content is judged. */
 type Judged = { kind: TemplateKind; content: Content };

@@ -1,16 +1,13 @@
-import { refuse } from "#core/errors.ts";
-import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
-import { type Fault, judgeLiquid } from "#core/runtime/templates/content/faults.ts";
-import { templateBounds } from "#core/schema/templates/template.ts";
-import { ofRow } from "#core/storage/mongo/collection.ts";
-import type { TemplateRow, Templates } from "#core/storage/templates/templates.ts";
-import {
-  type PinnedPartial,
-  type TemplateVersionRow,
-  type TemplateVersions,
-  versionId,
-} from "#core/storage/templates/versions.ts";
-import { checkDraft, fieldErrorOf } from "./checks.ts";
+import { isDeepStrictEqual } from "node:util";
+import { dayMs } from "../../domain/durations.ts";
+import { refuse } from "../../errors.ts";
+import type { MjmlCompiler } from "../../runtime/mjml/compiler.ts";
+import { checkDraft, fieldErrorOf } from "../../runtime/templates/content/draft.ts";
+import { type Fault, judgeLiquid } from "../../runtime/templates/content/faults.ts";
+import { templateBounds } from "../../schema/templates/template.ts";
+import { ofRow } from "../mongo/collection.ts";
+import type { TemplateRow, Templates } from "./templates.ts";
+import { type PinnedPartial, type TemplateVersionRow, type TemplateVersions, versionId } from "./versions.ts";
 
 export type PublishDeps = {
   templates: Pick<Templates, "partials">;
@@ -85,4 +82,19 @@ const mailOf = async ({ mjml }: PublishDeps, { app_id, content }: TemplateRow): 
       message,
     })),
   };
+};
+
+/** How long versions outlive their template, or the hundredth after them: messages are made 365 days ahead, and last 28. */
+const keptMs = 400 * dayMs;
+
+/** When versions end that nothing newer keeps. */
+export const versionsEnd = (now: Date): Date => new Date(now.getTime() + keptMs);
+
+/** The version that a change makes: the draft's, or a new draft's when what is published says something else now. */
+export const draftVersion = (
+  row: Pick<TemplateRow, "version" | "published_version" | "content" | "channels">,
+  { content = row.content, channels = row.channels }: Partial<Pick<TemplateRow, "content" | "channels">>,
+): number => {
+  const isSame = isDeepStrictEqual(content, row.content) && isDeepStrictEqual(channels, row.channels);
+  return !isSame && row.published_version === row.version ? row.version + 1 : row.version;
 };
