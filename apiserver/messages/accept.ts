@@ -118,6 +118,12 @@ const skippedBy = (app: AppRow, { channelsAsked, channels, meant }: Draft): Skip
     return reason === null ? [] : [{ channel, reason }];
   });
 
+/** 0 asks for no throttle, also where the app has a default. */
+const throttleOf = (app: AppRow, { options }: Draft): Pick<MessageRow, "throttle_per_minute"> => {
+  const rate = options.throttle_rate_per_minute ?? app.throttle_default ?? 0;
+  return rate === 0 ? {} : { throttle_per_minute: rate };
+};
+
 const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): MessageRow => {
   const { caller, app, key, traceparent } = request;
   const { draft, channels, html, aim, estimate } = decided;
@@ -139,6 +145,7 @@ const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): M
     ...(aim !== null && { aim, segment_ids: aim.segments.map(({ _id }) => _id) }),
     channels,
     options: draft.options,
+    ...throttleOf(app, draft),
     scheduled_for: draft.scheduledFor,
     due_at: draft.scheduledFor ?? sweepAfter(begun.now),
   };

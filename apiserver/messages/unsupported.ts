@@ -7,7 +7,6 @@ import type { CreateNotification } from "#core/schema/messages/notification.ts";
  * refused by name: nothing is accepted and ignored. A release that builds one removes it here.
  */
 export const unsupportedMembers = [
-  "throttle_rate_per_minute",
   "frequency_cap_exempt",
   "quiet_hours_exempt",
   "add_to_inbox",

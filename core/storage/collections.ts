@@ -25,6 +25,7 @@ import { choiceCollection } from "./messages/choices.ts";
 import { chunkCollection } from "./messages/chunks.ts";
 import { deliveryCollection } from "./messages/deliveries.ts";
 import { messageCollection } from "./messages/messages.ts";
+import { throttleCollection } from "./messages/throttles.ts";
 import { usageCollection } from "./messages/usage.ts";
 import { dataVersionCollection } from "./migrations/data-version.ts";
 import type { CollectionSpec } from "./mongo/collection.ts";
@@ -89,6 +90,7 @@ export const allCollections: readonly CollectionSpec[] = [
   liveActivityCollection,
   liveActivityTypeCollection,
   messageCollection,
+  throttleCollection,
   planCollection,
   providerCertificateCollection,
   removalCollection,

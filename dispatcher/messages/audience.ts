@@ -37,6 +37,14 @@ export const resolvePieces = async (deps: AudienceDeps, message: MessageRow): Pr
   );
 };
 
+/** Parts of a piece of an audience of explicit ids, of at most `size`. */
+export const splitPiece = (piece: Piece, size: number): Piece[] =>
+  Array.from({ length: Math.ceil(piece.recipients.length / size) }, (_, i) => ({
+    channel: piece.channel,
+    recipients: piece.recipients.slice(i * size, (i + 1) * size),
+    scanned: piece.scanned,
+  }));
+
 /** The next piece of a scanned audience behind `scanned`, of at most `limit`; null at its end. */
 export const nextPiece = async (
   deps: AudienceDeps,

@@ -4,6 +4,7 @@ import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { Aside } from "../work/aside.ts";
 import type { Hints } from "../work/hints.ts";
 import { inTrace } from "../work/in-trace.ts";
 import type { Suspensions } from "../work/suspensions.ts";
@@ -24,6 +25,8 @@ export type ChunkDeps = {
   messages: { content: (chunk: ChunkRow, now: Date) => Promise<MessageRow | null> };
   directory: Pick<Directory, "app">;
   send: SendChunks;
+  /** Runs chunks whose recipients have instants of their own, which mostly wait; false when there is no room. */
+  aside: Aside["run"];
   suspensions: Suspensions;
   timing: Pick<Timing, "leaseMs">;
   hints: Pick<Hints, "message">;
@@ -40,14 +43,20 @@ export const runChunk =
   async (chunkId: string, traceparent: string | null = null): Promise<Settlement> => {
     const taken = await deps.chunks.take(chunkId, deps.clock.now());
     if (taken === null) return done; // ended, or another has its lease: should that one die, the timer publishes its hint
-    try {
-      await run(deps, taken, traceparent);
-    } catch (error) {
-      await giveBack(deps, taken, soonMs).catch(() => undefined); // else it waits for the lease's end
-      throw error;
-    }
+    const work = () => runOrGiveBack(deps, taken, traceparent);
+    if (taken.is_throttled !== true || taken.attempt > 0) await work();
+    else if (!deps.aside(work)) await giveBack(deps, taken, soonMs);
     return done;
   };
+
+const runOrGiveBack = async (deps: ChunkDeps, taken: ChunkRow, traceparent: string | null): Promise<void> => {
+  try {
+    await run(deps, taken, traceparent);
+  } catch (error) {
+    await giveBack(deps, taken, soonMs).catch(() => undefined); // else it waits for the lease's end
+    throw error;
+  }
+};
 
 const run = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null): Promise<void> => {
   const isSuspended = (): boolean => deps.suspensions.has(chunk.tenant_id);

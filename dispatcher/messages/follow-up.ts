@@ -21,7 +21,7 @@ export type FollowUpDeps = {
     recipientsOfRetries: (chunkId: string) => Promise<string[]>;
   };
   /** Keeps whom a run leaves for later. */
-  keepLater: (chunk: ChunkRow, later: readonly Later[]) => Promise<void>;
+  keepLater: (part: Pick<Work, "chunk" | "message">, later: readonly Later[]) => Promise<void>;
   subscriptions: { invalidate: (gone: readonly Gone[], now: Date) => Promise<void> };
   /** Closes the sessions of deliveries that the provider refused because there was none. */
   closeSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
@@ -46,7 +46,7 @@ export const followUp =
     const now = deps.clock.now();
     if (!isLost()) await deps.chunks.keep(retryChunks({ chunk, message }, delivered.again, now));
     if (!isLost()) await keepInstead(deps, chunk, delivered);
-    if (!isLost() && delivered.later !== undefined) await deps.keepLater(chunk, delivered.later);
+    if (!isLost() && delivered.later !== undefined) await deps.keepLater({ chunk, message }, delivered.later);
     if (delivered.invalid.length > 0) await deps.subscriptions.invalidate(delivered.invalid, now);
     await deps.closeSessions(delivered.stored);
     const refused = [...bouncesOf(delivered), ...delivered.stored.flatMap(refusedOf)];

@@ -27,6 +27,7 @@ import { templateVersions } from "#core/storage/templates/versions.ts";
 import type { OpenAccount } from "../channels/accounts.ts";
 import { type Senders, senders } from "../channels/registry.ts";
 import { messageTemplates } from "../templates/open.ts";
+import { aside } from "../work/aside.ts";
 import { chunkHint, hints, messageHint } from "../work/hints.ts";
 import type { Peers } from "../work/peers.ts";
 import { planWorkers } from "../work/plan-workers.ts";
@@ -38,7 +39,7 @@ import { withdraw } from "./withdraw.ts";
 
 export type MessagePartsDeps = Omit<
   PipelineDeps,
-  "senders" | "messageTemplates" | "window" | "hints" | "outbox" | "settle" | "openChunks"
+  "senders" | "messageTemplates" | "aside" | "window" | "hints" | "outbox" | "settle" | "openChunks"
 > & {
   openAccount: OpenAccount;
   peers: Pick<Peers, "count">;
@@ -72,8 +73,10 @@ export const messageParts = (
   const accounts = senders({ ...deps, open: deps.openAccount });
   const window = unsavedWindow(config.unsavedLimit);
   watchLevels(metrics.registry, { ...config, unsaved: window.taken, openBreakers: accounts.openBreakers });
+  const throttled = aside({ name: "throttled chunks", most: throttledAtOnce, log: deps.log });
   const steps = pipeline({
     ...deps,
+    aside: throttled.run,
     senders: accounts,
     messageTemplates: messageTemplates({ versions: templateVersions(db), people: templatePeople(db), templates }),
     window,
@@ -85,7 +88,7 @@ export const messageParts = (
   return {
     sendHeld: steps.sendHeld,
     countCutOff: steps.countCutOff,
-    parts: [templates, box, accountsPart(accounts, [deps.client, deps.rest]), workers(deps, steps)],
+    parts: [templates, box, accountsPart(accounts, [deps.client, deps.rest]), throttled.part, workers(deps, steps)],
     timers: timerSources({
       db,
       hints: published,
@@ -121,6 +124,8 @@ const accountsPart = (accounts: Senders, clients: readonly { close: () => void }
   };
 };
 
+/** Each has at most 500 recipients in memory; what finds no room is tried again after seconds, maybe by another. */
+const throttledAtOnce = 64;
 const readPlansEveryMs = 60_000;
 /** Small messages are sent in their first turn, and wait for their provider there. */
 const turnsAtOnce = 32;

@@ -16,6 +16,7 @@ import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { passedOver } from "#core/storage/messages/passed-over.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
+import { throttles } from "#core/storage/messages/throttles.ts";
 import { type WaitingDeliveries, waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
@@ -31,6 +32,7 @@ import { activityStrategy } from "../live-activities/strategy.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import type { MessageTemplates } from "../templates/open.ts";
 import { countCutOff } from "../usage/cut-off.ts";
+import type { Aside } from "../work/aside.ts";
 import type { Hints } from "../work/hints.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
@@ -52,6 +54,7 @@ import { type SendChunks, sendChunks } from "./send-chunks.ts";
 import { repeating, stores } from "./stores.ts";
 import { deliverByStrategy, type StrategyOf, usualStrategy } from "./strategy.ts";
 import { byLocalTime } from "./timing/by-local-time.ts";
+import { throttle } from "./timing/throttle.ts";
 import { turn } from "./turn.ts";
 
 export type PipelineDeps = {
@@ -69,6 +72,8 @@ export type PipelineDeps = {
   /** Unique to this process. */
   holder: string;
   openChunks: number;
+  /** Runs chunks that mostly wait. */
+  aside: Aside["run"];
   timing: Timing;
   stopping: AbortSignal;
   /** Aborts when the grace is over. */
@@ -199,6 +204,7 @@ const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver =>
     deliveries: stored,
     templates: deps.messageTemplates,
     gates: gates({ ...deps, newer: newer(db) }),
+    throttle: throttle({ ...deps, throttles: throttles(db) }),
   });
 };
 

@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
+import { throttledSize } from "#core/domain/messages/slots.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type ChunkRow, type Chunks, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
@@ -7,10 +8,11 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { noWork, sweepAfter } from "#core/storage/work/due.ts";
 import type { Hints } from "../work/hints.ts";
 import type { Lease } from "../work/lease.ts";
-import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces } from "./audience.ts";
+import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces, splitPiece } from "./audience.ts";
 import { type BeginningDeps, beginning } from "./beginning.ts";
 import type { SendChunks } from "./send-chunks.ts";
 import { isTimed } from "./timing/by-local-time.ts";
+import { rateOf } from "./timing/throttle.ts";
 
 /**
  * What a turn came to: all is sent and stored (`all` of it here and now, when the turn sent it itself); chunks are queued
@@ -58,11 +60,13 @@ const begin = async (deps: TurnDeps, first: First): Promise<TurnResult> => {
   const { message } = first;
   const isOpenEnded = isScanned(message);
   const pieces = isOpenEnded ? await firstPieces(deps, message) : await resolvePieces(deps.audience, message);
-  if (sizeOf(pieces) <= chunkSize) return sendNow(deps, first, pieces);
+  const rate = rateOf(message);
+  if (sizeOf(pieces) <= chunkSize && rate === null) return sendNow(deps, first, pieces);
   if (message.waits === true && !(await deps.messages.begin(message))) return { kind: "halted" }; // chunks note it anew
   if (isOpenEnded) return go(deps, message, null);
   await deps.chunks.discardWaiting(message._id);
-  await deps.chunks.keep(pieces.map((piece, position) => chunkOf(message, piece, position, deps.clock.now())));
+  const parts = rate === null ? pieces : pieces.flatMap((piece) => splitPiece(piece, throttledSize(rate, chunkSize)));
+  await deps.chunks.keep(parts.map((piece, position) => chunkOf(message, piece, position, deps.clock.now())));
   return go(deps, planned(message), null);
 };
 
@@ -104,8 +108,9 @@ export const sendNow = async (
 
 /** Lets chunks into the queue while there is room for them; says when the last one has ended. */
 const go = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | null): Promise<TurnResult> => {
-  const open = await deps.chunks.countOpen(message._id, deps.openChunks);
-  const room = deps.openChunks - open;
+  const most = openAtOnce(message, deps.openChunks);
+  const open = await deps.chunks.countOpen(message._id, most);
+  const room = most - open;
   const early = isTimed(message) ? await openScheduled(deps, message, room) : nothingDue;
   const opened = message.planned
     ? await openWaiting(deps, message, room - early.count)
@@ -138,6 +143,19 @@ const openAll = async (deps: TurnDeps, message: MessageRow, next: readonly Queue
   await publishHints(deps, message, next);
 };
 
+/** Of a throttled message two, or as many as take half a second: each waits for instants that come after all others'. */
+const openAtOnce = (message: MessageRow, most: number): number => {
+  const rate = rateOf(message);
+  return rate === null ? most : Math.min(most, Math.max(2, Math.ceil(rate / 60_000) + 1));
+};
+
+/** Recipients of one chunk of a message. */
+const pieceSize = (message: MessageRow): number => {
+  if (isTimed(message)) return sortedSize;
+  const rate = rateOf(message);
+  return rate === null ? chunkSize : throttledSize(rate, chunkSize);
+};
+
 /** Recipients who are sorted by when they are due are read by more, so that those of one instant fill chunks. */
 const sortedSize = 5_000;
 
@@ -161,7 +179,7 @@ const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | nul
     ready = [];
   };
   while (cut.length < room) {
-    const piece = await nextPiece(deps.audience, message, scanned, isTimed(message) ? sortedSize : chunkSize);
+    const piece = await nextPiece(deps.audience, message, scanned, pieceSize(message));
     if (piece === null) break;
     const now = deps.clock.now();
     const made = chunkOf(message, piece, first + cut.length, now);
@@ -196,6 +214,7 @@ export const chunkOf = (message: MessageRow, piece: Piece, position: number, now
   attempt: 0,
   may_overlap: message.fence > 1,
   may_have_arrived: false,
+  ...(rateOf(message) !== null && { is_throttled: true as const }),
   dispatched_at: null,
   created_at: now,
 });

@@ -57,6 +57,12 @@ export const settingSchemas = {
     default: "android_push",
     description: "what imports of the type thirdparty_players take the tokens of Huawei devices (device_type 13) for",
   }),
+  throttle_default: Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 1_000_000,
+    description: "sends a minute of each message that does not say another throttle_rate_per_minute; 0: no throttle",
+  }),
   local_time_missed: Enum([...missedLocalTimes], {
     default: "next_day",
     description:

@@ -153,7 +153,12 @@ export const Options = Partial(
       pattern: patterns.timeOfDay,
       description: "of the recipients' clocks, with delayed_option timezone: 9:00, 09:00, 9:45:30, 9:00AM or 9:00 pm",
     }),
-    throttle_rate_per_minute: Integer({ minimum: 0, maximum: 1_000_000 }),
+    throttle_rate_per_minute: Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      description:
+        "first sends a minute, all channels together, spread evenly; 0: no throttle, also where the app has one",
+    }),
     one_per_user: Flag(),
     frequency_cap_exempt: Flag(),
     quiet_hours_exempt: Flag(),

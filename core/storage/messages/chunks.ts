@@ -46,6 +46,8 @@ export type ChunkRow = DueWork &
     scheduled_for?: Date;
     /** Its recipients have deliveries that wait, whose place their outcomes take. */
     has_rows?: true;
+    /** Its recipients have instants of their own: it takes as long as these, and mostly waits. */
+    is_throttled?: true;
     /** It was sorted by the zone of the app, as that of its recipients is not known. */
     zone_unknown?: true;
     /**

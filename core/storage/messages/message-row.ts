@@ -73,6 +73,8 @@ export type MessageRow = DueWork &
     /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
     channels: Channel[];
     options: Options;
+    /** Sends a minute at most, by its options or its app's default when it was accepted; absent: as many as can be. */
+    throttle_per_minute?: number;
     /** Of one that starts, updates or ends a live activity. */
     live_activity?: MessageActivity;
     counts: Counts;

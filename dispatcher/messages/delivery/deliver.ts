@@ -19,7 +19,9 @@ import type { MessageTemplates } from "../../templates/open.ts";
 import type { Lease } from "../../work/lease.ts";
 import { whileOpen } from "../gates/all.ts";
 import type { Check, Gate } from "../gates/gate.ts";
+import type { Slots } from "../timing/throttle.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
+import { expiry } from "./expiry.ts";
 import { type FoundGone, foundGone, goneBefore, judged } from "./gone.ts";
 import type { Instead } from "./instead.ts";
 import type { Later } from "./later.ts";
@@ -49,6 +51,8 @@ export type DeliverDeps = {
   guard: Pick<Guard, "ofAnswers">;
   /** Bounds the recipients that are sent to and not stored. */
   window: Pick<Window, "slot">;
+  /** Gives the recipients of a chunk instants of their own, where its message is throttled. */
+  throttle: (message: MessageRow, chunk: ChunkRow, recipients: number) => Slots | null;
   /** Aborts when nothing new is to be begun: nobody waits for the pace of an account any more. */
   stopping: AbortSignal;
   /** Aborts when the program can wait no longer: what is under way is cut off, and stored as what is known of it. */
@@ -91,7 +95,6 @@ export type Delivered = {
 
 /** Recipients of one chunk under way at once: two chunks fill the window, so that a small message finds room. */
 const chunkConcurrency = 64;
-const defaultTtlSeconds = 259_200; // 3 days; docs/reference/messages.md#ttl
 
 /**
  * Sends a chunk to each recipient that has no delivery yet, and stores each outcome as it comes. Once the lease is over
@@ -116,7 +119,7 @@ export const deliver =
     const speaks = opened?.speaksLanguages ?? isTranslated(message.content);
     const recipients = reachedFirst(speaks ? await inLanguages(deps, rest) : rest, sender);
     const drawn = deps.random();
-    const run: Omit<Run, "suppressed" | "badges"> = {
+    const run: Omit<Run, "suppressed" | "slots" | "badges"> = {
       deps,
       work,
       isOver,
@@ -134,7 +137,9 @@ export const deliver =
       deps.gates,
       { message, recipients: rest, chunk, everyMs: deps.gatesEveryMs },
       async (suppressed) => {
-        const open = { ...run, suppressed, badges: await badgesOf({ ...run, suppressed }, rest) };
+        const sendable = rest.reduce((count, one) => count + (suppressed(one) === null ? 1 : 0), 0);
+        const slots = deps.throttle(message, chunk, sendable);
+        const open = { ...run, suppressed, slots, badges: await badgesOf({ ...run, suppressed }, rest) };
         await mapBounded(recipients, chunkConcurrency, (subscription) => serve(open, subscription));
       },
     );
@@ -143,7 +148,7 @@ export const deliver =
 
 /** Adds to the badges of those who are going to be sent to, where the message asks for it. */
 const badgesOf = async (
-  { deps, work: { chunk, message }, suppressed, expiresAt }: Omit<Run, "badges">,
+  { deps, work: { chunk, message }, suppressed, expiresAt }: Omit<Run, "slots" | "badges">,
   recipients: readonly Reached[],
 ): Promise<Badges> => {
   const change = definitionOf(chunk.channel).badge?.(message.content) ?? null;
@@ -187,6 +192,7 @@ type Run = {
   ids: ReadonlyMap<string, string>;
   /** What gates say now. */
   suppressed: Check;
+  slots: Slots | null;
   badges: Badges;
   prepare: Prepare;
   provider: string;
@@ -200,9 +206,16 @@ type Run = {
 
 /** Serves one recipient: it is suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
-  const { deps, work, isOver, delivered, capacity } = run;
+  const { isOver, delivered } = run;
   if (isOver()) return void (delivered.halted = true);
   if (await isEnded(run, subscription)) return;
+  if ((await run.slots?.take()) === false) return void (delivered.halted = true);
+  await handOver(run, subscription).finally(() => run.slots?.answered());
+};
+
+/** Waits for a place, and attempts it if that is still wanted. */
+const handOver = async (run: Run, subscription: Reached): Promise<void> => {
+  const { deps, work, isOver, delivered, capacity } = run;
   if ((await capacity?.turn?.(deps.stopping)) === false) return void (delivered.halted = true);
   const begin = async (): Promise<void> => {
     if (isOver())
@@ -285,7 +298,3 @@ const recipientOf = (to: Reached, deliveryId: string, badge: number | undefined)
   ...(to.web === null ? {} : { webKeys: to.web }),
   ...(badge === undefined ? {} : { badge }),
 });
-
-const expiry = (chunk: ChunkRow, { options }: MessageRow, now: Date): Date =>
-  chunk.resend_until ??
-  new Date((chunk.dispatched_at ?? chunk.scheduled_for ?? now).getTime() + (options.ttl ?? defaultTtlSeconds) * 1000);

@@ -1,9 +1,12 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
+import { throttledSize } from "#core/domain/messages/slots.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, type Chunks, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
+import { rateOf } from "../timing/throttle.ts";
 import { type Attempt, deliveryIdOf, schedule } from "./delivery-row.ts";
 
 /** A recipient that is sent to for the first time at `at`. `isZoneUnknown`: by the zone of the app, as theirs is not known. */
@@ -17,6 +20,8 @@ export type KeepLaterDeps = {
   clock: Clock;
 };
 
+type Part = { chunk: ChunkRow; message: MessageRow };
+
 /** What is due sooner has no delivery of its own while it waits: to write and replace one costs as much as half a send. */
 const rowsAfterMs = 900_000;
 
@@ -27,10 +32,10 @@ const rowsAfterMs = 900_000;
  */
 export const keepLater =
   (deps: KeepLaterDeps) =>
-  async (chunk: ChunkRow, later: readonly Later[]): Promise<void> => {
+  async ({ chunk, message }: Part, later: readonly Later[]): Promise<void> => {
     const now = deps.clock.now();
     if (chunk.fence > 1) await restoreRows(deps, chunk, now);
-    const made = laterChunks(chunk, later, now);
+    const made = laterChunks({ chunk, message }, later, now);
     await deps.chunks.keep(made);
     const known = new Map(later.map(({ subscription }) => [subscription._id, subscription]));
     for (const one of made)
@@ -72,10 +77,12 @@ export const notAttempted = (chunk: ChunkRow, subscription: Reached, now: Date):
 });
 
 /** Those of one instant share chunks, apart for whom it is that of the app's zone. */
-const laterChunks = (chunk: ChunkRow, later: readonly Later[], now: Date): ChunkRow[] => {
+const laterChunks = ({ chunk, message }: Part, later: readonly Later[], now: Date): ChunkRow[] => {
+  const rate = rateOf(message);
+  const size = rate === null ? chunkSize : throttledSize(rate, chunkSize);
   const buckets = Map.groupBy(later, ({ at, isZoneUnknown }) => `${at.getTime()} ${isZoneUnknown === true}`);
   return [...buckets].flatMap(([key, bucket]) =>
-    parts(bucket).map((part, index): ChunkRow => {
+    parts(bucket, size).map((part, index): ChunkRow => {
       const { at = now, isZoneUnknown } = part[0] ?? {};
       const { has_rows: _rows, zone_unknown: _zone, collapse_keys: _keys, ...common } = chunk;
       return {
@@ -96,8 +103,8 @@ const laterChunks = (chunk: ChunkRow, later: readonly Later[], now: Date): Chunk
   );
 };
 
-const parts = (bucket: readonly Later[]): Later[][] => {
+const parts = (bucket: readonly Later[], size: number): Later[][] => {
   const made: Later[][] = [];
-  for (let from = 0; from < bucket.length; from += chunkSize) made.push(bucket.slice(from, from + chunkSize));
+  for (let from = 0; from < bucket.length; from += size) made.push(bucket.slice(from, from + size));
   return made;
 };

@@ -267,6 +267,7 @@ export const effective: readonly Bound[] = [
     ),
   },
   oneOf("delayed_option", "timezone"),
+  wholeOf("throttle_rate_per_minute", 0, 1_000_000),
   flag("include_unsubscribed"),
   flag("one_per_user"),
   textOf("sms_from", 1, 20),
@@ -280,7 +281,6 @@ const flagToCome = (member: string): Bound => ({ ...flag(member), good: fc.const
 
 /** Members whose effect is not built: inside their bounds they are refused by name, outside as wrong. */
 export const refused: readonly Bound[] = [
-  { ...wholeOf("throttle_rate_per_minute", 0, 1_000_000), good: fc.constantFrom(1, 1_000_000) }, // 0 is no rate
   ...["frequency_cap_exempt", "quiet_hours_exempt", "add_to_inbox"].map(flagToCome),
   wholeOf("inbox_ttl", 60, 31_536_000),
 ];

@@ -19,6 +19,7 @@ import { useIncidents } from "./exercise-incidents.ts";
 import { useKeys, useSettings } from "./exercise-organisation.ts";
 import { useSegments } from "./exercise-segments.ts";
 import { useTemplates } from "./exercise-templates.ts";
+import { useTiming } from "./exercise-timing.ts";
 import { templateOf } from "./openapi-check.ts";
 
 export type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
@@ -169,6 +170,7 @@ const useNotifications = async (sending: Sending, api: SystemProgram): Promise<v
   sent.push(await send(system, api, later));
   for (const ios_badge_type of ["SetTo", "Increase"])
     sent.push(await send(system, api, { target: targets[0], collapse_id: "c", ios_badge_type, ios_badge_count: 2 }));
+  sent.push(...(await useTiming(system, api, targets[0] ?? {})));
   const keyed = { target: targets[0], idempotency_key: "once" };
   sent.push(await send(system, api, keyed));
   await post(system, api, keyed);

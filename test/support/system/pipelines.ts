@@ -108,6 +108,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       settle: async () => undefined,
       holder,
       openChunks: 4,
+      aside: () => false,
       timing: timings.usual,
       stopping: cut,
       cut,

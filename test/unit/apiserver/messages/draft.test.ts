@@ -152,11 +152,6 @@ describe("draftOf", () => {
       field: "delayed_option",
     },
     {
-      it: "a rate of one message",
-      members: { contents: { en: "x" }, throttle_rate_per_minute: 1 },
-      field: "throttle_rate_per_minute",
-    },
-    {
       it: "an empty text beside a mail, as pushes would go too",
       members: { contents: { en: "" }, email_subject: "s", email_body: "b" },
       field: "contents.en",

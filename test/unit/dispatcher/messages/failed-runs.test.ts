@@ -31,6 +31,7 @@ describe("a run of a chunk that fails", () => {
         messages: { content: async () => aMessage() },
         directory: { app: async () => anApp() },
         send: async () => ({ kind: "sent", stored: [], hasRetries: false }),
+        aside: () => false,
         suspensions: suspensionsOf(),
         timing: timings.usual,
         hints: { message: async () => undefined },

@@ -45,6 +45,7 @@ const given = (change: Partial<MessageRow>, answer: Outcome = taken, newer: Read
       }),
     },
     guard: { ofAnswers: async () => new Set() },
+    throttle: () => null,
     window: { slot: (_account, run) => run() },
     stopping: new AbortController().signal,
     cut: new AbortController().signal,

@@ -9,7 +9,7 @@ export type Reads = DeliverDeps["recipients"];
 export type Change = Partial<
   Reads &
     DeliverDeps["deliveries"] &
-    Pick<DeliverDeps, "gates" | "gatesEveryMs" | "window" | "clock" | "stopping" | "cut">
+    Pick<DeliverDeps, "gates" | "gatesEveryMs" | "throttle" | "window" | "clock" | "stopping" | "cut">
 > & {
   sender?: Senders["of"];
 };
@@ -45,6 +45,7 @@ export const given = (
     ...(change.gatesEveryMs === undefined ? {} : { gatesEveryMs: change.gatesEveryMs }),
     senders: { of: change.sender ?? sender },
     guard: { ofAnswers: async ({ gone }) => new Set(gone.filter(({ code }) => code !== "TOKEN_UNREGISTERED")) },
+    throttle: change.throttle ?? (() => null),
     window: change.window ?? { slot: (_account, run) => run() },
     stopping: change.stopping ?? new AbortController().signal,
     cut: change.cut ?? new AbortController().signal,

@@ -1,0 +1,97 @@
+import { expect } from "chai";
+import { testServers } from "../../support/servers/servers.ts";
+import { testTiming } from "../../support/suite/soak.ts";
+import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
+import type { SystemProgram } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
+
+const perMinute = 3_000;
+const recipients = 600; // 12 s
+const windowMs = 5_000;
+const expected = (perMinute / 60_000) * windowMs;
+const most = expected * 1.02;
+/** Of an instant's sends some are lost when a program stands still for longer than 50 ms, as on a busy machine. */
+const least = expected * 0.9;
+const withinMs = 60_000 + testTiming.leaseMs;
+
+/** The fewest and the most that arrived in any 5 s, of those that lie within the whole. */
+const evenness = (arrivals: readonly number[]): { fewest: number; most: number } => {
+  const [first = 0, last = 0] = [arrivals[0], arrivals.at(-1)];
+  const counts = (begins: readonly number[]) =>
+    begins.map((begin) => arrivals.filter((at) => at >= begin && at < begin + windowMs).length);
+  const whole = Array.from({ length: Math.floor((last - first - windowMs) / 100) }, (_, i) => first + i * 100);
+  return { fewest: Math.min(...counts(whole)), most: Math.max(...counts(arrivals)) };
+};
+
+describe("a throttled message", function () {
+  this.timeout(180_000);
+  let sending: Sending;
+  let api: SystemProgram;
+  const dispatchers: SystemProgram[] = [];
+
+  before(async () => {
+    sending = await startSending(await testServers());
+    api = await sending.system.start("apiserver");
+  });
+  after(() => sending?.close());
+
+  const withDispatchers = async (count: number): Promise<void> => {
+    while (dispatchers.length < count) dispatchers.push(await sending.system.start("dispatcher"));
+  };
+  const arrivals = (): number[] => sending.apns.log.page().map(({ at }) => Date.parse(at));
+  const sent = async (during: () => Promise<void> = async () => undefined) => {
+    const system = { ...sending.system, ...(await sending.system.another()) };
+    const devices = await seedDevices(system, recipients);
+    sending.apns.log.clear();
+    const body = { target: { all: true }, throttle_rate_per_minute: perMinute };
+    const messageId = await send(system, api, body);
+    await during();
+    return audit({ system, apns: sending.apns }, { messageId, devices, withinMs });
+  };
+
+  for (const count of [1, 2, 4])
+    it(`is sent evenly by ${count} dispatchers`, async () => {
+      await withDispatchers(count);
+      expectAllSent(await sent(), recipients);
+      const even = evenness(arrivals());
+      if (process.env["SHOW_THROTTLE"]) console.log(even);
+      expect(even.most).to.be.at.most(most);
+      expect(even.fewest).to.be.at.least(least);
+    });
+
+  it("is never faster when a dispatcher is killed, and loses nobody", async () => {
+    await withDispatchers(2);
+    const whole = await sent(async () => {
+      await until(() => sending.apns.log.counts().accepted > recipients / 4, withinMs);
+      await Promise.all(dispatchers.slice(1).map((one) => one.kill()));
+      await Promise.all(dispatchers.slice(1).map((one) => one.restart()));
+    });
+    expectAllSent(whole, recipients);
+    const even = evenness(arrivals());
+    if (process.env["SHOW_THROTTLE"]) console.log(even, whole.repeated);
+    expect(even.most).to.be.at.most(most);
+    expect(whole.repeated).to.be.at.most(100);
+  });
+
+  it("of one send a minute leaves the places of others free, and can be cancelled until the first", async () => {
+    const { system } = sending;
+    await withDispatchers(1);
+    const devices = await seedDevices(system, 3);
+    const slow = await Promise.all(
+      Array.from({ length: 12 }, () => send(system, api, { target: idsOf(devices), throttle_rate_per_minute: 1 })),
+    );
+    const startedMs = Date.now();
+    const other = await seedDevices({ ...system, ...(await system.another()) }, 1);
+    expect(other).to.have.length(1);
+    const many = await seedDevices(system, 501);
+    const plain = await send(system, api, { target: idsOf(many) });
+    expect((await system.ended(plain, withinMs)).counts.sent).to.equal(501);
+    expect(Date.now() - startedMs).to.be.below(40_000);
+    const begun = await system.db
+      .collection("deliveries")
+      .countDocuments({ message_id: { $in: slow }, position: { $gt: "" } });
+    expect(begun).to.be.at.most(slow.length * 2);
+  });
+});
+
+const idsOf = (devices: readonly { _id: string }[]) => ({ include_subscription_ids: devices.map(({ _id }) => _id) });

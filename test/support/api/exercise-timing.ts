@@ -1,0 +1,27 @@
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { type Sending, send } from "../system/sending.ts";
+import type { SystemProgram } from "../system/system.ts";
+import { until } from "../until.ts";
+
+/** Messages whose recipients have instants of their own; the ids of those that are sent. */
+export const useTiming = async (system: Sending["system"], api: SystemProgram, target: object): Promise<string[]> => {
+  await cancelScheduled(system, api, target);
+  return [
+    await send(system, api, { target, throttle_rate_per_minute: 60_000 }),
+    await send(system, api, { target, delayed_option: "timezone" }),
+  ];
+};
+
+/** A message whose recipients wait for an hour. */
+const cancelScheduled = async (system: Sending["system"], api: SystemProgram, target: object): Promise<void> => {
+  const time = new Date(Date.now() + 3_600_000).toISOString().slice(11, 19);
+  const id = await send(system, api, { target, delayed_option: "timezone", delivery_time_of_day: time });
+  const messages = system.db.collection<MessageRow>("messages");
+  const is = (filter: object) => async () => (await messages.findOne({ _id: id, ...filter })) !== null;
+  await until(is({ planned: true }), 15_000);
+  await fetch(`${api.url}/v1/notifications/${id}`, {
+    method: "DELETE",
+    headers: { authorization: `Bearer ${system.token}` },
+  });
+  await until(is({ status: "cancelled", withdraws: { $exists: false } }), 15_000);
+};
