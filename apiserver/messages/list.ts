@@ -1,11 +1,10 @@
 import { dateOf } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
+import { deliveryView } from "#core/domain/messages/delivery-view.ts";
 import { messageView } from "#core/domain/messages/views.ts";
-import { showAs } from "#core/schema/json/show.ts";
-import { Delivery, type DeliveryListQuery, deliveryPaging } from "#core/schema/messages/delivery.ts";
+import { type Delivery, type DeliveryListQuery, deliveryPaging } from "#core/schema/messages/delivery.ts";
 import { type Message, type MessageListQuery, messagePaging } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { DeliveryList } from "#core/storage/messages/delivery-list.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { MessageFilter, Messages } from "#core/storage/messages/messages.ts";
@@ -58,7 +57,3 @@ const filterOf = (query: MessageListQuery): MessageFilter | null => {
   const times = { from: dateOf(from), to: dateOf(to) };
   return defined({ status, label, category, templateId, idempotencyKey, ...times });
 };
-
-/** A delivery as the REST interface shows it: every member, always. */
-const deliveryView = (row: DeliveryRow): Delivery =>
-  showAs(Delivery, { ...row, id: row._id, uncertain: row.uncertain === true });

@@ -46,7 +46,7 @@ const errors: Record<ErrorCode, Known> = {
     details: "`kind`, `namespace`, `name` of the resource; `member` where it owns some of several",
   },
   HS_NOT_REMOVABLE: { meaning: "a key cannot lift the suppression", details: "`reason` of the suppression" },
-  HS_PAYLOAD_TOO_LARGE: { meaning: "the body is too large", details: "`limit_bytes`" },
+  HS_PAYLOAD_TOO_LARGE: { meaning: "the body is too large, or what would be answered", details: "`limit_bytes`" },
   HS_UNSUPPORTED_MEDIA_TYPE: { meaning: "the body is of another type than the operation takes", details: "`allowed`" },
   HS_EXPECTATION_FAILED: { meaning: "`Expect` asks for something else than `100-continue`" },
   HS_IDEMPOTENCY_KEY_REUSED: {

@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { derivedIdAt, newId } from "#core/domain/ids.ts";
+import { suppressionView } from "#core/domain/suppressions/views.ts";
 import { invalid } from "#core/errors.ts";
 import type {
   CreateSuppression,
@@ -16,7 +17,6 @@ import { type SuppressionRow, type Suppressions, suppressionRow } from "#core/st
 import type { Attempt } from "../http/route.ts";
 import { quotaExceeded } from "../limits/quota-exceeded.ts";
 import { type About, aboutOf } from "./checks.ts";
-import { suppressionView } from "./views.ts";
 
 export type AddDeps = {
   suppressions: Pick<Suppressions, "put" | "newOf" | "counts">;

@@ -1,3 +1,4 @@
+import { suppressionView } from "#core/domain/suppressions/views.ts";
 import {
   CreateSuppression,
   CreateSuppressionResult,
@@ -14,7 +15,6 @@ import { type Located, routeOf } from "../http/route.ts";
 import { checkForm } from "./checks.ts";
 import { docs } from "./openapi.ts";
 import { type SuppressionUse, suppressionUseCases } from "./use-cases.ts";
-import { suppressionView } from "./views.ts";
 
 const base = "/v1/apps/{appId}/suppressions";
 

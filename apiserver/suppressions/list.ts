@@ -2,6 +2,7 @@ import { checkAddress, contactKey } from "#core/channels/addresses.ts";
 import { type Clock, dateOf } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
 import { personKey } from "#core/domain/people/keys.ts";
+import { suppressionView } from "#core/domain/suppressions/views.ts";
 import { invalid } from "#core/errors.ts";
 import {
   type Suppression,
@@ -13,7 +14,6 @@ import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { SuppressionFilter, Suppressions } from "#core/storage/suppressions/suppressions.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 import type { AddDeps } from "./add.ts";
-import { suppressionView } from "./views.ts";
 
 export type ListDeps = Pick<AddDeps, "subjectsOf"> & {
   suppressions: Pick<Suppressions, "page">;

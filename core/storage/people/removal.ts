@@ -15,9 +15,17 @@ export const userRemoval = (
   ...removal(user, now),
   kind: "user",
   ...(isErased && { is_erased: true }),
-  keys: [user._id, ...mergedIdsOf(user), ...user.alias_keys, ...owned.flatMap(keysOf)],
+  keys: keysOfPerson(user, owned),
   outbox: [...user.outbox, ...owned.flatMap((row) => row.outbox), userDeleted(user, now)],
 });
+
+/** By what documents about a person are found: our ids, those of the app, and addresses. */
+export const keysOfPerson = (user: UserRow, owned: readonly SubscriptionRow[]): string[] => [
+  user._id,
+  ...mergedIdsOf(user),
+  ...user.alias_keys,
+  ...owned.flatMap(keysOf),
+];
 
 /** Of those who were merged into the user, of whom what was stored before names them still. */
 export const mergedRemovals = (user: UserRow, { keys, removed_at: now, is_erased }: RemovalRow): RemovalRow[] =>

@@ -7,6 +7,7 @@ import { dayMs } from "#core/domain/durations.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Delivery } from "#core/schema/messages/delivery.ts";
+import type { PersonalData } from "#core/schema/people/data.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
@@ -183,6 +184,13 @@ describe("a user who is deleted or erased", function () {
     ]);
     expect((await placesOf(String(user["id"]))).filter((one) => one.startsWith("file exp_"))).to.have.length(4);
 
+    const shown = (await ask("GET", `${users}/by/external_id/${externalId}/data`)) as PersonalData;
+    expect(shown.user).to.include({ id: user["id"], external_id: externalId });
+    expect(shown.addresses.map((one) => one.token)).to.have.members([token, mail]);
+    expect(shown.suppressions.map(({ note }) => note)).to.deep.equal([mark]);
+    expect(shown.events.map(({ name, properties }) => [name, properties])).to.deep.equal([["bought", { mail }]]);
+    expect(shown.deliveries.map(({ message_id: id }) => id)).to.have.members(sent);
+
     await ask("POST", `${users}/by/external_id/${externalId}/erase`);
     const kept = ["collection messages", "collection removals", "collection webhook_deliveries"];
     const left = async (word: string) => [...new Set(await placesOf(word))];
@@ -197,12 +205,12 @@ describe("a user who is deleted or erased", function () {
     expect(named.map(({ event_type: type }) => type)).to.deep.equal(["user.deleted"]);
     const [first = ""] = sent;
     const { data } = await ask("GET", `notifications/${first}/deliveries`);
-    const shown = (data as Delivery[]).map(({ user_id, external_id, address_masked }) => [
+    const deliveries = (data as Delivery[]).map(({ user_id, external_id, address_masked }) => [
       user_id === null,
       external_id,
       address_masked === null,
     ]);
-    expect(shown).to.have.deep.members([
+    expect(deliveries).to.have.deep.members([
       [true, null, true],
       [false, "bystander", false],
     ]);

@@ -109,6 +109,7 @@ const useUsers = async (ask: Ask, app: string): Promise<void> => {
   await ask("POST", `${app}/users/by/external_id/anon/merge`, { into: { label: "external_id", id: "eve" } });
   await ask("DELETE", `${app}/users/by/external_id/eve`);
   await ask("POST", `${app}/users`, { external_id: "mal", subscriptions: [{ channel: "ios_push", token: aToken() }] });
+  await ask("GET", `${app}/users/by/external_id/mal/data`);
   await ask("POST", `${app}/users/by/external_id/mal/erase`);
 };
 
