@@ -43,7 +43,7 @@ const inflated = (content: Content): Content => {
 /** Whether a file has one of these ids as a whole value: nothing that belongs to an id stands beside it. */
 export const names = async (content: Content, keys: ReadonlySet<string>): Promise<boolean> => {
   const wanted = [...keys].map(idOf).filter((id) => id !== "");
-  const tail = 1 + Math.max(...wanted.map(({ length }) => length));
+  const tail = 2 + Math.max(...wanted.map(({ length }) => length)); // with what stands before and behind it
   const decoder = new TextDecoder();
   let text = "\n";
   for await (const bytes of content) {
@@ -62,8 +62,9 @@ const partOfId = /[\p{L}\p{N}_@.+-]/u;
 /** At the end of what was read so far only the end of the file ends an id. */
 const isWholeIn = (text: string, id: string, isEnd: boolean): boolean => {
   for (let at = text.indexOf(id); at !== -1; at = text.indexOf(id, at + 1)) {
-    const [before = "\n", after] = [text[at - 1], text[at + id.length]];
+    const [before, after] = [text[at - 1], text[at + id.length]];
     if (after === undefined && !isEnd) return false;
+    if (before === undefined) continue; // it was looked at with the piece before
     if (!partOfId.test(before) && (after === undefined || !partOfId.test(after))) return true;
   }
   return false;
