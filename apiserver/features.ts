@@ -1,5 +1,6 @@
 import { apiKeys } from "./api-keys/feature.ts";
 import { apps } from "./apps/feature.ts";
+import { audit } from "./audit/feature.ts";
 import { ingress } from "./callbacks/outside.ts";
 import { events } from "./events/feature.ts";
 import { exports } from "./exports/feature.ts";
@@ -28,6 +29,7 @@ import { webhooks } from "./webhooks/feature.ts";
 export const features: readonly Feature<Platform>[] = [
   apps,
   apiKeys,
+  audit,
   messages,
   people,
   segments,

@@ -48,13 +48,13 @@ const routes = [
     reply: ApiKeyWithToken,
     locate: ofOrganisation,
     repeatable: {
-      made: async ({ use, caller, ip, newId }) => {
-        const made = await use.made({ caller, ip }, newId("apiKey"));
+      made: async ({ use, caller, ip, requestId, newId }) => {
+        const made = await use.made({ caller, ip, requestId }, newId("apiKey"));
         return made === null ? null : { body: made };
       },
     },
-    handle: async ({ use, caller, ip, body, newId }) => ({
-      body: await use.create({ caller, ip }, newId("apiKey"), body),
+    handle: async ({ use, caller, ip, requestId, body, newId }) => ({
+      body: await use.create({ caller, ip, requestId }, newId("apiKey"), body),
     }),
   }),
 
@@ -77,8 +77,8 @@ const routes = [
     body: UpdateApiKey,
     reply: ApiKey,
     locate: keyOfPath,
-    handle: async ({ use, caller, ip, body, resource }) => ({
-      body: use.view(await use.update({ caller, ip }, resource, body)),
+    handle: async ({ use, caller, ip, requestId, body, resource }) => ({
+      body: use.view(await use.update({ caller, ip, requestId }, resource, body)),
     }),
   }),
 
@@ -92,8 +92,8 @@ const routes = [
     reply: ApiKeyWithToken,
     locate: keyOfPath,
     repeatable: {},
-    handle: async ({ use, caller, ip, body, resource }) => ({
-      body: await use.rotate({ caller, ip }, resource, body),
+    handle: async ({ use, caller, ip, requestId, body, resource }) => ({
+      body: await use.rotate({ caller, ip, requestId }, resource, body),
     }),
   }),
 
@@ -105,7 +105,7 @@ const routes = [
     errors: ["HS_MANAGED", "HS_CONFLICT"],
     reply: OkReply,
     locate: keyOfPath,
-    handle: ({ use, caller, ip, resource }) => done(use.remove({ caller, ip }, resource)),
+    handle: ({ use, caller, ip, requestId, resource }) => done(use.remove({ caller, ip, requestId }, resource)),
   }),
 ];
 

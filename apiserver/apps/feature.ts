@@ -66,8 +66,8 @@ const routes = [
     body: UpdateAppSettings,
     reply: AppSettings,
     locate: appOfPath,
-    handle: async ({ use, caller, ip, body, resource: app }) => ({
-      body: await use.settings.update({ caller, ip }, app, body),
+    handle: async ({ use, caller, ip, requestId, body, resource: app }) => ({
+      body: await use.settings.update({ caller, ip, requestId }, app, body),
     }),
   }),
 ];

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { settingProblems } from "#core/domain/apps/setting-rules.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import { refuse } from "#core/errors.ts";
@@ -13,6 +14,7 @@ import type { Caller } from "../access/caller.ts";
 import { existing } from "../http/locate.ts";
 import { requireFeature } from "../limits/plan-rules.ts";
 import type { By } from "../settings/audit.ts";
+import { requireUnmanaged } from "../settings/managed.ts";
 import { type SettingsPlatform, things } from "../settings/settings.ts";
 
 /** Shows and changes the settings of apps. Source: docs/reference/settings.md. */
@@ -33,7 +35,12 @@ export const appSettingsUse = (platform: SettingsPlatform, { find, owned }: Pick
     update: async (by: By, app: AppRow, body: UpdateAppSettings): Promise<AppSettings> => {
       refuse(settingProblems(body));
       await requireFeatures(require, by.caller, body);
-      return settingsOf(await kept.change(by, "updated", app, () => ({ set: body })));
+      const changed = await kept.write(app, async (row) => {
+        requireUnmanaged("settings", row, Object.keys(body));
+        const isSame = isDeepStrictEqual(settingsOf({ ...row, ...body }), settingsOf(row));
+        return isSame ? row : kept.attempt(by, "updated", row, { set: body });
+      });
+      return settingsOf(changed);
     },
   };
 };

@@ -40,6 +40,8 @@ export type Request<Use, B, Q, R> = Omit<Located<Use>, "query" | "body" | "findA
   header: (name: string) => string | undefined;
   /** Where the request came from. */
   ip: string;
+  /** As the reply's `X-Request-Id` has it. */
+  requestId: string;
   traceparent: string;
   /** Makes the ids of what it makes. */
   newId: NewId;

@@ -52,8 +52,8 @@ const remove = routeOf<LiveActivityUse>({ tag: "Live activities", scopes: ["admi
   query: DeleteLiveActivityTypeQuery,
   reply: OkReply,
   locate: typeOfPath,
-  handle: ({ use, caller, ip, query, resource }) =>
-    done(use.removeType({ caller, ip }, resource, query.force === true)),
+  handle: ({ use, caller, ip, requestId, query, resource }) =>
+    done(use.removeType({ caller, ip, requestId }, resource, query.force === true)),
 });
 
 /** Types of live activities, what is sent of them, and the tokens that devices report. */

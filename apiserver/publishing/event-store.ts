@@ -5,6 +5,7 @@ import type { BatchOutbox } from "#core/queue/batch-outbox.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { isSampled } from "#core/runtime/tracing/traceparent.ts";
+import type { AuditRow } from "#core/storage/audit/audit-log.ts";
 import type { EventBatchRow, StoredEvent } from "#core/storage/events/batch-row.ts";
 import type { EventBatches } from "#core/storage/events/batches.ts";
 import { unavailable } from "#core/storage/mongo/connect.ts";
@@ -85,10 +86,10 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
     return duplicates;
   };
   /** Resolves when events are stored that will be true once a change is made. */
-  const prepare = async (given: RequestEvents, change: IntendedChange): Promise<Prepared> => {
+  const prepare = async (given: RequestEvents, change: IntendedChange, audit: AuditRow[]): Promise<Prepared> => {
     const now = clock.now();
     const due_at = new Date(now.getTime() + changeMs);
-    const row = { ...rowOf(given, [...given.events], now), change, due_at };
+    const row = { ...rowOf(given, [...given.events], now), change, audit, due_at };
     await batches.insert([row]);
     return {
       changeId: row._id,

@@ -67,8 +67,8 @@ const others = [
     query: DeleteSegmentQuery,
     reply: OkReply,
     locate,
-    handle: ({ use, caller, ip, query, resource }) =>
-      done(use.removeSegment({ caller, ip }, resource, query.force === true)),
+    handle: ({ use, caller, ip, requestId, query, resource }) =>
+      done(use.removeSegment({ caller, ip, requestId }, resource, query.force === true)),
   }),
 
   route({

@@ -5,6 +5,7 @@ import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import { eventText } from "#core/queue/events.ts";
 import { noReferences } from "#core/schema/events/refs.ts";
+import type { AuditRow } from "#core/storage/audit/audit-log.ts";
 import type { StoredEvent } from "#core/storage/events/batch-row.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import type { Caller } from "../access/caller.ts";
@@ -21,6 +22,7 @@ export type AuditFact = {
   /** Members that have another value now. */
   changes: Record<string, { before: unknown; after: unknown }>;
   ip: string;
+  requestId: string;
 };
 
 /** What a change will have done, and where it can be seen. */
@@ -32,13 +34,15 @@ export type Intended = { fact: AuditFact; change: IntendedChange };
  */
 export type Audit = <T>(intended: Intended, make: (changeId: string) => Promise<T | null>) => Promise<T | null>;
 
-/** Reports changes as events `audit.created`. Source: docs/reference/events.md#audit-events. */
+/** Reports changes as events `audit.created` and in the audit log, both stored in one document before the change is made. Source: docs/reference/events.md#audit-events. */
 export const auditEvents =
   ({ prepare, clock }: { prepare: EventStore["prepare"]; clock: Clock }): Audit =>
   async ({ fact, change }, make) => {
     const { tenantId, appId } = fact;
     const events = appId === null ? [] : [factEvent({ ...fact, appId }, clock.now())];
-    const prepared = await prepare({ tenantId, appId: appId ?? tenantId, traceparent: null, events }, change);
+    const prepared = await prepare({ tenantId, appId: appId ?? tenantId, traceparent: null, events }, change, [
+      entryOf(fact, clock.now()),
+    ]);
     try {
       const made = await make(prepared.changeId);
       if (made === null) prepared.withdraw();
@@ -50,6 +54,16 @@ export const auditEvents =
     }
   };
 
+const entryOf = ({ tenantId, appId, requestId, ...fact }: AuditFact, at: Date): AuditRow => ({
+  _id: newId("auditEntry", at),
+  tenant_id: tenantId,
+  app_id: appId,
+  at,
+  ...fact,
+  changes: JSON.stringify(fact.changes),
+  request_id: requestId,
+});
+
 const factEvent = (fact: AuditFact & { appId: string }, at: Date): StoredEvent => {
   const { appId, actor, action, target, changes, ip } = fact;
   const data = { ...noReferences, actor, action, target, changes, ip };
@@ -59,7 +73,7 @@ const factEvent = (fact: AuditFact & { appId: string }, at: Date): StoredEvent =
 };
 
 /** Who asked for a change, and from where. */
-export type By = { caller: Caller; ip: string };
+export type By = { caller: Caller; ip: string; requestId: string };
 
 /** A change of a thing of an app, as the REST interface shows the thing before and after; null where it was not. */
 export type Changed = {
@@ -73,7 +87,7 @@ export type Changed = {
   after: object | null;
 };
 
-export const intend = ({ caller, ip }: By, changed: Changed): Intended => {
+export const intend = ({ caller, ip, requestId }: By, changed: Changed): Intended => {
   const { type, collection, id, appId, verb, before, after } = changed;
   return {
     fact: {
@@ -84,6 +98,7 @@ export const intend = ({ caller, ip }: By, changed: Changed): Intended => {
       target: { type, id },
       changes: changesOf(before, after),
       ip,
+      requestId,
     },
     change: { collection, document_id: id, kind: kindOf(changed) },
   };

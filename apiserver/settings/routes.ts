@@ -121,8 +121,8 @@ const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
           return made === null ? null : { body: use.viewMade(made) };
         },
       },
-      handle: async ({ use, caller, ip, body, resource, newId }) => ({
-        body: use.viewMade(await use.create({ caller, ip }, resource, newId(idKind), body)),
+      handle: async ({ use, caller, ip, requestId, body, resource, newId }) => ({
+        body: use.viewMade(await use.create({ caller, ip, requestId }, resource, newId(idKind), body)),
       }),
     }),
   };
@@ -154,8 +154,8 @@ const routesOfOne = <Row, S extends Schemas>(kind: SettingKind<S>) => {
       body: schemas.update,
       reply: schemas.view,
       ...inPlan,
-      handle: async ({ use, caller, ip, body, resource }) => ({
-        body: use.view(await use.update({ caller, ip }, resource, body)),
+      handle: async ({ use, caller, ip, requestId, body, resource }) => ({
+        body: use.view(await use.update({ caller, ip, requestId }, resource, body)),
       }),
     }),
 
@@ -166,7 +166,7 @@ const routesOfOne = <Row, S extends Schemas>(kind: SettingKind<S>) => {
       summary: summaries.remove,
       errors,
       reply: OkReply,
-      handle: ({ use, caller, ip, resource }) => done(use.remove({ caller, ip }, resource)),
+      handle: ({ use, caller, ip, requestId, resource }) => done(use.remove({ caller, ip, requestId }, resource)),
     }),
   };
 };

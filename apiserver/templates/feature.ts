@@ -93,8 +93,8 @@ const routes = [
     body: UpdateTemplate,
     reply: Template,
     locate: templateOfPath,
-    handle: async ({ use, caller, ip, body, resource }) => ({
-      body: await use.shown(await use.update({ caller, ip }, resource, body)),
+    handle: async ({ use, caller, ip, requestId, body, resource }) => ({
+      body: await use.shown(await use.update({ caller, ip, requestId }, resource, body)),
     }),
   }),
 
@@ -107,8 +107,8 @@ const routes = [
     query: DeleteTemplateQuery,
     reply: OkReply,
     locate: templateOfPath,
-    handle: ({ use, caller, ip, query, resource }) =>
-      done(use.removeTemplate({ caller, ip }, resource, query.force === true)),
+    handle: ({ use, caller, ip, requestId, query, resource }) =>
+      done(use.removeTemplate({ caller, ip, requestId }, resource, query.force === true)),
   }),
 
   route({
@@ -120,8 +120,8 @@ const routes = [
     reply: Template,
     locate: templateOfPath,
     repeatable: {},
-    handle: async ({ use, caller, ip, resource }) => ({
-      body: await use.shown(await use.publish({ caller, ip }, resource)),
+    handle: async ({ use, caller, ip, requestId, resource }) => ({
+      body: await use.shown(await use.publish({ caller, ip, requestId }, resource)),
     }),
   }),
 

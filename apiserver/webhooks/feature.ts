@@ -100,8 +100,8 @@ const routes = [
         return { body: use.viewMade(resource) };
       },
     },
-    handle: async ({ use, caller, ip, resource }) => ({
-      body: use.viewMade(await use.rotateSecret({ caller, ip }, resource)),
+    handle: async ({ use, caller, ip, requestId, resource }) => ({
+      body: use.viewMade(await use.rotateSecret({ caller, ip, requestId }, resource)),
     }),
   }),
 

@@ -26,7 +26,7 @@ export type BatchOutbox = Part & {
 };
 
 export type BatchOutboxDeps = {
-  batches: Pick<EventBatches, "find" | "claim" | "isTrue" | "confirm" | "remove">;
+  batches: Pick<EventBatches, "find" | "claim" | "isTrue" | "confirm" | "keepAudit" | "remove">;
   events: EventTextPublisher;
   log: Log;
   metrics: QueueMetrics;
@@ -55,7 +55,8 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     const own = others.size === 0 ? row.events : row.events.filter(({ id }) => !others.has(id));
     let isPublished = false;
     try {
-      const { left, away } = await offer({ ...row, events: own }, isLate);
+      await batches.keepAudit(row);
+      const { left, away } = own.length === 0 ? nothing : await offer({ ...row, events: own }, isLate);
       if (away !== null) throw away;
       isPublished = left.length === 0;
     } finally {
@@ -80,6 +81,9 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     resume,
   };
 };
+
+/** Of a change that no event reports. */
+const nothing: Offered<StoredEvent> = { left: [], away: null };
 
 /** Publishes batches that were not removed in time. Eight are read at a time, of up to 3 MB each. */
 export const eventBatchTimer = (batches: Collection<EventBatchRow>, { resume }: BatchOutbox): AnyTimerSource =>

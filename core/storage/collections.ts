@@ -3,6 +3,7 @@ import { apiKeyCollection } from "./api-keys/api-keys.ts";
 import { revokedTokenCollection } from "./api-keys/revoked-tokens.ts";
 import { accountCheckCollection } from "./apps/account-checks.ts";
 import { appCollection } from "./apps/apps.ts";
+import { auditCollection } from "./audit/audit-log.ts";
 import { contentTemplateCollection } from "./content-templates/content-templates.ts";
 import { eventBatchCollection } from "./events/batches.ts";
 import { conversionCollection } from "./events/conversions.ts";
@@ -62,6 +63,7 @@ export const allCollections: readonly CollectionSpec[] = [
   accountCheckCollection,
   apiKeyCollection,
   appCollection,
+  auditCollection,
   callbackTokenCollection,
   choiceCollection,
   chunkCollection,

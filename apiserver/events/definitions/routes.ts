@@ -106,8 +106,8 @@ export const definitionRoutes = [
     body: UpdateEventDefinition,
     reply: Shown,
     locate: definitionOfPath,
-    handle: async ({ use: { definitions }, caller, ip, body, resource }) => ({
-      body: definitions.view(await definitions.update({ caller, ip }, resource, body)),
+    handle: async ({ use: { definitions }, caller, ip, requestId, body, resource }) => ({
+      body: definitions.view(await definitions.update({ caller, ip, requestId }, resource, body)),
     }),
   }),
 ];

@@ -81,6 +81,7 @@ const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unk
     caller: caller as Request<unknown, unknown, unknown, unknown>["caller"], // sound: public routes do not look at it
     header: (name) => ctx.headers[name.toLowerCase()]?.toString(), // "" is given, and the operation's to refuse
     ip: ctx.ip,
+    requestId: ctx.state.requestId,
     signal,
     traceparent,
     newId: (kind) => newId(kind, clock.now()),

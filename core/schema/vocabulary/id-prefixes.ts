@@ -22,6 +22,7 @@ export const idPrefixes = {
   liveActivityRecipient: "lar",
   liveActivityToken: "ltk",
   liveActivityType: "lat",
+  auditEntry: "aud",
   segment: "seg",
   suppression: "sup",
   template: "tpl",

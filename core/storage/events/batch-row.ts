@@ -1,4 +1,5 @@
 import type { EventKind } from "../../schema/events/envelope.ts";
+import type { AuditRow } from "../audit/audit-log.ts";
 import type { DueWork } from "../work/due.ts";
 import type { IntendedChange } from "../work/intended-changes.ts";
 
@@ -24,5 +25,7 @@ export type EventBatchRow = DueWork & {
   traceparent: string | null;
   /** They are true only if this change was made; absent when that is certain. */
   change?: IntendedChange;
+  /** What the audit log gets to know of the change: kept before the events are published. */
+  audit?: AuditRow[];
   created_at: Date;
 };

@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { auditLog } from "../audit/audit-log.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
 import { dueIndex } from "../work/due.ts";
@@ -27,6 +28,7 @@ export const eventBatches = (db: Db) => {
   const rows = collectionOf<EventBatchRow>(db, eventBatchCollection);
   const ids = collectionOf<EventIdRow>(db, eventBatchCollection);
   const wasMade = changeWasMade(db);
+  const log = auditLog(db);
 
   /** Writes batches and the claims of others; returns the ids of claimed events that belong to neither. */
   const write = async (stored: readonly EventBatchRow[], claimants: readonly EventBatchRow[]): Promise<Set<string>> => {
@@ -61,6 +63,9 @@ export const eventBatches = (db: Db) => {
     confirm: async (id: string): Promise<void> => {
       await rows.updateOne({ _id: id }, { $unset: { change: 1 } });
     },
+
+    /** Keeps what the audit log gets to know of the change of a batch; may be repeated. */
+    keepAudit: ({ audit = [] }: Pick<EventBatchRow, "audit">): Promise<void> => log.add(audit),
 
     remove: async (batchIds: readonly string[]): Promise<void> => {
       await rows.deleteMany({ _id: { $in: [...batchIds] } });

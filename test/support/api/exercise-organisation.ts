@@ -6,6 +6,14 @@ export const useSettings = async (ask: Ask, path: string): Promise<void> => {
   await ask("PATCH", path, { time_zone: "Europe/Berlin" });
 };
 
+/** Who changed what; it is read in the same way with every filter. */
+export const useAudit = async (ask: Ask, app: string): Promise<void> => {
+  for (const of of ["/v1", app]) {
+    await ask("GET", `${of}/audit-log`);
+    await ask("GET", `${of}/audit-log?target_type=webhook&sort=at&limit=1`);
+  }
+};
+
 /** Keys of the organisation. */
 export const useKeys = async (ask: Ask): Promise<void> => {
   const { id } = await ask("POST", "/v1/api-keys", { name: "another", scopes: ["events:write"] });

@@ -16,7 +16,7 @@ import { addMailAccount } from "./exercise-callbacks.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useIncidents } from "./exercise-incidents.ts";
-import { useKeys, useSettings } from "./exercise-organisation.ts";
+import { useAudit, useKeys, useSettings } from "./exercise-organisation.ts";
 import { useSegments } from "./exercise-segments.ts";
 import { useTemplates } from "./exercise-templates.ts";
 import { useTiming } from "./exercise-timing.ts";
@@ -68,6 +68,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
   await useIncidents(ask);
   await useKeys(ask);
+  await useAudit(ask, `/v1/apps/${system.app._id}`);
   await ask("GET", "/v1/usage");
   await removeApp(system);
   const missed = operations.filter(

@@ -22,7 +22,11 @@ const resource: Managed = {
 describe("the removal of a webhook that another writes to after it was read", () => {
   const db = testDatabase("webhook_races", []);
   const rows = () => db().collection<WebhookRow>(webhookCollection.name);
-  const by = { caller: { tenant: aTenant(), plan: aPlan(), key: anApiKey({ tenant_id: "ten_1" }).row }, ip: "::1" };
+  const by = {
+    caller: { tenant: aTenant(), plan: aPlan(), key: anApiKey({ tenant_id: "ten_1" }).row },
+    ip: "::1",
+    requestId: "r-1",
+  };
 
   beforeEach(() => rows().deleteMany({}));
 

@@ -10,6 +10,7 @@ const fact: AuditFact = {
   target: { type: "webhook", id: "whk_1" },
   changes: {},
   ip: "192.0.2.1",
+  requestId: "r-1",
 };
 const intended = { fact, change: { collection: "webhooks", document_id: "whk_1", kind: "changed" } as const };
 

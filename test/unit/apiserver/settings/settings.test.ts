@@ -71,7 +71,11 @@ describe("the settings of an app", () => {
         taken: async () => new AppError("HS_ALREADY_EXISTS", "there is one"),
       },
     );
-    const by = { caller: { tenant, key, plan: aPlan({ _id: "team", webhook_endpoints: 2 }) }, ip: "::1" };
+    const by = {
+      caller: { tenant, key, plan: aPlan({ _id: "team", webhook_endpoints: 2 }) },
+      ip: "::1",
+      requestId: "r-1",
+    };
     const aRow = (id: string): Row => ({ ...newSetting(app, id, clock.now()), color: "red" });
     const codeOf = (work: Promise<unknown>): Promise<unknown> =>
       work.then(

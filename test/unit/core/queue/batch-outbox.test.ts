@@ -61,6 +61,7 @@ describe("what becomes of a stored batch", () => {
           claim: async () => new Set(),
           isTrue: async () => isTrue,
           confirm: async () => void did.confirmed++,
+          keepAudit: async () => undefined,
           remove: async (ids) => void (did.removed += ids.length),
         },
         events: {

@@ -44,6 +44,7 @@ const audited = async (): Promise<EventEnvelope> => {
     actor: { type: "api_key", id: "key_1" },
     action: "a",
     ip: "",
+    requestId: "r-1",
   } as const;
   let written = "";
   const audit = auditEvents({
