@@ -18,7 +18,14 @@ export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at)
     ...identityOf(user, body),
     ...(body.tags !== undefined && { tags: tagsOf(user, body.tags) }),
     ...(body.properties !== undefined && { properties: propertiesOf(user, body.properties) }),
-    ...defined({ language: body.language, time_zone: body.timezone, country: body.country }),
+    ...defined({
+      language: body.language,
+      time_zone: body.timezone,
+      country: body.country,
+      location: body.location,
+      amount_spent: body.amount_spent,
+      session_time: body.session_time,
+    }),
   };
   const reported = reportOf(user, namesOfChanged(user, whole), now);
   return { whole, update: { ...reported, $set: { ...whole, updated_at: now, ...reported.$set } } };
@@ -99,6 +106,9 @@ const members = {
   language: "language",
   time_zone: "timezone",
   country: "country",
+  location: "location",
+  amount_spent: "amount_spent",
+  session_time: "session_time",
 } as const;
 const mostNames = 400; // of one event; beyond them only the map is named
 
@@ -108,7 +118,7 @@ const namesOfChanged = (user: UserRow, whole: Partial<UserRow>): string[] => {
   return [
     ...Object.entries(members).flatMap(([member, name]) => {
       const key = member as keyof typeof members; // sound: it is one of them
-      return whole[key] === undefined || whole[key] === user[key] ? [] : [name];
+      return whole[key] === undefined || isDeepStrictEqual(whole[key], user[key] ?? null) ? [] : [name];
     }),
     ...(["aliases", "tags", "properties"] as const).flatMap((map) => {
       const names = differing(user[map], whole[map] ?? user[map]);

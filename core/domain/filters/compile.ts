@@ -1,6 +1,7 @@
 import { filterUnits } from "../../schema/segments/filter.ts";
 import { type Kind, kinds, unixTimeOf } from "./kinds.ts";
 import { type Positive, positiveOf } from "./negation.ts";
+import { type Circle, distanceM, placeOf } from "./place.ts";
 import type { Subject } from "./subject.ts";
 import type { Condition, FilterTree } from "./tree.ts";
 
@@ -37,7 +38,7 @@ const costOf = (tree: FilterTree): number => {
   if (tree.kind === "group") return tree.of.reduce((sum, one) => sum + costOf(one), 1);
   if (tree.name === "random") return 10; // a hash
   if (tree.name === "segment") return 20; // a filter of its own
-  return tree.field.kind === "version" || tree.field.kind === "tag" ? 3 : 1;
+  return tree.field.kind === "place" || tree.field.kind === "version" || tree.field.kind === "tag" ? 3 : 1;
 };
 
 /** A condition of the negative kind is true exactly when the positive one is not: also for what is absent. */
@@ -152,4 +153,11 @@ const tests: Record<Exclude<Positive, "member">, (asked: Comparison) => Test> = 
   after: (asked) => above(atNow(asked)),
   time_elapsed_gt: elapsed((seconds, wanted) => seconds > wanted),
   time_elapsed_lt: elapsed((seconds, wanted) => seconds < wanted),
+  within_radius: ({ value }) => {
+    const circle = value as Circle; // sound: the parser has seen to it
+    return (found) => {
+      const place = placeOf(found);
+      return place !== null && distanceM(place, circle) <= circle.radius_m;
+    };
+  },
 };

@@ -69,6 +69,9 @@ export const fixedFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ["last_active_at", ofPerson("date", "last_active_at", ({ person }) => person.last_active_at)],
   ["created_at", ofPerson("date", "created_at", ({ person }) => person.created_at)],
   ["session_count", { kind: "number", level: "user", read: ({ person }) => person.session_count ?? 0, stored: null }],
+  ["session_time", ofPerson("number", "session_time", ({ person }) => person.session_time)],
+  ["amount_spent", ofPerson("number", "amount_spent", ({ person }) => person.amount_spent)],
+  ["location", ofPerson("place", "location", ({ person }) => person.location)],
   ["segment", { kind: "segment", level: "user", read: () => undefined, stored: null }],
   ["random", { kind: "number", level: "user", read: ({ person }) => bucketOf(person._id), stored: null }],
   [

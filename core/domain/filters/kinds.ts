@@ -110,6 +110,11 @@ export const kinds = {
     key: (value) => (typeof value === "boolean" ? value : null),
   },
   choice: { what: "one of its values", ops: equality, key: textOf },
+  place: {
+    what: '{"lat": -90–90, "long": -180–180, "radius_m": 1–500000}',
+    ops: ["within_radius", "exists", "not_exists"],
+    key: () => null,
+  },
   segment: { what: "the id or the name of a segment", ops: ["member", "not_member"], key: textOf },
 } as const satisfies Record<string, Kind>;
 

@@ -1,6 +1,7 @@
-import { type FilterOp, filterLimits, filterUnits } from "../../schema/segments/filter.ts";
+import { type FilterOp, filterLimits, filterUnits, mostRadiusM } from "../../schema/segments/filter.ts";
 import type { Field } from "./fields.ts";
 import { type Kind, kinds } from "./kinds.ts";
+import { placeOf } from "./place.ts";
 
 /** What is wrong with a value; `at` is where in it. */
 export type ValueProblem = { at: string; message: string };
@@ -74,6 +75,14 @@ const instantOrNow: Taken = (value, field, kind) => (value === "now" ? null : or
 const segment: Taken = (value, _field, { what }) =>
   typeof value === "string" && value !== "" && isShort(value) ? null : must(what);
 
+const circle: Taken = (value, _field, { what }) => {
+  if (typeof value !== "object" || value === null || Object.keys(value).length !== 3) return must(what);
+  const { radius_m: radius } = value as { radius_m?: unknown }; // sound: a member of an object
+  if (placeOf(value) === null) return must(what);
+  const isRadius = typeof radius === "number" && radius >= 1 && radius <= mostRadiusM;
+  return isRadius ? null : must(`a number of metres, 1 to ${mostRadiusM}`, ".radius_m");
+};
+
 const takes: Record<FilterOp, Taken> = {
   eq: scalar,
   neq: scalar,
@@ -96,6 +105,7 @@ const takes: Record<FilterOp, Taken> = {
   after: instantOrNow,
   time_elapsed_gt: seconds,
   time_elapsed_lt: seconds,
+  within_radius: circle,
   member: segment,
   not_member: segment,
 };

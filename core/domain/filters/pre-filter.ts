@@ -1,6 +1,7 @@
 import { type FilterOp, filterUnits } from "../../schema/segments/filter.ts";
 import type { Stored } from "./fields.ts";
 import { kinds } from "./kinds.ts";
+import { boxAround, type Circle } from "./place.ts";
 import type { Condition, FilterTree } from "./tree.ts";
 
 /** A condition on stored documents, in the query language of MongoDB; `{}` lets everything through. */
@@ -84,6 +85,12 @@ const spanQuery = ordered((value, at) => {
   return { $gte: new Date(now.getTime() - amount * filterUnits[unit]), $lte: now };
 });
 
+const circleQuery = ({ condition: { value }, stored: { path } }: ConditionRead): Query => {
+  const { lat, long } = boxAround(value as Circle); // sound: the parser has seen to it
+  const ranges = long.map(([$gte, $lte]) => ({ [`${path}.long`]: { $gte, $lte } }));
+  return joined("all", [{ [`${path}.lat`]: { $gte: lat[0], $lte: lat[1] } }, joined("any", ranges)]);
+};
+
 const queries: Record<FilterOp, (asked: ConditionRead) => Query> = {
   eq: (asked) => valuesQuery(asked, [asked.condition.value]),
   in: (asked) => valuesQuery(asked, listOf(asked.condition.value)),
@@ -106,6 +113,7 @@ const queries: Record<FilterOp, (asked: ConditionRead) => Query> = {
   after: above,
   time_elapsed_gt: thereQuery,
   time_elapsed_lt: thereQuery,
+  within_radius: circleQuery,
   member: everything,
   not_member: everything,
 };

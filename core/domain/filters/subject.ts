@@ -1,4 +1,5 @@
 import type { Person } from "../people/person.ts";
+import type { Place } from "./place.ts";
 
 /** What filters read of a person. */
 export type FilteredPerson = Person & {
@@ -6,6 +7,9 @@ export type FilteredPerson = Person & {
   last_active_at: Date;
   created_at: Date;
   session_count?: number;
+  session_time?: number | null;
+  amount_spent?: number | null;
+  location?: Place | null;
   /** Ids of the segments of kind `list` that they were put on; absent until they were. */
   lists?: string[];
 };

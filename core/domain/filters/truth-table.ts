@@ -58,6 +58,10 @@ const samples: Record<ValueKind, Sample> = {
   },
   version: { value: "1.9", above: "2.0", found: ["1.9", "1.9.0", "1.10", "1.9-beta", "2", "latest"] },
   flag: { value: true, found: [true, false, "true"] },
+  place: {
+    value: { lat: 52.52, long: 13.405, radius_m: 10_000 },
+    found: [{ lat: 52.52, long: 13.405 }, { lat: 52.4, long: 13.06 }, { lat: 52.47, long: 13.4 }, "Berlin"],
+  },
   choice: { value: "email", found: ["email", "sms"] },
 };
 

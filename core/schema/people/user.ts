@@ -4,7 +4,7 @@ import { named } from "../json/named.ts";
 import { patterns, worded } from "../json/patterns.ts";
 import { CreateSubscription, Language, Subscription } from "./subscription.ts";
 
-const { Array: List, Optional, Partial, String: Text, Union, Unknown } = Type;
+const { Array: List, Number: Num, Optional, Partial, String: Text, Union, Unknown } = Type;
 
 /** Bounds of one user. Source: docs/reference/limits.md#people. */
 export const userLimits = {
@@ -48,6 +48,14 @@ const attributes = {
       description: "ISO 3166-1 alpha-2",
     }),
   ),
+  location: Nullable(
+    Closed({
+      lat: Num({ minimum: -90, maximum: 90, description: "degrees" }),
+      long: Num({ minimum: -180, maximum: 180, description: "degrees" }),
+    }),
+  ),
+  amount_spent: Nullable(Num({ minimum: 0, maximum: 1e15, description: "in the app's own unit" })),
+  session_time: Nullable(Num({ minimum: 0, maximum: 1e12, description: "seconds, of all sessions" })),
 };
 
 /** Body of `POST /v1/apps/{appId}/users`: makes the user or updates the one that has an id given here. */
@@ -82,6 +90,9 @@ export const User = Type.Object({
   language: Nullable(Text()),
   timezone: Nullable(Text()),
   country: Nullable(Text()),
+  location: Nullable(Type.Object({ lat: Num(), long: Num() })),
+  amount_spent: Nullable(Num()),
+  session_time: Nullable(Num({ description: "seconds" })),
   subscriptions: List(Subscription),
   first_seen_at: DateTime,
   last_active_at: DateTime,

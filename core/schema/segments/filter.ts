@@ -24,11 +24,15 @@ export const filterOps = [
   "after",
   "time_elapsed_gt",
   "time_elapsed_lt",
+  "within_radius",
   "member",
   "not_member",
 ] as const;
 
 export type FilterOp = (typeof filterOps)[number];
+
+/** The largest `radius_m` of `within_radius`. */
+export const mostRadiusM = 500_000;
 
 /** How the members of a group are combined; `none` is true when none of them is. */
 export const filterMatches = ["all", "any", "none"] as const;

@@ -1,4 +1,5 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
+import { defined } from "../../domain/defined.ts";
 import { derivedId } from "../../domain/ids.ts";
 import { userMerged } from "../../domain/people/events.ts";
 import { AppError, NotFound } from "../../errors.ts";
@@ -157,6 +158,11 @@ export const joined = (target: UserRow, source: UserRow) => {
     language: target.language ?? source.language,
     time_zone: target.time_zone ?? source.time_zone,
     country: target.country ?? source.country,
+    ...defined({
+      session_time: target.session_time ?? source.session_time,
+      amount_spent: target.amount_spent ?? source.amount_spent,
+      location: target.location ?? source.location,
+    }),
     first_seen_at: earlier(target.first_seen_at, source.first_seen_at),
     last_active_at: target.last_active_at > source.last_active_at ? target.last_active_at : source.last_active_at,
   };

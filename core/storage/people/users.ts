@@ -34,6 +34,10 @@ export type UserRow = DueWork & {
   merged_keys?: string[];
   /** Sessions of theirs that an import knew of; absent until one did. */
   session_count?: number;
+  /** What the app's server has said of them; absent until it did. `session_time` in seconds, `amount_spent` in its own unit. */
+  session_time?: number | null;
+  amount_spent?: number | null;
+  location?: { lat: number; long: number } | null;
   /** What the last import with rows about them has done to them. */
   imported?: ImportedMark;
   /** Ids of the segments of kind `list` that they were put on; absent until they were. */

@@ -84,6 +84,9 @@ export const readOfPeople = {
   last_active_at: 1,
   created_at: 1,
   session_count: 1,
+  session_time: 1,
+  amount_spent: 1,
+  location: 1,
   lists: 1,
 } as const satisfies Record<Exclude<keyof FilteredPerson, "_id">, 1>;
 

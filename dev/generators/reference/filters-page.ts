@@ -36,6 +36,8 @@ members is. An empty \`all\` and an empty \`none\` are true for everyone, an emp
 - \`timezone\` is the device's, else the person's. A \`session_count\` that is not known is 0. \`random\` is a number from 0 to 99
   that follows from the person's id and never changes.
 - \`segment\` has the ops \`member\` and \`not_member\`, with the id or the name of a [segment](segments.md#members).
+- \`within_radius\` is true up to \`radius_m\` metres over the surface of a sphere of the earth's size, also across the poles and the
+  antimeridian. \`session_time\` and \`amount_spent\` that are not known are absent.
 - Times are judged at one instant for everybody.
 
 ## Bounds

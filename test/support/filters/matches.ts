@@ -21,7 +21,10 @@ const valuesAt = (of: unknown, [name, ...rest]: string[]): unknown[] => {
 };
 
 const isTrue = (op: string, wanted: unknown, found: readonly unknown[]): boolean => {
-  const some = (isSo: (value: number) => boolean) => found.some((one) => one instanceof Date && isSo(one.getTime()));
+  const some = (isSo: (value: number) => boolean) =>
+    found.some(
+      (one) => (one instanceof Date || typeof one === "number") && typeof wanted === typeof one && isSo(Number(one)),
+    );
   const at = Number(wanted);
   switch (op) {
     case "$in":

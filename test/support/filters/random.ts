@@ -26,6 +26,10 @@ export const randomly = (random: () => number) => {
   const instant = () => new Date(now.getTime() + pick([-8_640_000_000, -7_200_000, -3_600_000, -1, 0, 1, 3_600_000]));
   const value = () =>
     pick<unknown>([...texts, 0, 1, 1_000, true, false, null, [], ["gold", 1, null], [null], { b: "gold" }]);
+  const place = () => ({
+    lat: pick([-90, -89.999, -0.5, 0, 0.001, 52.52, 52.6, 89.9, 90]),
+    long: pick([-180, -179.99, -0.01, 0, 13.405, 13.5, 90, 179.99, 180]),
+  });
   const map = <T>(names: readonly string[], of: () => T): Record<string, T> =>
     Object.fromEntries(names.filter(() => random() < 0.6).map((name) => [name, of()]));
 
@@ -52,6 +56,9 @@ export const randomly = (random: () => number) => {
       last_active_at: instant(),
       created_at: instant(),
       ...(random() < 0.5 && { session_count: pick([0, 1, 1_000]) }),
+      ...(random() < 0.5 && { session_time: pick([null, 0, 50, 1_000]) }),
+      ...(random() < 0.5 && { amount_spent: pick([0, 0.5, 1_000]) }),
+      ...(random() < 0.8 && { location: random() < 0.1 ? null : place() }),
     };
   };
 
@@ -72,6 +79,8 @@ export const randomly = (random: () => number) => {
     switch (kind) {
       case "number":
         return pick([0, 1, 50, 1_000]);
+      case "place":
+        return { ...place(), radius_m: pick([1, 1_500, 12_000, 150_000, 500_000]) };
       case "flag":
         return random() < 0.5;
       case "date":
@@ -145,6 +154,9 @@ export const fieldNames = [
   "last_active_at",
   "created_at",
   "session_count",
+  "session_time",
+  "amount_spent",
+  "location",
   "random",
   "timezone",
   "channel",
