@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { mostKeys } from "../../schema/api-keys/api-key.ts";
 import type { Scope } from "../../schema/vocabulary/scopes.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { ownedRows } from "../settings/app-settings.ts";
@@ -59,7 +60,8 @@ export const apiKeys = (db: Db) => {
     /** What the REST interface does to keys. */
     owned: {
       ...ownedRows(rows),
-      count: (tenantId: string): Promise<number> => rows.countDocuments({ tenant_id: tenantId }, { hint: "tenant" }),
+      count: (tenantId: string): Promise<number> =>
+        rows.countDocuments({ tenant_id: tenantId }, { hint: "tenant", limit: mostKeys + 1 }),
     },
 
     /** Writes down that a key is used in an hour. */
