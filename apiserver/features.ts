@@ -24,6 +24,7 @@ import { suppressions } from "./suppressions/feature.ts";
 import { templates } from "./templates/feature.ts";
 import { usage } from "./usage/feature.ts";
 import { webhooks } from "./webhooks/feature.ts";
+import { why } from "./why/feature.ts";
 
 /** Everything that the REST interface can do. */
 export const features: readonly Feature<Platform>[] = [
@@ -31,6 +32,7 @@ export const features: readonly Feature<Platform>[] = [
   apiKeys,
   audit,
   messages,
+  why,
   people,
   segments,
   suppressions,

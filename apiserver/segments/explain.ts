@@ -1,7 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { parseFilter } from "#core/domain/filters/parse.ts";
-import { type Condition, conditionsOf } from "#core/domain/filters/tree.ts";
-import { type Judged, judge, subjectsOf } from "#core/domain/segments/judge.ts";
+import { conditionsOf } from "#core/domain/filters/tree.ts";
+import { explainCondition } from "#core/domain/segments/explained.ts";
+import { judge } from "#core/domain/segments/judge.ts";
 import { type SegmentMembers, segmentMembers, UnusableSegment } from "#core/domain/segments/members.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type { SegmentExplanation } from "#core/schema/segments/segment.ts";
@@ -27,7 +28,7 @@ export const explainSegment =
     const conditions = filter === null ? [] : conditionsOf(parseFilter(filter));
     return {
       member: judge(members.ofSegment(_id), somebody).isMember,
-      conditions: conditions.map((condition) => explained(members, condition, somebody)),
+      conditions: conditions.map((condition) => explainCondition(members, condition, somebody)),
       as_of: now.toISOString(),
     };
   };
@@ -40,16 +41,4 @@ const requireUsable = (members: SegmentMembers, id: string): void => {
     if (error instanceof UnusableSegment) throw new AppError("HS_CONFLICT", error.message, { status: "unusable" });
     throw error;
   }
-};
-
-type Explained = SegmentExplanation["conditions"][number];
-
-const explained = (members: SegmentMembers, condition: Condition, somebody: Judged): Explained => {
-  const { path, name, field, value } = condition;
-  const { passes, isOfPeople } = members.ofFilter(condition);
-  const subjects = subjectsOf(somebody, isOfPeople);
-  const found = subjects.map((subject): unknown =>
-    name === "segment" ? members.ofSegment(String(value)).passes(subject) : (field.read(subject) ?? null),
-  );
-  return { path, value: isOfPeople ? found[0] : found, passed: subjects.some((subject) => passes(subject)) };
 };

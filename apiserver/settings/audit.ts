@@ -39,7 +39,7 @@ export const auditEvents =
   ({ prepare, clock }: { prepare: EventStore["prepare"]; clock: Clock }): Audit =>
   async ({ fact, change }, make) => {
     const { tenantId, appId } = fact;
-    const events = appId === null ? [] : [factEvent({ ...fact, appId }, clock.now())];
+    const events = appId === null ? [] : [auditEvent({ ...fact, appId }, clock.now())];
     const prepared = await prepare({ tenantId, appId: appId ?? tenantId, traceparent: null, events }, change, [
       entryOf(fact, clock.now()),
     ]);
@@ -64,7 +64,8 @@ const entryOf = ({ tenantId, appId, requestId, ...fact }: AuditFact, at: Date): 
   request_id: requestId,
 });
 
-const factEvent = (fact: AuditFact & { appId: string }, at: Date): StoredEvent => {
+/** The event that reports a fact. */
+export const auditEvent = (fact: AuditFact & { appId: string }, at: Date): StoredEvent => {
   const { appId, actor, action, target, changes, ip } = fact;
   const data = { ...noReferences, actor, action, target, changes, ip };
   const from = [newId("event", at)]; // each happens once

@@ -29,26 +29,37 @@ export const isOfIdsAlone = ({ isEveryone, included }: MessageAim): boolean => !
  * judged at `now`. @throws SegmentGone, SegmentCircle
  */
 export const openAim = (aim: MessageAim, now: Date, chosen: Chosen): Selection => {
-  const members = segmentMembers(new Map(aim.segments.map((one) => [one._id, one])), now);
-  const included = aim.isEveryone ? [] : aim.included.map(members.ofSegment);
-  const excluded = aim.excluded.map(members.ofSegment);
-  const filters = aim.filter === null ? [] : [members.ofFilter(parseFilter(aim.filter))];
-  const isIn = (subject: Subject): boolean =>
-    aim.isEveryone ||
-    isChosen(chosen, subject.person._id, subject.subscription?._id) ||
-    included.some(({ passes }) => passes(subject));
+  const parts = aimParts(aim, now, chosen);
+  const { included, excluded, filters } = parts;
   const hasChosen = chosen.subscriptionIds.size + chosen.userIds.size > 0;
   return {
-    passes: (subject) =>
-      isIn(subject) &&
-      filters.every(({ passes }) => passes(subject)) &&
-      !excluded.some(({ passes }) => passes(subject)),
+    passes: (subject) => parts.isIn(subject) && parts.isFit(subject) && !parts.isExcluded(subject),
     query: (of) => {
       const queries = included.map(({ query }) => query(of));
       const inAny = hasChosen ? {} : joined("any", queries); // who is chosen need not be in a segment
       return joined("all", [inAny, ...filters.map(({ query }) => query(of))]);
     },
     isOfPeople: [...included, ...excluded, ...filters].every(({ isOfPeople }) => isOfPeople),
+  };
+};
+
+/** What an aim decides by, one after the other: each answer is a part of the aim's, and explains it (`apiserver/why`). */
+export const aimParts = (aim: MessageAim, now: Date, chosen: Chosen) => {
+  const members = segmentMembers(new Map(aim.segments.map((one) => [one._id, one])), now);
+  const included = aim.isEveryone ? [] : aim.included.map(members.ofSegment);
+  const excluded = aim.excluded.map(members.ofSegment);
+  const filters = aim.filter === null ? [] : [members.ofFilter(parseFilter(aim.filter))];
+  return {
+    members,
+    included,
+    excluded,
+    filters,
+    isIn: (subject: Subject): boolean =>
+      aim.isEveryone ||
+      isChosen(chosen, subject.person._id, subject.subscription?._id) ||
+      included.some(({ passes }) => passes(subject)),
+    isFit: (subject: Subject): boolean => filters.every(({ passes }) => passes(subject)),
+    isExcluded: (subject: Subject): boolean => excluded.some(({ passes }) => passes(subject)),
   };
 };
 

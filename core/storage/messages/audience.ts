@@ -110,7 +110,8 @@ const isWanted = (row: Reached, { stretches, testOnly }: AudienceScope): boolean
   (!testOnly || row.test_device) &&
   stretches.some((stretch) => stretch.channel === row.channel && stretch.status === row.status);
 
-const aliasKeysOf = ({ include_external_ids = [], include_aliases = {} }: Target): string[] => {
+/** The aliases by which a target names people, but for `user_id`. */
+export const aliasKeysOf = ({ include_external_ids = [], include_aliases = {} }: Target): string[] => {
   const aliases = Object.entries(include_aliases).filter(([label]) => label !== "user_id");
   return [
     ...include_external_ids.map((id) => aliasKey("external_id", id)),

@@ -1,7 +1,7 @@
 import { contactKey } from "../../channels/addresses.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { personKey } from "../../domain/people/keys.ts";
-import { isMet, type MessageTraits } from "../../domain/suppressions/effects.ts";
+import { type Entry, isMet, type MessageTraits } from "../../domain/suppressions/effects.ts";
 import { type SuppressionReason, suppressionReasons } from "../../schema/suppressions/suppression.ts";
 import { type Channel, isContact } from "../../schema/vocabulary/channels.ts";
 import type { OfApp } from "../mongo/collection.ts";
@@ -35,21 +35,27 @@ export const findSuppressed =
     const subjectOf = await subjectsOf(of);
     const subjects = new Map(recipients.map((one) => [one._id, keysOf(one).map(subjectOf)]));
     const all = [...new Set([...subjects.values()].flat())];
-    const entries = (await suppressions.about(of, channel, all, clock.now())).filter((entry) => isMet(entry, said));
+    const entries = await suppressions.about(of, channel, all, clock.now());
     const met = Map.groupBy(entries, ({ subject }) => subject);
     return new Map(
       [...subjects].flatMap(([id, own]) => {
-        const reason = strongest(own.flatMap((subject) => met.get(subject) ?? []));
-        return reason === undefined ? [] : [[id, reason] as const];
+        const found = holding(
+          own.flatMap((subject) => met.get(subject) ?? []),
+          said,
+        );
+        return found === undefined ? [] : [[id, found.reason] as const];
       }),
     );
   };
 
 /** What entries may be about that hold back a message to this subscription. */
-const keysOf = ({ channel, token, external_id: externalId }: Addressed): string[] => [
+export const keysOf = ({ channel, token, external_id: externalId }: Addressed): string[] => [
   ...(isContact(channel) ? [contactKey(channel, token)] : []), // devices are not suppressed by their token
   ...(externalId === null ? [] : [personKey("external_id", externalId)]),
 ];
 
-const strongest = (entries: readonly Met[]): SuppressionReason | undefined =>
-  suppressionReasons.find((one) => entries.some(({ reason }) => reason === one));
+/** Of the entries about somebody the one that holds a message back: that with the strongest reason. */
+export const holding = <E extends Entry>(entries: readonly E[], said: MessageTraits): E | undefined => {
+  const met = entries.filter((entry) => isMet(entry, said));
+  return suppressionReasons.flatMap((one) => met.find(({ reason }) => reason === one) ?? [])[0];
+};

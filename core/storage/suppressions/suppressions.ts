@@ -125,6 +125,21 @@ const reads = (rows: Collection<SuppressionRow>) => ({
         .toArray(),
     ),
 
+  /** The same about one person, with since when and why. */
+  said: ({ tenantId, appId }: OfApp, channel: Channel, subjects: readonly string[], now: Date): Promise<SaidEntry[]> =>
+    rows
+      .find(
+        {
+          app_id: appId,
+          subject: { $in: [...subjects] },
+          channel: { $in: [channel, null] },
+          tenant_id: tenantId,
+          ...lasting(now),
+        },
+        { projection: said, hint: "subject" },
+      )
+      .toArray(),
+
   /** One page of the entries that a message on a channel may meet, behind an id. */
   listed: ({ tenantId, appId }: OfApp, channel: Channel, after: string, now: Date): Promise<Listed[]> =>
     rows
@@ -151,6 +166,10 @@ const reads = (rows: Collection<SuppressionRow>) => ({
 /** What of an entry decides whether a message is held back by it. */
 export type Met = Pick<SuppressionRow, "subject" | "reason" | "categories">;
 const met = { _id: 0, subject: 1, reason: 1, categories: 1 } as const;
+
+/** The same, with what people who ask are told. */
+export type SaidEntry = Pick<SuppressionRow, "_id" | "reason" | "categories" | "source" | "created_at" | "expires_at">;
+const said = { reason: 1, categories: 1, source: 1, created_at: 1, expires_at: 1 } as const;
 
 /** The same, with whom it names. */
 export type Listed = Pick<SuppressionRow, "_id" | "reason" | "categories" | "address" | "user_id">;

@@ -1,0 +1,38 @@
+import type { Chosen, MessageAim } from "#core/domain/segments/aim.ts";
+import type { WhyGateName, WhyVerdict } from "#core/schema/why/why.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { UserRow } from "#core/storage/people/users.ts";
+import type { SaidEntry } from "#core/storage/suppressions/suppressions.ts";
+
+/** What is known of one notification and one recipient. */
+export type Seen = {
+  message: MessageRow;
+  aim: MessageAim | null;
+  /** Those whom the target names by ids, as far as they are this person. */
+  chosen: Chosen;
+  person: UserRow | null;
+  /** Null for a person who has none. */
+  subscription: SubscriptionRow | null;
+  delivery: DeliveryRow | null;
+  /** Entries of the suppression list about them. */
+  entries: readonly SaidEntry[];
+  /** The channels that the app has an account for. */
+  configured: ReadonlySet<string>;
+  now: Date;
+};
+
+/** What a gate finds; `says` is the end of the sentence "It did not arrive: …" where it stops or waits. */
+export type Found = { verdict: WhyVerdict; at?: Date | null; facts?: Record<string, unknown>; says?: string };
+
+/**
+ * One thing that decides whether somebody gets a notification. `reasons`: the `suppression_reason`s of the deliveries that it
+ * stopped, and what each says. `judge` asks it anew, by the function that decides; null where it has nothing to say. A gate
+ * without `judge` is only known by the delivery that it left.
+ */
+export type Gate = {
+  gate: WhyGateName;
+  reasons?: Readonly<Record<string, string>>;
+  judge?: (seen: Seen) => Found | null;
+};

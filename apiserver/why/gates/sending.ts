@@ -1,0 +1,110 @@
+import type { Found, Gate, Seen } from "./gate.ts";
+
+const pass = (at: Date | null, facts: Record<string, unknown> = {}): Found => ({ verdict: "pass", at, facts });
+
+const accepted = ({ message, delivery, now }: Seen): Found => {
+  const { status, created_at: at, scheduled_for: scheduledFor, error } = message;
+  const facts = { status, scheduled_for: scheduledFor };
+  if (delivery !== null) return pass(at, facts);
+  if (status === "cancelled") return { verdict: "stop", says: "it was cancelled", facts, at: message.completed_at };
+  if (status === "failed")
+    return {
+      verdict: "stop",
+      says: `it failed as a whole: ${error ?? ""}`,
+      facts: { ...facts, error },
+      at: message.completed_at,
+    };
+  if (scheduledFor !== null && scheduledFor > now)
+    return { verdict: "wait", says: `it is scheduled for ${scheduledFor.toISOString()}`, facts, at };
+  return pass(at, facts);
+};
+
+/** What the provider made of it, or why it was not handed to one. */
+const send = ({ message, delivery }: Seen): Found => {
+  if (delivery === null)
+    return message.completed_at === null
+      ? { verdict: "wait", says: "it is not sent to them yet", facts: { status: message.status } }
+      : { verdict: "unknown", says: "nothing that is stored says why", facts: { status: message.status } };
+  const { status, provider, attempts, uncertain, sent_at: sentAt, scheduled_for: scheduledFor } = delivery;
+  const facts = { status, provider: provider ?? null, attempts, uncertain: uncertain === true, ...refusalOf(delivery) };
+  if (status === "scheduled")
+    return { verdict: "wait", says: `it is sent again until ${scheduledFor?.toISOString() ?? "later"}`, facts };
+  if (status === "expired")
+    return { verdict: "stop", says: "its ttl passed before it could be sent", facts, at: delivery.expired_at ?? null };
+  if (status === "suppressed")
+    return {
+      verdict: "stop",
+      says: `it was left out: ${delivery.suppression_reason ?? ""}`,
+      facts,
+      at: delivery.created_at,
+    };
+  if (status === "failed" || status === "errored")
+    return {
+      verdict: "stop",
+      says: `the provider refused it: ${refusedAs(delivery)}`,
+      facts,
+      at: delivery.failed_at ?? null,
+    };
+  return pass(sentAt ?? null, facts);
+};
+
+const refusalOf = (row: NonNullable<Seen["delivery"]>): Record<string, unknown> =>
+  row.error_code === undefined
+    ? {}
+    : {
+        error_code: row.error_code,
+        error_message: row.error_message ?? null,
+        provider_code: row.provider_code ?? null,
+      };
+
+const refusedAs = ({ error_code: code, provider_code: own }: NonNullable<Seen["delivery"]>): string =>
+  own === undefined ? (code ?? "") : `${code ?? ""} (${own})`;
+
+/** What was reported of it afterwards: nothing has to be. */
+const receipt = ({ delivery }: Seen): Found | null => {
+  if (delivery === null) return null;
+  const { delivered_at: deliveredAt, bounced_at: bouncedAt, complained_at, unsubscribed_at } = delivery;
+  const facts = {
+    delivered_at: deliveredAt ?? null,
+    complained_at: complained_at ?? null,
+    unsubscribed_at: unsubscribed_at ?? null,
+  };
+  if (bouncedAt !== undefined)
+    return {
+      verdict: "stop",
+      says: `it bounced: ${refusedAs(delivery)}`,
+      facts: { ...facts, bounce_type: delivery.bounce_type ?? null, ...refusalOf(delivery) },
+      at: bouncedAt,
+    };
+  return deliveredAt === undefined ? { verdict: "unknown", facts } : pass(deliveredAt, facts);
+};
+
+const seenAt =
+  (member: "opened_at" | "clicked_at", factsOf: (row: NonNullable<Seen["delivery"]>) => Record<string, unknown>) =>
+  ({ delivery }: Seen): Found | null => {
+    const at = delivery?.[member];
+    return delivery === null || at === undefined ? null : pass(at, factsOf(delivery));
+  };
+
+export const acceptedGate: Gate = { gate: "accepted", judge: accepted };
+
+/** What is only known by the delivery that it left, and what became of that. */
+export const sendingGates: readonly Gate[] = [
+  { gate: "one_per_user", reasons: { duplicate_user: "another subscription of theirs is chosen for it" } },
+  { gate: "superseded", reasons: { superseded: "a newer message of the same collapse id took its place" } },
+  {
+    gate: "activity",
+    reasons: {
+      already_started: "the live activity runs on the device already",
+      no_update_token: "the device has not told its token of the live activity",
+    },
+  },
+  { gate: "render", reasons: { template_abort: "its template says that they get nothing" } },
+  { gate: "send", judge: send },
+  { gate: "receipt", judge: receipt },
+  { gate: "open", judge: seenAt("opened_at", () => ({})) },
+  {
+    gate: "click",
+    judge: seenAt("clicked_at", (row) => ({ url: row.clicked_url ?? null, button_id: row.clicked_button_id ?? null })),
+  },
+];

@@ -1,0 +1,64 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import type { Why, WhyQuery } from "#core/schema/why/why.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { deliveries } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { messages } from "#core/storage/messages/messages.ts";
+import { subscriptions } from "#core/storage/people/subscriptions.ts";
+import { users } from "#core/storage/people/users.ts";
+import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
+import { suppressions } from "#core/storage/suppressions/suppressions.ts";
+import { deliveryEnds } from "#core/storage/why/ends.ts";
+import { whySubjects } from "#core/storage/why/subjects.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import type { EventStore } from "../publishing/event-store.ts";
+import { auditEvent, type By } from "../settings/audit.ts";
+import { whySummary } from "./summary.ts";
+import { why } from "./why.ts";
+
+export type WhyPlatform = {
+  db: Db;
+  secrets: Pick<KeyRing, "seal" | "open">;
+  events: Pick<EventStore, "keep">;
+  limit: NarrowLimit;
+  clock: Clock;
+};
+
+export type WhyUse = ReturnType<typeof whyUseCases>;
+
+/** What the operations on why somebody got a notification use. */
+export const whyUseCases = ({ db, secrets, events, limit, clock }: WhyPlatform) => {
+  const explain = why({
+    users: users(db),
+    subscriptions: subscriptions(db),
+    subjects: whySubjects(db),
+    deliveries: deliveries(db),
+    suppressions: suppressions(db),
+    subjectsOf: suppressionKeys(db, secrets, clock),
+    clock,
+  });
+  return {
+    findMessage: messages(db).find,
+    summary: whySummary({ ends: deliveryEnds(db), clock }),
+
+    /** An event says who asked about whom before the answer is given. */
+    why: async (by: By, app: AppRow, message: MessageRow, query: WhyQuery): Promise<Why> => {
+      await limit("notifications.why", app._id);
+      const found = await explain(app, message, query);
+      const fact = {
+        tenantId: app.tenant_id,
+        appId: app._id,
+        actor: { type: "api_key" as const, id: by.caller.key._id },
+        action: "notification.explained",
+        target: { type: "notification", id: message._id },
+        changes: { asked_about: { before: null, after: found.user_id } },
+        ip: by.ip,
+      };
+      const event = auditEvent(fact, clock.now());
+      await events.keep({ tenantId: app.tenant_id, appId: app._id, traceparent: null, events: [event] });
+      return found;
+    },
+  };
+};
