@@ -9,6 +9,7 @@ import { status } from "./status/command.ts";
 import { templateRender } from "./template/commands.ts";
 import { top } from "./top/command.ts";
 import { webhookRecover, webhookReplay } from "./webhook/commands.ts";
+import { why } from "./why/command.ts";
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   logs,
   report,
   lint,
+  why,
   send,
   segmentExplain,
   segmentPreview,

@@ -41,7 +41,7 @@ export const auditEvents =
     const { tenantId, appId } = fact;
     const events = appId === null ? [] : [auditEvent({ ...fact, appId }, clock.now())];
     const prepared = await prepare({ tenantId, appId: appId ?? tenantId, traceparent: null, events }, change, [
-      entryOf(fact, clock.now()),
+      auditEntry(fact, clock.now()),
     ]);
     try {
       const made = await make(prepared.changeId);
@@ -54,7 +54,8 @@ export const auditEvents =
     }
   };
 
-const entryOf = ({ tenantId, appId, requestId, ...fact }: AuditFact, at: Date): AuditRow => ({
+/** The entry of the audit log that reports it. */
+export const auditEntry = ({ tenantId, appId, requestId, ...fact }: AuditFact, at: Date): AuditRow => ({
   _id: newId("auditEntry", at),
   tenant_id: tenantId,
   app_id: appId,

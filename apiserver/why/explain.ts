@@ -43,7 +43,7 @@ const ask = (gate: Gate, seen: Seen): Asked | null => {
   if (delivery === null || isStored)
     return found && asked(gate, found, isStored ? { evidence: "exact" } : replay(seen, found));
   const reason = delivery.suppression_reason;
-  if (reason !== undefined && gateOf(delivery.suppression_reason) === gate) {
+  if (reason !== undefined && gateOf(reason, seen) === gate) {
     const facts = { ...(found?.verdict === "stop" && found.facts), reason, said: delivery.error_message ?? null };
     const says = gate.reasons?.[reason] ?? reason;
     return asked(gate, { verdict: "stop", says, facts, at: delivery.created_at }, { evidence: "exact" });
@@ -65,9 +65,11 @@ const passedBy = (gate: Gate, seen: Seen): Evidence =>
 const factsOf = ({ gate }: Gate, { facts = {} }: Found): Pick<Found, "facts"> =>
   gate === "targeted" || readAgain.has(gate) ? { facts } : {};
 
-/** The gate that gives a suppression reason; `send` tells of one that none gives. */
-export const gateOf = (reason: string | undefined): Gate | undefined =>
-  reason === undefined ? undefined : allGates.find(({ reasons = {} }) => Object.hasOwn(reasons, reason));
+/** The gate that gives a suppression reason, the first of several unless a recipient is known; `send` tells of one that none gives. */
+export const gateOf = (reason: string, seen?: Seen): Gate | undefined =>
+  allGates.find(
+    ({ reasons = {}, isOne }) => Object.hasOwn(reasons, reason) && (seen === undefined || (isOne?.(seen) ?? true)),
+  );
 
 type Evidence = { evidence: WhyEvidence; changed?: string[] };
 

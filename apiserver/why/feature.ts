@@ -29,8 +29,8 @@ const routes = [
     query: WhyQuery,
     reply: Why,
     locate: messageOfApp,
-    handle: async ({ use, caller, ip, query, resource: { app, message } }) => ({
-      body: await use.why({ caller, ip }, app, message, query),
+    handle: async ({ use, caller, ip, requestId, query, resource: { app, message } }) => ({
+      body: await use.why({ caller, ip, requestId }, app, message, query),
     }),
   }),
 

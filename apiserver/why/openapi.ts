@@ -1,6 +1,7 @@
 import { exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import type { Why, WhyGate, WhyRecipient, WhySummary } from "#core/schema/why/why.ts";
 import type { Docs } from "../http/feature.ts";
+import { pathPart } from "../http/openapi/parameters.ts";
 
 const exact = { at: exampleTime, evidence: "exact" as const };
 
@@ -59,5 +60,10 @@ const summary: WhySummary = {
 /** What the OpenAPI document says of why beside its operations. */
 export const docs: Docs = {
   examples: { WhyGate: gates, WhyRecipient: [recipient], Why: [why], WhySummary: [summary] },
-  queryExamples: { address: "ada@example.com" },
+  pathParameters: { messageId: pathPart("id of a notification", refs.message_id) },
+  queryExamples: {
+    address: "ada@example.com",
+    external_id: refs.external_id,
+    subscription_id: refs.subscription_id,
+  },
 };

@@ -30,7 +30,7 @@ const waits: Omit<Line, "count"> = { gate: "send", verdict: "wait", reason: null
 const lineOf = ({ status, reason, count }: Ended): Line => {
   switch (status) {
     case "suppressed":
-      return { gate: gateOf(reason ?? undefined)?.gate ?? "send", verdict: "stop", reason, count };
+      return { gate: gateOf(reason ?? "")?.gate ?? "send", verdict: "stop", reason, count };
     case "failed":
     case "errored":
     case "expired":

@@ -3,6 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Why, WhyQuery } from "#core/schema/why/why.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { auditLog } from "#core/storage/audit/audit-log.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messages } from "#core/storage/messages/messages.ts";
@@ -14,7 +15,7 @@ import { deliveryEnds } from "#core/storage/why/ends.ts";
 import { whySubjects } from "#core/storage/why/subjects.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { EventStore } from "../publishing/event-store.ts";
-import { auditEvent, type By } from "../settings/audit.ts";
+import { auditEntry, auditEvent, type By } from "../settings/audit.ts";
 import { whySummary } from "./summary.ts";
 import { why } from "./why.ts";
 
@@ -30,6 +31,7 @@ export type WhyUse = ReturnType<typeof whyUseCases>;
 
 /** What the operations on why somebody got a notification use. */
 export const whyUseCases = ({ db, secrets, events, limit, clock }: WhyPlatform) => {
+  const log = auditLog(db);
   const explain = why({
     users: users(db),
     subscriptions: subscriptions(db),
@@ -43,7 +45,7 @@ export const whyUseCases = ({ db, secrets, events, limit, clock }: WhyPlatform) 
     findMessage: messages(db).find,
     summary: whySummary({ ends: deliveryEnds(db), clock }),
 
-    /** An event says who asked about whom before the answer is given. */
+    /** An event and the audit log say who asked about whom before the answer is given. */
     why: async (by: By, app: AppRow, message: MessageRow, query: WhyQuery): Promise<Why> => {
       await limit("notifications.why", app._id);
       const found = await explain(app, message, query);
@@ -55,8 +57,10 @@ export const whyUseCases = ({ db, secrets, events, limit, clock }: WhyPlatform) 
         target: { type: "notification", id: message._id },
         changes: { asked_about: { before: null, after: found.user_id } },
         ip: by.ip,
+        requestId: by.requestId,
       };
       const event = auditEvent(fact, clock.now());
+      await log.add([auditEntry(fact, clock.now())]);
       await events.keep({ tenantId: app.tenant_id, appId: app._id, traceparent: null, events: [event] });
       return found;
     },

@@ -30,6 +30,8 @@ export type WhyDeps = {
 
 /** Whom is asked about: a person, with those of their subscriptions that are meant, and what was delivered to them. */
 type Asked = {
+  /** A person is asked about, and not an address or id of a subscription. */
+  isOfPerson: boolean;
   person: UserRow | null;
   subscriptions: readonly SubscriptionRow[];
   deliveries: readonly DeliveryRow[];
@@ -61,14 +63,14 @@ const askedAbout = async (deps: WhyDeps, app: AppRow, message: MessageRow, query
   if (externalId !== undefined) {
     const person = await deps.users.find(of, "external_id", externalId);
     const all = person === null ? [] : await deps.subscriptions.ofUser(of, person._id);
-    return { person, subscriptions: all, deliveries: await deliveriesOf(deps, message, all) };
+    return { isOfPerson: true, person, subscriptions: all, deliveries: await deliveriesOf(deps, message, all) };
   }
   const found = await subscriptionsOf(deps, of, { subscriptionId, address });
   const ids = subscriptionId === undefined ? found : [{ _id: subscriptionId }]; // one that is gone may have a delivery
   const deliveries = await deliveriesOf(deps, message, ids);
-  const owner = found[0]?.user_id ?? deliveries[0]?.user_id;
-  const person = owner === undefined ? null : await deps.subjects.person(of, owner);
-  return { person, subscriptions: found, deliveries };
+  const owner = found[0]?.user_id ?? deliveries[0]?.user_id ?? null;
+  const person = owner === null ? null : await deps.subjects.person(of, owner);
+  return { isOfPerson: false, person, subscriptions: found, deliveries };
 };
 
 const deliveriesOf = ({ deliveries }: WhyDeps, { _id, tenant_id }: MessageRow, of: readonly { _id: string }[]) =>
@@ -97,7 +99,7 @@ const seenOf = async (
   deps: WhyDeps,
   app: AppRow,
   message: MessageRow,
-  { person, subscriptions, deliveries }: Asked,
+  { isOfPerson, person, subscriptions, deliveries }: Asked,
 ): Promise<Seen[]> => {
   const common = {
     message,
@@ -114,7 +116,7 @@ const seenOf = async (
     entries: await entriesOf(deps, app, subscription),
   });
   const all = [...(await Promise.all(subscriptions.map(one))), ...left];
-  const isNobody = all.length === 0;
+  const isNobody = isOfPerson && all.length === 0;
   return [...all, ...(isNobody ? [{ subscription: null, delivery: null, entries: [] }] : [])].map((each) => ({
     ...common,
     ...each,
@@ -140,7 +142,9 @@ const chosenIn = (
   const isSubscription =
     subscription !== null &&
     (target.include_subscription_ids?.includes(subscription._id) === true ||
-      contactsOf(target).some(({ channel, token }) => channel === subscription.channel && token === subscription.token));
+      contactsOf(target).some(
+        ({ channel, token }) => channel === subscription.channel && token === subscription.token,
+      ));
   return {
     userIds: new Set(isPerson && person !== null ? [person._id] : []),
     subscriptionIds: new Set(isSubscription ? [subscription._id] : []),
@@ -148,8 +152,8 @@ const chosenIn = (
 };
 
 /** The recipient who got through the most gates. */
-const furthest = (all: readonly WhyRecipient[]): WhyRecipient | undefined => {
-  const reachOf = ({ gates, decided_by }: WhyRecipient): number =>
-    whyGates.indexOf(gates.at(-1)?.gate ?? "accepted") + (decided_by === null ? 0.5 : 0);
-  return all.toSorted((a, b) => reachOf(b) - reachOf(a))[0];
-};
+const furthest = (all: readonly WhyRecipient[]): WhyRecipient | undefined =>
+  all.toSorted((a, b) => reachOf(b) - reachOf(a))[0];
+
+const reachOf = ({ gates, decided_by }: WhyRecipient): number =>
+  whyGates.indexOf(gates.at(-1)?.gate ?? "accepted") + (decided_by === null ? 0.5 : 0);

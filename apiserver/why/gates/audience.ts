@@ -15,7 +15,7 @@ const stop = (says: string, facts: Record<string, unknown> = {}): Found => ({ ve
 
 /** By which selector of the target they are meant: everybody, their ids, or a segment. */
 const targeted = (seen: Seen): Found => {
-  const { message, aim, person, subscription } = seen;
+  const { message, person, subscription } = seen;
   if (message.live_activity !== undefined)
     return {
       verdict: "unknown",

@@ -34,5 +34,7 @@ export type Found = { verdict: WhyVerdict; at?: Date | null; facts?: Record<stri
 export type Gate = {
   gate: WhyGateName;
   reasons?: Readonly<Record<string, string>>;
+  /** Which of several gates with one reason it was; left out where only one has it. */
+  isOne?: (seen: Seen) => boolean;
   judge?: (seen: Seen) => Found | null;
 };

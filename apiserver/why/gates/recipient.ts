@@ -62,13 +62,26 @@ const listReasons: Record<SuppressionReason, string> = {
   manual: "somebody put them on the suppression list",
 };
 
+const listed = Object.fromEntries(suppressionReasons.map((one) => [`suppression_${one}`, listReasons[one]]));
+
+/** The entry that holds it back now. */
+const entryOf = ({
+  message: { category, options },
+  subscription,
+  entries,
+}: Seen): Seen["entries"][number] | undefined => {
+  const reachesUnsubscribed = subscription !== null && mayReachUnsubscribed(subscription.channel, options);
+  return holding(entries, { category, reachesUnsubscribed });
+};
+
+const isOfCategory = (seen: Seen): boolean => (entryOf(seen)?.categories ?? null) !== null;
+
 const bySuppressions =
   (isOf: (entry: { categories: string[] | null }) => boolean) =>
-  ({ message, subscription, entries }: Seen): Found | null => {
-    if (subscription === null) return null;
-    const { category, options } = message;
-    const traits = { category, reachesUnsubscribed: mayReachUnsubscribed(subscription.channel, options) };
-    const found = holding(entries, traits);
+  (seen: Seen): Found | null => {
+    if (seen.subscription === null) return null;
+    const { entries } = seen;
+    const found = entryOf(seen);
     if (found === undefined || !isOf(found)) return pass({ entries: entries.filter(isOf).length });
     const { _id: id, reason, categories, source, created_at: since, expires_at } = found;
     const facts = { suppression_id: id, reason, source, since, categories, expires_at };
@@ -96,11 +109,14 @@ export const recipientsGates: readonly Gate[] = [
   },
   {
     gate: "suppression",
-    reasons: Object.fromEntries(suppressionReasons.map((one) => [`suppression_${one}`, listReasons[one]])),
+    reasons: listed,
+    isOne: (seen) => !isOfCategory(seen),
     judge: bySuppressions(({ categories }) => categories === null),
   },
   {
     gate: "category",
+    reasons: listed,
+    isOne: isOfCategory,
     judge: (seen) =>
       seen.message.category === null ? null : bySuppressions(({ categories }) => categories !== null)(seen),
   },

@@ -21,6 +21,7 @@ export const whyGates = [
   "suppression",
   "category",
   "session",
+  "local_time",
   "one_per_user",
   "superseded",
   "activity",

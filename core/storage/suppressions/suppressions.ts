@@ -86,6 +86,7 @@ export const suppressions = (db: Db, slices?: Slices) => {
     newOf: (made: readonly SuppressionRow[], now: Date): Promise<number> => newOf(rows, made, now),
 
     ...reads(rows),
+    ...explained(rows),
 
     /** Takes back the opt-out that was said by the status of a subscription, and leaves what there is beside it. */
     takeBack: (of: OfApp, place: Pick<SuppressionRow, "subject" | "channel">, now: Date): Promise<void> =>
@@ -125,21 +126,6 @@ const reads = (rows: Collection<SuppressionRow>) => ({
         .toArray(),
     ),
 
-  /** The same about one person, with since when and why. */
-  said: ({ tenantId, appId }: OfApp, channel: Channel, subjects: readonly string[], now: Date): Promise<SaidEntry[]> =>
-    rows
-      .find(
-        {
-          app_id: appId,
-          subject: { $in: [...subjects] },
-          channel: { $in: [channel, null] },
-          tenant_id: tenantId,
-          ...lasting(now),
-        },
-        { projection: said, hint: "subject" },
-      )
-      .toArray(),
-
   /** One page of the entries that a message on a channel may meet, behind an id. */
   listed: ({ tenantId, appId }: OfApp, channel: Channel, after: string, now: Date): Promise<Listed[]> =>
     rows
@@ -161,6 +147,24 @@ const reads = (rows: Collection<SuppressionRow>) => ({
     const told = [{ reason: "carrier_opt_out" }, { reason: "unsubscribe", source: "provider" }] as const;
     return rows.findOne({ ...at, $or: [...told] });
   },
+});
+
+/** What explanations do with the list. */
+const explained = (rows: Collection<SuppressionRow>) => ({
+  /** The entries about one person that a message on a channel may meet, with since when and why. */
+  said: ({ tenantId, appId }: OfApp, channel: Channel, subjects: readonly string[], now: Date): Promise<SaidEntry[]> =>
+    rows
+      .find(
+        {
+          app_id: appId,
+          subject: { $in: [...subjects] },
+          channel: { $in: [channel, null] },
+          tenant_id: tenantId,
+          ...lasting(now),
+        },
+        { projection: said, hint: "subject" },
+      )
+      .toArray(),
 });
 
 /** What of an entry decides whether a message is held back by it. */

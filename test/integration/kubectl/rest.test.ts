@@ -113,6 +113,7 @@ describe("kubectl herald and the REST interface, by a real API server", function
     recipients: number;
     status: string;
     since: string;
+    is_planned: boolean;
     conditions: { passed: boolean }[];
   };
   type Who = keyof typeof kubeconfigOf;
@@ -133,6 +134,13 @@ describe("kubectl herald and the REST interface, by a real API server", function
     const first = await json(args, hello({ all: true }));
     const again = await json(args, hello({ all: true }));
     expect(first.code).to.equal(0);
+    const why = await run("sender", ["why", first.body.id, "ada"]);
+    expect(why).to.include({ code: 1, err: "" }); // no dispatcher runs
+    expect(why.out)
+      .to.match(/^It is not decided yet: /)
+      .and.match(/targeted +pass .*"by":\["ids"\]/);
+    const summary = await json(["why", first.body.id]);
+    expect(summary.body).to.include({ recipients: 0, is_planned: false });
     expect(first.body.recipients_estimate).to.equal(1);
     expect(again.body.id).to.equal(first.body.id);
   });

@@ -20,6 +20,7 @@ import { useAudit, useKeys, useSettings } from "./exercise-organisation.ts";
 import { useSegments } from "./exercise-segments.ts";
 import { useTemplates } from "./exercise-templates.ts";
 import { useTiming } from "./exercise-timing.ts";
+import { useWhy } from "./exercise-why.ts";
 import { templateOf } from "./openapi-check.ts";
 
 export type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
@@ -53,6 +54,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useUsers(ask, `/v1/apps/${system.app._id}`);
   await useEvents(ask, system);
   await useNotifications(sending, api);
+  await useWhy(ask, system.app._id);
   await useTexts(system, api, twilio);
   await tell(api);
   await useLists(ask, system.app._id);

@@ -36,6 +36,8 @@ describe("kubectl herald", () => {
     [["template", "render", "Hi", "--version", "0"], "--version takes a number, from 1"],
     [["webhook", "replay", "events", "--delivery", "whd_1", "--since", "2h"], "--since goes with a window"],
     [["webhook", "recover", "events", "--since", "yesterday"], "--since takes an instant"],
+    [["why"], "name a notification by its id"],
+    [["why", "msg_1", "ada", "--address", "a@example.com"], "one of them"],
     [["completion", "tcsh"], "completion takes bash, zsh, fish"],
     [["status", "--kubeconfig", "/nowhere"], "no such file: /nowhere"],
   ];

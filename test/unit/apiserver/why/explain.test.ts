@@ -69,6 +69,7 @@ describe("why somebody got a notification, or did not", () => {
     invalid_subscription: "subscription",
     not_test_device: "test_device",
     session_closed: "session",
+    local_time_missed: "local_time",
     duplicate_user: "one_per_user",
     superseded: "superseded",
     already_started: "activity",
@@ -170,7 +171,7 @@ describe("why somebody got a notification, or did not", () => {
     const later = { ...old, updated_at: new Date(noon.getTime() + 1) };
     const changed = evidence(seen({ subscription: aSubscription({ ...later, status: "invalid" }) }));
     expect(changed).to.include({ evidence: "changed_since" });
-    expect((changed?.facts as { changed: string[] }).changed).to.deep.equal(["subscription"]);
+    expect((changed?.facts as { changed: string[] } | undefined)?.changed).to.deep.equal(["subscription"]);
     expect(evidence(seen({ delivery: delivery({ status: "failed", error_code: "TOKEN_UNREGISTERED" }) }))).to.include({
       gate: "send",
       evidence: "exact",
