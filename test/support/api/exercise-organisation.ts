@@ -8,9 +8,9 @@ export const useSettings = async (ask: Ask, path: string): Promise<void> => {
 
 /** Who changed what; it is read in the same way with every filter. */
 export const useAudit = async (ask: Ask, app: string): Promise<void> => {
-  for (const of of ["/v1", app]) {
-    await ask("GET", `${of}/audit-log`);
-    await ask("GET", `${of}/audit-log?target_type=webhook&sort=at&limit=1`);
+  for (const place of ["/v1", app]) {
+    await ask("GET", `${place}/audit-log`);
+    await ask("GET", `${place}/audit-log?target_type=webhook&sort=at&limit=1`);
   }
 };
 
