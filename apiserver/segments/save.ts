@@ -4,14 +4,17 @@ import type { CreateSegment, UpdateSegment } from "#core/schema/segments/segment
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { type CheckedFilter, refuseCircle } from "#core/storage/segments/check-filter.ts";
+import type { SegmentCounts } from "#core/storage/segments/counts.ts";
 import type { SegmentRow } from "#core/storage/segments/segments.ts";
 import type { By } from "../settings/audit.ts";
+import { requireUnmanaged } from "../settings/managed.ts";
 import { newSetting, type Settings } from "../settings/settings.ts";
 
 export type SaveDeps = {
   settings: Pick<Settings<SegmentRow>, "create" | "change">;
   check: (app: Pick<AppRow, "_id">, filter: unknown) => Promise<CheckedFilter>;
   findByName: (of: OfApp, name: string) => Promise<SegmentRow | null>;
+  counts: Pick<SegmentCounts, "ask">;
   clock: Clock;
 };
 
@@ -22,19 +25,20 @@ export const checkKind = ({ kind = "filter", filter = null }: CreateSegment): vo
 };
 
 export const createSegment =
-  ({ settings, check, clock }: SaveDeps) =>
+  ({ settings, check, counts, clock }: SaveDeps) =>
   async (by: By, app: AppRow, id: string, body: CreateSegment): Promise<SegmentRow> => {
     const { name, description = null, kind = "filter" } = body;
     const { filter, names } = kind === "list" ? listed : await check(app, body.filter);
     const uncounted = { count: null, by_channel: null, counted_at: null };
     const row = newSetting(app, id, clock.now());
+    await counts.ask([row], row.created_at);
     return settings.create(by, { ...row, name, description, kind, filter, names, ...uncounted });
   };
 
 const listed = { filter: null, names: [] };
 
 export const updateSegment =
-  ({ settings, check, findByName }: SaveDeps) =>
+  ({ settings, check, findByName, counts, clock }: SaveDeps) =>
   async (by: By, found: SegmentRow, { filter: given, ...members }: UpdateSegment): Promise<SegmentRow> => {
     if (given !== undefined && found.kind === "list") throw invalid("filter", "is not a member of a list");
     const { app_id: appId, _id } = found;
@@ -46,6 +50,8 @@ export const updateSegment =
     const checked = await check({ _id: appId }, given);
     refuseCircle(_id, checked);
     const { filter, names } = checked;
+    requireUnmanaged("segment", found);
+    await counts.ask([found], clock.now());
     return settings.change(by, "updated", found, () => ({ set: { ...members, filter, names } }));
   };
 

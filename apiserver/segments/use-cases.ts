@@ -14,6 +14,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import { checkFilter } from "#core/storage/segments/check-filter.ts";
+import { segmentCounts } from "#core/storage/segments/counts.ts";
 import { segmentLists } from "#core/storage/segments/lists.ts";
 import { segmentPeople } from "#core/storage/segments/people.ts";
 import { appSegments, type SegmentRow, type Segments } from "#core/storage/segments/segments.ts";
@@ -43,7 +44,8 @@ export const segmentUseCases = (platform: SegmentPlatform) => {
     taken: async (row: SegmentRow) => taken((await segments.findByName(ofRow(row), row.name))?._id ?? null),
   });
   const check = checkFilter({ segments });
-  const deps = { settings, check, findByName: segments.findByName, clock };
+  const counts = segmentCounts(db);
+  const deps = { settings, check, findByName: segments.findByName, counts, clock };
   const preview = previewSegment({ people, clock, log });
   return {
     ...settings,
@@ -74,8 +76,8 @@ export const segmentUseCases = (platform: SegmentPlatform) => {
     },
 
     explain: explainSegment({ segments, people, clock }),
-    addMembers: changeMembers({ lists }, "add"),
-    removeMembers: changeMembers({ lists }, "remove"),
+    addMembers: changeMembers({ lists, counts, clock }, "add"),
+    removeMembers: changeMembers({ lists, counts, clock }, "remove"),
   };
 };
 

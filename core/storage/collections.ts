@@ -34,6 +34,7 @@ import { indexesAsDeclared } from "./mongo/indexes.ts";
 import { subscriptionCollection } from "./people/subscription-row.ts";
 import { userCollection } from "./people/users.ts";
 import { planCollection } from "./plans/plans.ts";
+import { segmentCountCollection } from "./segments/counts.ts";
 import { segmentCollection } from "./segments/segments.ts";
 import { callbackTokenCollection } from "./service/callback-tokens.ts";
 import { cursorSecretCollection } from "./service/cursor-secret.ts";
@@ -99,6 +100,7 @@ export const allCollections: readonly CollectionSpec[] = [
   replyCollection,
   revokedTokenCollection,
   segmentCollection,
+  segmentCountCollection,
   statusDayCollection,
   startTokenCollection,
   subscriptionCollection,

@@ -5,6 +5,7 @@ import { type ImportJobDeps, importJob } from "./imports.ts";
 import type { Job } from "./job.ts";
 import { type LiveActivityJobDeps, liveActivityJob } from "./live-activities.ts";
 import { type RemovalJobDeps, removalJob } from "./removals.ts";
+import { type SegmentCountJobDeps, segmentCountJob } from "./segment-counts.ts";
 
 /** Every type of job. */
 export const allJobs = (
@@ -13,7 +14,8 @@ export const allJobs = (
     LiveActivityJobDeps &
     ActivityChannelJobDeps &
     ImportJobDeps &
-    ExportJobDeps,
+    ExportJobDeps &
+    SegmentCountJobDeps,
 ): readonly Job[] => [
   removalJob(deps),
   accountCheckJob(deps),
@@ -21,4 +23,5 @@ export const allJobs = (
   activityChannelJob(deps),
   importJob(deps),
   exportJob(deps),
+  segmentCountJob(deps),
 ];

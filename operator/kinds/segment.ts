@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { parseFilter } from "#core/domain/filters/parse.ts";
 import { namingConditions } from "#core/domain/segments/names.ts";
 import { AppError } from "#core/errors.ts";
@@ -6,6 +7,7 @@ import { type SegmentSpec, segmentResource } from "#core/schema/segments/resourc
 import { segmentLimits } from "#core/schema/segments/segment.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { checkFilter, refuseCircle } from "#core/storage/segments/check-filter.ts";
+import { segmentCounts } from "#core/storage/segments/counts.ts";
 import { appSegments, type SegmentRow, type Segments, segmentCollection } from "#core/storage/segments/segments.ts";
 import { removals, segmentRemoval } from "#core/storage/work/removals.ts";
 import { type Handler, refusal } from "../engine/handler.ts";
@@ -15,7 +17,9 @@ import { statusOf } from "../policies/segments/status.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
+import type { MayWrite } from "../records/record-deps.ts";
 import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
+import type { DesiredRow } from "../records/writes.ts";
 
 type SegmentResource = Resource<SegmentSpec, { id?: string }>;
 type Deps = Tools<SegmentResource, SegmentRow> & { segments: Segments; withinPlan: WithinPlan<AppRow> };
@@ -74,13 +78,29 @@ const handler = (deps: Deps): Handler<SegmentResource> => {
       const { set } = asked;
       const wanted = { set, begin: { ...uncounted, created_at: clock.now() }, names: [nameOf(resource)] };
       const at = { owner: app.row, id, row: stand.row };
-      const result = await deps.withinPlan(at, () => record.keep(resource, stand, wanted));
+      const result = await deps.withinPlan(at, () => keepCounted(deps, { resource, id, stand, wanted }));
       if ("verdict" in result) return result.verdict;
       return record.kept(resource, result, await statusFor(id, { ...stand.row, ...set, app_id: app.row._id }));
     },
     remove: async (resource, signal) =>
       record.drop(resource, { before: (id) => beginRemoval(deps, id) }, signal, await ofApp(deps, resource)),
   };
+};
+
+type Keeping = {
+  resource: SegmentResource;
+  id: string;
+  stand: MayWrite<SegmentRow>;
+  wanted: DesiredRow<SegmentRow> & { set: Members };
+};
+
+/** Has a segment counted whose filter is new. */
+const keepCounted = async ({ db, record, fence, clock }: Deps, { resource, id, stand, wanted }: Keeping) => {
+  const { tenant_id, app_id, filter } = wanted.set;
+  fence.check();
+  if (stand.row === null || !isDeepStrictEqual(stand.row.filter, filter))
+    await segmentCounts(db).ask([{ _id: id, tenant_id, app_id }], clock.now());
+  return record.keep(resource, stand, wanted);
 };
 
 /** A refused stand describes no record. */
@@ -98,13 +118,14 @@ const beginRemoval = async ({ rows, db, fence, clock }: Deps, id: string): Promi
   return null;
 };
 
+type Members = Pick<SegmentRow, "tenant_id" | "app_id" | "name" | "description" | "kind" | "filter" | "names">;
 type Asked = { resource: SegmentResource; id: string; app: AppRow };
 
 /** The record that a resource asks for, with the ids of the segments that its filter names; or what is wrong with that. */
 const membersOf = async (
   { segments }: Deps,
   { resource: { spec }, id, app }: Asked,
-): Promise<{ set: Partial<SegmentRow> } | { finding: Finding }> => {
+): Promise<{ set: Members } | { finding: Finding }> => {
   const { name, description = null, kind } = spec;
   const own = { tenant_id: app.tenant_id, app_id: app._id, name, description, kind };
   if (spec.filter === undefined) return { set: { ...own, filter: null, names: [] } };

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { Segment } from "#core/schema/segments/segment.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
@@ -6,6 +7,7 @@ import { aSubscription, aUser, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { aToken, deliveriesOf, post, type Sending, send, startSending } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
 
 const tagged = (plan: string) => ({ all: [{ field: "tags.plan", op: "eq", value: plan }] });
 
@@ -48,6 +50,17 @@ describe("a message to segments and by filters", function () {
   });
 
   after(() => sending?.close());
+
+  it("has segments counted exactly in the background, and a list once somebody is on it", async () => {
+    const shown = async (id = "") => {
+      const { system } = sending;
+      const url = `${api.url}/v1/apps/${system.app._id}/segments/${id}`;
+      return (await (await fetch(url, { headers: { authorization: `Bearer ${system.token}` } })).json()) as Segment;
+    };
+    await until(async () => (await shown(made["gold"])).count !== null, 25_000);
+    expect(await shown(made["gold"])).to.deep.include({ count: 800, by_channel: { ios_push: 800 } });
+    await until(async () => (await shown(made["list"])).count === 20, 25_000);
+  });
 
   const arrived = async (target: object, more: object = {}): Promise<{ message: MessageRow; reached: number[] }> => {
     const message = await sending.system.ended(await send(sending.system, api, { target, ...more }), 25_000);
