@@ -8,7 +8,6 @@ import type { CreateNotification } from "#core/schema/messages/notification.ts";
  */
 export const unsupportedMembers = [
   "frequency_cap_exempt",
-  "quiet_hours_exempt",
   "add_to_inbox",
   "inbox_ttl",
 ] as const satisfies readonly (keyof CreateNotification)[];

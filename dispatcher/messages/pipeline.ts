@@ -54,6 +54,7 @@ import { type SendChunks, sendChunks } from "./send-chunks.ts";
 import { repeating, stores } from "./stores.ts";
 import { deliverByStrategy, type StrategyOf, usualStrategy } from "./strategy.ts";
 import { byLocalTime } from "./timing/by-local-time.ts";
+import { quietHours } from "./timing/quiet.ts";
 import { throttle } from "./timing/throttle.ts";
 import { turn } from "./turn.ts";
 
@@ -204,6 +205,7 @@ const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver =>
     deliveries: stored,
     templates: deps.messageTemplates,
     gates: gates({ ...deps, newer: newer(db) }),
+    quietHours: quietHours(zonesOf(db)),
     throttle: throttle({ ...deps, throttles: throttles(db) }),
   });
 };

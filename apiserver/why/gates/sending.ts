@@ -91,6 +91,7 @@ export const acceptedGate: Gate = { gate: "accepted", judge: accepted };
 /** What is only known by the delivery that it left, and what became of that. */
 export const sendingGates: readonly Gate[] = [
   { gate: "local_time", reasons: { local_time_missed: "its time of day had passed where they are" } },
+  { gate: "quiet_hours", reasons: { quiet_hours: "it fell into quiet hours where they are" } },
   { gate: "one_per_user", reasons: { duplicate_user: "another subscription of theirs is chosen for it" } },
   { gate: "superseded", reasons: { superseded: "a newer message of the same collapse id took its place" } },
   {

@@ -1,10 +1,50 @@
 import { type Static, type TSchema, Type } from "typebox";
-import { Closed, Nullable } from "../json/common.ts";
+import { ChannelName, Closed, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { patterns } from "../json/patterns.ts";
 import type { PlanFeature } from "../vocabulary/plan-features.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
+
+const timeOfDay = { maxLength: 16, pattern: patterns.timeOfDay };
+
+const QuietHours = Closed(
+  {
+    enabled: Type.Boolean({ default: false, description: "whether there are any" }),
+    start: Text({ default: "22:00", ...timeOfDay, description: "when they begin, by the recipient's clock" }),
+    end: Text({
+      default: "08:00",
+      ...timeOfDay,
+      description: "when they end, on the next day where that is not later",
+    }),
+    days: Type.Union(
+      [
+        Type.Array(Enum(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]), {
+          minItems: 1,
+          maxItems: 7,
+        }),
+        Type.Null(),
+      ],
+      { default: null, description: "days on which they begin; null: all" },
+    ),
+    timezone: Text({
+      default: "user",
+      minLength: 1,
+      maxLength: 64,
+      pattern: patterns.timeZone,
+      description: "user: the clock of each recipient; else an IANA name: that of a zone",
+    }),
+    channels: Type.Union([Type.Array(ChannelName, { minItems: 1, maxItems: 8 }), Type.Null()], {
+      default: null,
+      description: "channels that they are on; null: all",
+    }),
+    mode: Enum(["hold", "drop"], {
+      default: "hold",
+      description: "hold: what falls into them is sent at their end; drop: it is suppressed",
+    }),
+  },
+  { description: "when recipients are not to be disturbed" },
+);
 
 /** What becomes of recipients for whom the time of day has passed when a message starts. */
 export const missedLocalTimes = ["next_day", "send_now", "skip"] as const;
@@ -57,6 +97,12 @@ export const settingSchemas = {
     default: "android_push",
     description: "what imports of the type thirdparty_players take the tokens of Huawei devices (device_type 13) for",
   }),
+  quiet_hours: QuietHours,
+  exempt_categories: Type.Array(Text({ minLength: 1, maxLength: 64 }), {
+    default: [],
+    maxItems: 20,
+    description: "categories of messages that no quiet hours hold back, such as codes to log in with",
+  }),
   throttle_default: Integer({
     default: 0,
     minimum: 0,
@@ -73,7 +119,7 @@ export const settingSchemas = {
 };
 
 /** What a setting that has an effect needs of the plan; one that is not here needs nothing. */
-export const settingFeatures: Partial<Record<SettingName, PlanFeature>> = {};
+export const settingFeatures: Partial<Record<SettingName, PlanFeature>> = { quiet_hours: "quiet_hours" };
 
 export type SettingName = keyof typeof settingSchemas;
 

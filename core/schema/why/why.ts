@@ -22,6 +22,7 @@ export const whyGates = [
   "category",
   "session",
   "local_time",
+  "quiet_hours",
   "one_per_user",
   "superseded",
   "activity",

@@ -13,18 +13,20 @@ import { collapseKeys } from "#core/storage/messages/collapse.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
-import type { Capacity, Sender, Senders } from "../../channels/registry.ts";
+import type { Capacity, Senders } from "../../channels/registry.ts";
 import type { Guard } from "../../suppressions/guard.ts";
 import type { MessageTemplates } from "../../templates/open.ts";
 import type { Lease } from "../../work/lease.ts";
 import { whileOpen } from "../gates/all.ts";
 import type { Check, Gate } from "../gates/gate.ts";
+import type { Quiet } from "../timing/quiet.ts";
 import type { Slots } from "../timing/throttle.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
 import { expiry } from "./expiry.ts";
 import { type FoundGone, foundGone, goneBefore, judged } from "./gone.ts";
 import type { Instead } from "./instead.ts";
 import type { Later } from "./later.ts";
+import { inLanguages, reachedFirst } from "./order.ts";
 import { type Aborted, type Prepare, prepared } from "./prepare.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
@@ -51,6 +53,8 @@ export type DeliverDeps = {
   guard: Pick<Guard, "ofAnswers">;
   /** Bounds the recipients that are sent to and not stored. */
   window: Pick<Window, "slot">;
+  /** The quiet hours for the recipients of a run; null where there are none. */
+  quietHours: (work: Work, recipients: readonly Reached[]) => Promise<Quiet | null>;
   /** Gives the recipients of a chunk instants of their own, where its message is throttled. */
   throttle: (message: MessageRow, chunk: ChunkRow, recipients: number) => Slots | null;
   /** Aborts when nothing new is to be begun: nobody waits for the pace of an account any more. */
@@ -125,6 +129,7 @@ export const deliver =
       isOver,
       delivered: { stored, fresh: [], again: [], invalid: [], doubted: 0, halted: false },
       ids,
+      quiet: await deps.quietHours(work, rest),
       prepare: await prepared(sender, { message, ttlSeconds, opened }, recipients),
       provider: sender.name,
       capacity: sender.capacity,
@@ -159,24 +164,6 @@ const badgesOf = async (
   return deps.recipients.badges(message._id, ids, isAdded ? { add: 0 } : change);
 };
 
-/** Begins with recipients whose origin is known to answer: one that is not may keep its place until the deadline. */
-const reachedFirst = (recipients: readonly Reached[], { hasReached }: Sender): Reached[] => {
-  const [known, others]: [Reached[], Reached[]] = [[], []];
-  for (const one of recipients) (hasReached(one.token) ? known : others).push(one);
-  return [...known, ...others];
-};
-
-/** Gives recipients without a language that of their user. Source: docs/reference/messages.md#languages. */
-const inLanguages = async (
-  { recipients: { languages } }: DeliverDeps,
-  recipients: readonly Reached[],
-): Promise<readonly Reached[]> => {
-  const silent = recipients.filter(({ language }) => language === null);
-  if (silent.length === 0) return recipients;
-  const ofUsers = await languages([...new Set(silent.map(({ user_id: userId }) => userId))]);
-  return recipients.map((one) => ({ ...one, language: one.language ?? ofUsers.get(one.user_id) ?? null }));
-};
-
 /** Nobody ran these recipients before, so that none of them can have a delivery. */
 const isFirstRun = ({ fence, may_overlap }: ChunkRow): boolean => fence === 1 && !may_overlap;
 
@@ -193,6 +180,7 @@ type Run = {
   /** What gates say now. */
   suppressed: Check;
   slots: Slots | null;
+  quiet: Quiet | null;
   badges: Badges;
   prepare: Prepare;
   provider: string;
@@ -230,9 +218,20 @@ const handOver = async (run: Run, subscription: Reached): Promise<void> => {
 /** Stores that it is suppressed when a gate says so now, or expired when its time is over. */
 const isEnded = async (run: Run, subscription: Reached): Promise<boolean> => {
   if (await isSuppressed(run, subscription)) return true;
+  if (await isQuiet(run, subscription)) return true;
   const isExpired = run.deps.clock.now() >= run.expiresAt;
   if (isExpired) await store(run, expire(attemptOf(run, subscription)));
   return isExpired;
+};
+
+/** Leaves it for the end of its quiet hours, or stores that it is suppressed because of them. */
+const isQuiet = async (run: Run, subscription: Reached): Promise<boolean> => {
+  const { quiet, deps, delivered } = run;
+  const until = quiet?.untilOf(subscription, deps.clock.now()) ?? null;
+  if (until === null) return false;
+  if (quiet?.isDropped === true) await store(run, suppress(attemptOf(run, subscription), "quiet_hours"));
+  else (delivered.later ??= []).push({ subscription, at: until });
+  return true;
 };
 
 /** Stores that it is suppressed when a gate says so now. */

@@ -84,7 +84,7 @@ const laterChunks = ({ chunk, message }: Part, later: readonly Later[], now: Dat
   return [...buckets].flatMap(([key, bucket]) =>
     parts(bucket, size).map((part, index): ChunkRow => {
       const { at = now, isZoneUnknown } = part[0] ?? {};
-      const { has_rows: _rows, zone_unknown: _zone, collapse_keys: _keys, ...common } = chunk;
+      const { zone_unknown: ofZone, collapse_keys: _keys, ...common } = chunk;
       return {
         ...common,
         ...noWork,
@@ -92,7 +92,7 @@ const laterChunks = ({ chunk, message }: Part, later: readonly Later[], now: Dat
         status: "scheduled",
         scheduled_for: at,
         ...(at.getTime() - now.getTime() > rowsAfterMs && { has_rows: true as const }),
-        ...(isZoneUnknown && { zone_unknown: true as const }),
+        ...((isZoneUnknown ?? ofZone) && { zone_unknown: true as const }),
         recipients: part.map(({ subscription }) => subscription._id),
         scanned: null,
         parent_id: chunk._id,

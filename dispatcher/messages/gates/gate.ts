@@ -15,6 +15,7 @@ export type SuppressionReason =
   | "template_abort"
   | "duplicate_user"
   | "local_time_missed"
+  | "quiet_hours"
   | `suppression_${ListReason}`;
 
 /** Why this recipient is left out; null lets the next gate decide. */

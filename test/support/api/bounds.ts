@@ -267,6 +267,7 @@ export const effective: readonly Bound[] = [
     ),
   },
   oneOf("delayed_option", "timezone"),
+  flag("quiet_hours_exempt"),
   wholeOf("throttle_rate_per_minute", 0, 1_000_000),
   flag("include_unsubscribed"),
   flag("one_per_user"),
@@ -281,7 +282,7 @@ const flagToCome = (member: string): Bound => ({ ...flag(member), good: fc.const
 
 /** Members whose effect is not built: inside their bounds they are refused by name, outside as wrong. */
 export const refused: readonly Bound[] = [
-  ...["frequency_cap_exempt", "quiet_hours_exempt", "add_to_inbox"].map(flagToCome),
+  ...["frequency_cap_exempt", "add_to_inbox"].map(flagToCome),
   wholeOf("inbox_ttl", 60, 31_536_000),
 ];
 

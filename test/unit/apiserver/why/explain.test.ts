@@ -70,6 +70,7 @@ describe("why somebody got a notification, or did not", () => {
     not_test_device: "test_device",
     session_closed: "session",
     local_time_missed: "local_time",
+    quiet_hours: "quiet_hours",
     duplicate_user: "one_per_user",
     superseded: "superseded",
     already_started: "activity",

@@ -45,6 +45,7 @@ export const given = (
     ...(change.gatesEveryMs === undefined ? {} : { gatesEveryMs: change.gatesEveryMs }),
     senders: { of: change.sender ?? sender },
     guard: { ofAnswers: async ({ gone }) => new Set(gone.filter(({ code }) => code !== "TOKEN_UNREGISTERED")) },
+    quietHours: async () => null,
     throttle: change.throttle ?? (() => null),
     window: change.window ?? { slot: (_account, run) => run() },
     stopping: change.stopping ?? new AbortController().signal,
