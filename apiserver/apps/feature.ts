@@ -4,6 +4,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
 import { type Located, routeOf } from "../http/route.ts";
+import { appRoutes } from "./app-routes.ts";
 import { docs } from "./openapi.ts";
 import { type AppUse, appUseCases } from "./use-cases.ts";
 import { type Shown } from "./views.ts";
@@ -73,4 +74,4 @@ const routes = [
 ];
 
 /** Accounts of apps at providers: what they are set up with, and whether they work. */
-export const apps = feature({ make: appUseCases, routes, ...docs });
+export const apps = feature({ make: appUseCases, routes: [...appRoutes, ...routes], ...docs });

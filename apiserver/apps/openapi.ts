@@ -1,5 +1,6 @@
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { AccountCheck, ChannelAccount } from "#core/schema/apps/account.ts";
+import type { App } from "#core/schema/apps/app.ts";
 import { exampleTime } from "#core/schema/events/refs.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
 import type { Docs } from "../http/feature.ts";
@@ -21,6 +22,16 @@ const account: ChannelAccount = {
   check: refused,
 };
 
+const app: App = {
+  id: "app_01JDKQ4WSM6T3EYB8K5NRC1VHX",
+  name: "shop",
+  time_zone: "Europe/Berlin",
+  channels: ["ios_push"],
+  managed: null,
+  created_at: exampleTime,
+  updated_at: exampleTime,
+};
+
 /** What the OpenAPI document says of apps beside their operations. */
 export const docs: Docs = {
   tags: { Apps: "Settings of apps, their channels, and whether their accounts at providers work." },
@@ -28,6 +39,10 @@ export const docs: Docs = {
     AccountCheck: [refused],
     ChannelAccount: [account, { ...account, check: null }],
     ChannelAccountList: [{ data: [account] }],
+    App: [app],
+    AppList: [{ data: [app] }],
+    CreateApp: [{ name: "shop", time_zone: "Europe/Berlin" }, { name: "another shop" }],
+    UpdateApp: [{ name: "the shop" }],
     AppSettings: [settingsOf({ time_zone: "Europe/Berlin" })],
     UpdateAppSettings: [{ time_zone: "Europe/Berlin", outcomes: { direct_minutes: 720 } }, { outcomes: null }],
   },

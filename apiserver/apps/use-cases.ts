@@ -4,6 +4,7 @@ import { type AppRow, apps } from "#core/storage/apps/apps.ts";
 import { existing } from "../http/locate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { SettingsPlatform } from "../settings/settings.ts";
+import { appsUse } from "./apps.ts";
 import { appSettingsUse } from "./settings.ts";
 import { channelAccounts, type Shown } from "./views.ts";
 
@@ -16,6 +17,7 @@ export const appUseCases = (platform: SettingsPlatform & { db: Db; limit: Narrow
   const list = async (app: AppRow): Promise<Shown[]> => channelAccounts(app, await checks.of(app));
   return {
     list,
+    apps: appsUse(platform, apps(db)),
     settings: appSettingsUse(platform, apps(db)),
 
     find: async (app: AppRow, channel = ""): Promise<Shown> =>

@@ -1,7 +1,16 @@
 import type { Ask } from "./exercise.ts";
 
+/** Apps, and the settings of one. */
+export const useApps = async (ask: Ask, app: string): Promise<void> => {
+  const { id } = await ask("POST", "/v1/apps", { name: `another of ${app}` });
+  await ask("GET", "/v1/apps");
+  await ask("GET", `/v1/apps/${String(id)}`);
+  await ask("PATCH", `/v1/apps/${String(id)}`, { time_zone: "Europe/Rome" });
+  await useSettings(ask, `${app}/settings`);
+};
+
 /** Settings of an app. */
-export const useSettings = async (ask: Ask, path: string): Promise<void> => {
+const useSettings = async (ask: Ask, path: string): Promise<void> => {
   await ask("GET", path);
   await ask("PATCH", path, { time_zone: "Europe/Berlin" });
 };

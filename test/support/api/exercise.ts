@@ -16,7 +16,7 @@ import { addMailAccount } from "./exercise-callbacks.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useIncidents } from "./exercise-incidents.ts";
-import { useAudit, useKeys, useSettings } from "./exercise-organisation.ts";
+import { useApps, useAudit, useKeys } from "./exercise-organisation.ts";
 import { useSegments } from "./exercise-segments.ts";
 import { useTemplates } from "./exercise-templates.ts";
 import { useTiming } from "./exercise-timing.ts";
@@ -64,7 +64,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);
   await useImports(ask, `/v1/apps/${system.app._id}/imports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);
-  await useSettings(ask, `/v1/apps/${system.app._id}/settings`);
+  await useApps(ask, `/v1/apps/${system.app._id}`);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useActivities(ask, sending, fcm);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);

@@ -12,7 +12,7 @@ import { until } from "../../../support/until.ts";
 /** What they did is added seconds after they did it; test/integration/service/usage.test.ts looks at it. */
 const countedLater = "tenant_usage";
 /** They name nothing: who asks is told of themselves. */
-const ofCaller = ["getUsage", "listApiKeys", "createApiKey", "listOrganisationAudit"];
+const ofCaller = ["getUsage", "listApiKeys", "createApiKey", "listOrganisationAudit", "listApps", "createApp"];
 
 describe("tenancy", () => {
   let site: Installation;
