@@ -1,4 +1,5 @@
 import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
+import { conditional } from "#core/schema/json/common.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import { Delivery } from "#core/schema/messages/delivery.ts";
 import { Message } from "#core/schema/messages/message.ts";
@@ -225,15 +226,18 @@ export const docs: Docs = {
         target,
         rcs_card: card,
       }),
-      dependentRequired: { delivery_time_of_day: ["delayed_option"] },
       anyOf: [
         ...contents.map((name) => having(name)),
         having("email_subject", "email_body"),
         having("email_subject", "email_mjml"),
         having("template_id"),
       ],
-      // As the schema has it, in a form that tools can make requests from: they know no member that has to be absent.
-      allOf: [{ anyOf: [having("template_id"), { type: "object", ...contentNeeds }] }],
+      // As the schema has it, in a form that tools can make requests from: they know no member that has to be absent, and
+      // no `dependentRequired` beside a choice.
+      allOf: [
+        { anyOf: [having("template_id"), { type: "object", ...contentNeeds }] },
+        conditional({ when: having("delivery_time_of_day"), require: having("delayed_option") }),
+      ],
     }),
   },
 };
