@@ -9,7 +9,7 @@ import {
   settingNames,
   type UpdateAppSettings,
 } from "#core/schema/apps/settings.ts";
-import type { AppRow, Apps } from "#core/storage/apps/apps.ts";
+import { type AppRow, type Apps, mostApps } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
 import { existing } from "../http/locate.ts";
 import { requireFeature } from "../limits/plan-rules.ts";
@@ -59,6 +59,6 @@ const requireFeatures = async (
 /** What plans say about apps. */
 export const appRoom = {
   metric: "apps",
-  most: 100_000,
-  ofPlan: ({ apps }: { apps: number | null }) => apps ?? 100_000,
+  most: mostApps,
+  ofPlan: ({ apps }: { apps: number | null }) => apps ?? mostApps,
 } as const;

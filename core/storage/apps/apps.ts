@@ -37,6 +37,9 @@ export const appCollection: CollectionSpec = {
   retention: { kept: "until its resource goes" },
 };
 
+/** Of an organisation, whatever its plan says. */
+export const mostApps = 100_000;
+
 export type Apps = ManagedRows<AppRow> & ReturnType<typeof apps>;
 
 export const apps = (db: Db) => {
@@ -51,7 +54,8 @@ export const apps = (db: Db) => {
     /** What the REST interface does to apps; they are counted by their tenant. */
     owned: {
       ...ownedRows(rows),
-      count: (tenantId: string): Promise<number> => rows.countDocuments({ tenant_id: tenantId }, { hint: "name" }),
+      count: (tenantId: string): Promise<number> =>
+        rows.countDocuments({ tenant_id: tenantId }, { hint: "name", limit: mostApps + 1 }),
     },
     countOthers: (tenantId: string, exceptId: string): Promise<number> =>
       rows.countDocuments({ tenant_id: tenantId, _id: { $ne: exceptId } }, { hint: "name" }),
