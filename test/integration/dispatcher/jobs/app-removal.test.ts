@@ -7,6 +7,7 @@ import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import { allCollections } from "#core/storage/collections.ts";
 import { noFiles } from "#core/storage/files/store.ts";
+import { type ChoiceRow, choiceCollection } from "#core/storage/messages/choices.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -41,7 +42,7 @@ describe("the removal of an app", function () {
   const isOver = (id: string) => async () =>
     (await collectionOf<RemovalRow>(site.db, removalCollection).countDocuments({ _id: id })) === 0;
 
-  /** An app with people, messages with a chunk and two deliveries each, and something in every other collection. */
+  /** An app with people, messages with a chunk, a choice and two deliveries each, and something in every other collection. */
   const anApp = async ({ people = 3, messages = 3 } = {}) => {
     const app = `app_${randomUUID()}`;
     const of = { tenant_id: "ten_1", app_id: app };
@@ -53,6 +54,8 @@ describe("the removal of an app", function () {
     await site.db.collection<MessageRow>("messages").insertMany(rows);
     const chunks = ids.map((id) => aChunk({ ...of, _id: `chk_${id}`, message_id: id }));
     await site.db.collection<ChunkRow>("chunks").insertMany(chunks);
+    const choices = ids.map((id) => ({ ...of, _id: `cho_${id}`, message_id: id }));
+    await site.db.collection<Pick<ChoiceRow, "_id">>(choiceCollection.name).insertMany(choices);
     const deliveries = ids.flatMap((id) => [1, 2].map((n) => ({ ...of, _id: `dlv_${id}_${n}`, message_id: id })));
     await site.db.collection<Pick<DeliveryRow, "_id">>("deliveries").insertMany(deliveries);
     for (const [name, count] of Object.entries(await counts(app)))
