@@ -142,7 +142,7 @@ describe("the removal of an app", function () {
     await begin(app);
     await site.startDispatcher();
     await until(passed(app, 1), 30_000);
-    expect(await counts(app)).to.deep.equal({ ...none, messages: 2, chunks: 2, deliveries: 4 });
+    expect(await counts(app)).to.deep.equal({ ...none, messages: 2, chunks: 2, choices: 2, deliveries: 4 });
     site.shift(2 * minuteMs);
     await until(passed(app, 2), 30_000);
     expect(await counts(app)).to.deep.equal(none);
