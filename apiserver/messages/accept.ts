@@ -70,11 +70,11 @@ export const accept =
       estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target, asked),
       decide: async (estimate: Estimate) => {
         requireChannels({ ...draft, target: draft.meant.target }, channels);
-        await deps.requireRoom(request.caller, estimate.contacts);
+        if (estimate.contacts.length > 0) await deps.requireRoom(request.caller, estimate.contacts);
         return {
           recipients: estimate.recipients,
           rowOf: async (begun: BegunMessage) => {
-            await deps.makeContacts(estimate.contacts);
+            if (estimate.contacts.length > 0) await deps.makeContacts(estimate.contacts);
             return rowOf(request, { draft, channels, html, aim, estimate }, begun);
           },
           after: await replaced(deps, app, draft),

@@ -22,14 +22,13 @@ export type MakeContacts = {
 export const makeContacts = ({ contacts, countBillable, publish }: MakeContactsDeps): MakeContacts => ({
   requireRoom: async ({ tenant, plan: { subscribers: limit } }, made) => {
     const needed = made.reduce((sum, { subscriptions }) => sum + subscriptions.length, 0);
-    if (limit === null || needed === 0) return;
+    if (limit === null) return;
     const used = await countBillable({ tenantId: tenant._id, most: Math.max(limit, 1) });
     if (used + needed > limit)
       throw quotaExceeded("the plan's subscribers are exhausted", { metric: "subscribers", limit, used, needed });
   },
 
   makeContacts: async (made) => {
-    if (made.length === 0) return;
     for (const { user, subscriptions } of await contacts.add(made)) {
       if (user !== null) publish.user(user);
       for (const row of subscriptions) publish.subscription(row);

@@ -65,7 +65,8 @@ const runCount = async (deps: CountDeps, row: SegmentCountRow, progress: Progres
   const usedBy = (await segments.usersOf(row.app_id, [row._id])).get(row._id) ?? [];
   const now = clock.now();
   const state = { countedAt: segment.counted_at, askedAt: row.asked_at, isUsed: usedBy.length > 0 };
-  if (!isCountDue(state, now)) return { end: { dueAt: nextTurn(now, random), set: idle } };
+  if (!isCountDue(state, now))
+    return { end: { dueAt: nextTurn(now, random), set: idle }, after: () => goOn(deps, row, now) };
   if (!(await counts.begin(row, now))) return wait(deps, row);
   const result = await count(deps, { row, segment, at: now }, progress);
   const isAsked = segment.counted_at === null || row.asked_at >= segment.counted_at;
@@ -78,10 +79,17 @@ const idle = { waiting_since: null, is_counting: false };
 
 const ownerOf = ({ tenant_id, app_id }: SegmentCountRow) => ({ tenant_id, app_id });
 
-/** Programs that show it hear of it, and the next of the app may begin. */
-const announce = ({ announcer, counts }: CountDeps, { _id, app_id }: SegmentCountRow, now: Date): void => {
-  announcer.changed(segmentCollection.name, _id, app_id);
-  counts.wakeNext(app_id, now).catch(() => undefined); // else it looks itself, soon
+/** Programs that show it hear of it. */
+const announce = (deps: CountDeps, row: SegmentCountRow, begunAt: Date): void => {
+  deps.announcer.changed(segmentCollection.name, row._id, row.app_id);
+  goOn(deps, row, begunAt);
+};
+
+/** The next of the app may begin; and what was asked for before the end of this run was written is due all the same. */
+const goOn = ({ counts, clock }: CountDeps, { _id, app_id }: SegmentCountRow, begunAt: Date): void => {
+  const now = clock.now();
+  const next = [counts.askedSince(_id, begunAt, soon(clock)), counts.wakeNext(app_id, now)];
+  for (const one of next) one.catch(() => undefined); // else they look by themselves
 };
 
 /** A count is asked for before its segment is stored: one that has not come for an hour is gone. */
@@ -95,13 +103,21 @@ const lookAgain = async ({ counts, clock }: CountDeps, row: SegmentCountRow): Pr
 const keptMs = 3_600_000;
 const lookMs = 60_000;
 
-/** One of an app is counted at a time: whoever finds another under way waits for that, or looks again when nobody wakes it. */
-const wait = ({ clock, random }: CountDeps, { waiting_since: since }: SegmentCountRow): Result => {
+/**
+ * One of an app is counted at a time: whoever finds another under way waits for that, or looks again when nobody wakes it.
+ * The other may end before it is written that this one waits: so who waits is woken here when none is under way any more.
+ */
+const wait = (deps: CountDeps, row: SegmentCountRow): Result => {
+  const { clock, random } = deps;
+  const { waiting_since: since, app_id } = row;
   const now = clock.now();
   const dueAt = new Date(now.getTime() + waitMs * (1 + random()));
   return {
     end: { dueAt, set: { waiting_since: since ?? now, is_counting: false }, isWaiting: true },
     facts: { waitsFor: "another" },
+    after: () => {
+      deps.counts.wakeUnlessBusy(app_id, clock.now()).catch(() => undefined);
+    },
   };
 };
 

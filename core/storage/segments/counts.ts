@@ -40,6 +40,19 @@ const soonMs = 1_000;
 
 export const segmentCounts = (db: Db) => {
   const rows = collectionOf<SegmentCountRow>(db, segmentCountCollection);
+
+  const underWay = (app_id: string, now: Date) =>
+    rows
+      .find({ app_id, "lease.until": { $gt: now } }, { hint: "under_way" })
+      .limit(mostUnderWay)
+      .toArray();
+
+  const wakeNext = async (app_id: string, now: Date): Promise<void> => {
+    const waiting = { app_id, waiting_since: { $gt: longAgo, $lte: now } };
+    const change = { $set: { due_at: now, waiting_since: null } };
+    await rows.findOneAndUpdate(waiting, change, { sort: { waiting_since: 1 }, projection: { _id: 1 } });
+  };
+
   return {
     /** Has segments counted. A count that is under way loses its lease: it counts what is no longer asked for. */
     ask: async (segments: readonly Counted[], now: Date): Promise<void> => {
@@ -73,23 +86,26 @@ export const segmentCounts = (db: Db) => {
     askedAt: async ({ _id, fence }: Run): Promise<Date | null> =>
       (await rows.findOne({ _id, fence }, { projection: { asked_at: 1 } }))?.asked_at ?? null,
 
+    /** Has a segment counted at `dueAt` that was asked for at `begunAt` or later. */
+    askedSince: async (_id: string, begunAt: Date, dueAt: Date): Promise<void> => {
+      await rows.updateOne({ _id, asked_at: { $gte: begunAt } }, { $min: { due_at: dueAt } });
+    },
+
     /** Begins unless another segment of the app is being counted, or was taken before this one and is about to be. */
     begin: async (row: SegmentCountRow, now: Date): Promise<boolean> => {
       const { _id, fence, app_id } = row;
-      const others = await rows
-        .find({ app_id, "lease.until": { $gt: now } }, { hint: "under_way" })
-        .limit(mostUnderWay)
-        .toArray();
+      const others = await underWay(app_id, now);
       if (others.some((other) => other._id !== _id && (other.is_counting || isBefore(other, row)))) return false;
       const { matchedCount } = await rows.updateOne({ _id, fence }, { $set: { is_counting: true } });
       return matchedCount === 1;
     },
 
     /** Has the segment counted next that has waited longest for its app. */
-    wakeNext: async (app_id: string, now: Date): Promise<void> => {
-      const waiting = { app_id, waiting_since: { $gt: longAgo, $lte: now } };
-      const change = { $set: { due_at: now, waiting_since: null } };
-      await rows.findOneAndUpdate(waiting, change, { sort: { waiting_since: 1 }, projection: { _id: 1 } });
+    wakeNext,
+
+    /** The same, unless some segment of the app is under way: that wakes the next when it ends. */
+    wakeUnlessBusy: async (app_id: string, now: Date): Promise<void> => {
+      if ((await underWay(app_id, now)).length === 0) await wakeNext(app_id, now);
     },
 
     /** Removes that of a segment which is gone, unless it was asked for again meanwhile. */

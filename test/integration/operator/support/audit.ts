@@ -47,7 +47,7 @@ const wantedOf = (herald: Installation): Record<string, ExpectedRow> => {
     App: async (seen) => ({
       name: seen.metadata.name,
       time_zone: spec(seen)["timeZone"],
-      import_huawei_as: spec(seen)["importHuaweiAs"] ?? "android_push",
+      ...(spec(seen)["importHuaweiAs"] !== undefined && { import_huawei_as: spec(seen)["importHuaweiAs"] }),
     }),
     ApiKey: async (seen) => {
       const secret = await secretOf(seen, spec(seen)["connectionSecretName"] ?? "");
