@@ -1,4 +1,4 @@
-import type { Db } from "mongodb";
+import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
 import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
 import { unlessTaken } from "../mongo/duplicate.ts";
 import { dueIndex } from "../work/due.ts";
@@ -40,34 +40,10 @@ const soonMs = 1_000;
 
 export const segmentCounts = (db: Db) => {
   const rows = collectionOf<SegmentCountRow>(db, segmentCountCollection);
-
-  const underWay = (app_id: string, now: Date) =>
-    rows
-      .find({ app_id, "lease.until": { $gt: now } }, { hint: "under_way" })
-      .limit(mostUnderWay)
-      .toArray();
-
-  const wakeNext = async (app_id: string, now: Date): Promise<void> => {
-    const waiting = { app_id, waiting_since: { $gt: longAgo, $lte: now } };
-    const change = { $set: { due_at: now, waiting_since: null } };
-    await rows.findOneAndUpdate(waiting, change, { sort: { waiting_since: 1 }, projection: { _id: 1 } });
-  };
-
   return {
     /** Has segments counted. A count that is under way loses its lease: it counts what is no longer asked for. */
     ask: async (segments: readonly Counted[], now: Date): Promise<void> => {
-      const due_at = new Date(now.getTime() + soonMs);
-      const writes = segments.map(({ _id, ...of }) => ({
-        updateOne: {
-          filter: { _id },
-          update: {
-            $set: { asked_at: now, due_at, lease: null, waiting_since: null, is_counting: false },
-            $inc: { fence: 1 },
-            $setOnInsert: ownerOf(of),
-          },
-          upsert: true,
-        },
-      }));
+      const writes = asking(segments, now);
       // a duplicate: somebody else asked for the same at the same moment
       if (writes.length > 0) await unlessTaken(() => rows.bulkWrite(writes, { ordered: false }), null);
     },
@@ -94,18 +70,18 @@ export const segmentCounts = (db: Db) => {
     /** Begins unless another segment of the app is being counted, or was taken before this one and is about to be. */
     begin: async (row: SegmentCountRow, now: Date): Promise<boolean> => {
       const { _id, fence, app_id } = row;
-      const others = await underWay(app_id, now);
+      const others = await underWay(rows, app_id, now);
       if (others.some((other) => other._id !== _id && (other.is_counting || isBefore(other, row)))) return false;
       const { matchedCount } = await rows.updateOne({ _id, fence }, { $set: { is_counting: true } });
       return matchedCount === 1;
     },
 
     /** Has the segment counted next that has waited longest for its app. */
-    wakeNext,
+    wakeNext: (app_id: string, now: Date): Promise<void> => wakeNext(rows, app_id, now),
 
     /** The same, unless some segment of the app is under way: that wakes the next when it ends. */
     wakeUnlessBusy: async (app_id: string, now: Date): Promise<void> => {
-      if ((await underWay(app_id, now)).length === 0) await wakeNext(app_id, now);
+      if ((await underWay(rows, app_id, now)).length === 0) await wakeNext(rows, app_id, now);
     },
 
     /** Removes that of a segment which is gone, unless it was asked for again meanwhile. */
@@ -114,6 +90,35 @@ export const segmentCounts = (db: Db) => {
     },
   };
 };
+
+const asking = (segments: readonly Counted[], now: Date): AnyBulkWriteOperation<SegmentCountRow>[] => {
+  const due_at = new Date(now.getTime() + soonMs);
+  return segments.map(({ _id, ...of }) => ({
+    updateOne: {
+      filter: { _id },
+      update: {
+        $set: { asked_at: now, due_at, lease: null, waiting_since: null, is_counting: false },
+        $inc: { fence: 1 },
+        $setOnInsert: ownerOf(of),
+      },
+      upsert: true,
+    },
+  }));
+};
+
+const underWay = (rows: Rows, app_id: string, now: Date): Promise<SegmentCountRow[]> =>
+  rows
+    .find({ app_id, "lease.until": { $gt: now } }, { hint: "under_way" })
+    .limit(mostUnderWay)
+    .toArray();
+
+const wakeNext = async (rows: Rows, app_id: string, now: Date): Promise<void> => {
+  const waiting = { app_id, waiting_since: { $gt: longAgo, $lte: now } };
+  const change = { $set: { due_at: now, waiting_since: null } };
+  await rows.findOneAndUpdate(waiting, change, { sort: { waiting_since: 1 }, projection: { _id: 1 } });
+};
+
+type Rows = Collection<SegmentCountRow>;
 
 const mostUnderWay = 100; // all places of some dispatchers
 

@@ -262,8 +262,7 @@ const useWebhooks = async (ask: Ask, webhooks: string, db: Db): Promise<void> =>
   const batches = async () => (await ask("GET", `${webhooks}/whk_2/deliveries?status=failed`))["data"] as unknown[];
   await until(async () => (await batches()).length > 0, 15_000);
   await ask("DELETE", `${webhooks}/whk_2`);
-  const { data } = await ask("GET", `${of}/deliveries?status=failed`);
-  const [{ id }] = data as [{ id: string }]; // at least one was refused
+  const [{ id }] = (await ask("GET", `${of}/deliveries?status=failed`))["data"] as [{ id: string }]; // at least one was refused
   await ask("GET", `${webhooks}/deliveries/${id}`);
   await ask("GET", `${webhooks}/deliveries/${id}/attempts`);
   await ask("POST", `${webhooks}/deliveries/${id}/replay`);
