@@ -128,12 +128,12 @@ for (const [title, reach] of Object.entries(reaches))
       expect([...asked()].toSorted()).to.deep.equal([...new Set(granted)].toSorted());
     });
 
-    it("name no wildcard, and none of the cluster's own kinds but Secrets and Events", async () => {
+    it("name no wildcard, and none of the cluster's own kinds but Secrets, ConfigMaps and Events", async () => {
       const all = objectsIn(await render()).flatMap(({ rules = [] }) => rules);
       const words = all.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
       expect(words).not.to.include("*");
       const core = all.flatMap(({ apiGroups, resources }) => (apiGroups.includes("") ? resources : []));
-      expect(new Set(core)).to.deep.equal(new Set(["secrets", "events"]));
+      expect(new Set(core)).to.deep.equal(new Set(["secrets", "configmaps", "events"]));
     });
 
     const render = (): Promise<string> =>
