@@ -21,7 +21,7 @@ import type { MayWrite } from "../records/record-deps.ts";
 import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
 import type { DesiredRow } from "../records/writes.ts";
 
-type SegmentResource = Resource<SegmentSpec, { id?: string }>;
+type SegmentResource = Resource<SegmentSpec, { id?: string; usedBy?: { id: string }[] }>;
 type Deps = Tools<SegmentResource, SegmentRow> & { segments: Segments; withinPlan: WithinPlan<AppRow> };
 
 /** Segment: a document of its app. Who is on a list stays the REST interface's. */
@@ -40,6 +40,7 @@ export const segment = defineKind<SegmentResource, SegmentRow>({
     appLink,
     link(segmentResource, "naming", (one) => calledOf(one)),
     link(segmentResource, "called", (one) => namedIn(one)),
+    link(segmentResource, "record", (one) => userIdsOf(one)),
   ],
   isRecordReported: true,
   handler: (tools) => handler({ ...tools, segments: appSegments(tools.db), withinPlan: withinPlan(limit(tools)) }),
@@ -153,6 +154,9 @@ const calledOf = (segment: SegmentResource): string[] => [
   nameOf(segment),
   ...(segment.status?.id === undefined ? [] : [inItsApp(segment, segment.status.id)]),
 ];
+
+/** Who uses the segment, as its status says: they look at it again once it is called otherwise in its record. */
+const userIdsOf = ({ status }: SegmentResource): string[] => (status?.usedBy ?? []).map(({ id }) => id);
 
 /** What the filter names: what a faulty one names is found when it is mended. */
 const namedIn = (segment: SegmentResource): string[] => {
