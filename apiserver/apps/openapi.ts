@@ -1,5 +1,5 @@
 import { settingsOf } from "#core/domain/apps/settings.ts";
-import type { AccountCheck, ChannelAccount } from "#core/schema/apps/account.ts";
+import type { AccountCheck, ChannelAccount, PutChannelAccount } from "#core/schema/apps/account.ts";
 import type { App } from "#core/schema/apps/app.ts";
 import { exampleTime } from "#core/schema/events/refs.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
@@ -22,6 +22,11 @@ const account: ChannelAccount = {
   check: refused,
 };
 
+const put: PutChannelAccount = {
+  settings: { subject: "mailto:push@example.com" },
+  secrets: { private_key: "YW4gZXhhbXBsZSwgYW5kIG9mIG5vYm9keSBhdCBhbGw" }, // nobody's
+};
+
 const app: App = {
   id: "app_01JDKQ4WSM6T3EYB8K5NRC1VHX",
   name: "shop",
@@ -39,6 +44,7 @@ export const docs: Docs = {
     AccountCheck: [refused],
     ChannelAccount: [account, { ...account, check: null }],
     ChannelAccountList: [{ data: [account] }],
+    PutChannelAccount: [put],
     App: [app],
     AppList: [{ data: [app] }],
     CreateApp: [{ name: "shop", time_zone: "Europe/Berlin" }, { name: "another shop" }],
@@ -47,6 +53,6 @@ export const docs: Docs = {
     UpdateAppSettings: [{ time_zone: "Europe/Berlin", outcomes: { direct_minutes: 720 } }, { outcomes: null }],
   },
   pathParameters: {
-    channel: pathPart("a channel that the app has an account for", "ios_push", { enum: [...channels] }),
+    channel: pathPart("one of the eight channels", "web_push", { enum: [...channels] }),
   },
 };

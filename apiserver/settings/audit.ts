@@ -121,7 +121,7 @@ const changesOf = (before: object | null, after: object | null): AuditFact["chan
 };
 
 const valueOf = (view: object | null, name: string): unknown => {
-  const value: unknown = view === null ? null : Reflect.get(view, name);
+  const value: unknown = (view === null ? null : Reflect.get(view, name)) ?? null;
   const text = JSON.stringify(value) ?? "";
   return text.length > longestShown ? digestOf(text) : value;
 };

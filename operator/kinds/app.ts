@@ -8,13 +8,14 @@ import { camelCase, settingsOfResource } from "#core/schema/apps/settings-resour
 import { tenantResource } from "#core/schema/tenants/resource.ts";
 import { type AccountCheckRows, type AccountChecks, accountChecks } from "#core/storage/apps/account-checks.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
+import { sealAccounts } from "#core/storage/apps/seal-accounts.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { link, namespaceOf } from "../engine/links.ts";
 import { secretValues } from "../kube/secrets.ts";
 import { accountsStatus, accountsVerified, testedAccounts, unasked } from "../policies/apps/accounts.ts";
-import { accountsOf, sealAccounts } from "../policies/apps/seal-accounts.ts";
+import { accountsOf } from "../policies/apps/credentials.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { inTenant, noTenant, ofTenant, tenantOf } from "../records/owner-refs.ts";

@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "typebox";
-import { Closed } from "../../schema/json/common.ts";
+import type { FieldError } from "../../errors.ts";
+import { Closed, Nullable } from "../../schema/json/common.ts";
 import { cel, secretRef } from "../../schema/kubernetes/common.ts";
 import type { Rule } from "../../schema/kubernetes/definition.ts";
 
@@ -17,6 +18,8 @@ export type AccountDefinition<Members extends TProperties = TProperties> = {
   secretGoesWith?: readonly string[];
   /** What else the members must be like in the resource. */
   rules?: readonly Rule[];
+  /** The same of what the REST interface is given, which no CEL rule sees. */
+  problems?: (said: Readonly<Record<string, unknown>>) => FieldError[];
 };
 
 export const defineAccount = <Members extends TProperties>(
@@ -59,7 +62,7 @@ export const fromSecret = (key: string, read: ReadText) => Type.Unsafe<string>(g
 /** The channel's member in the App resource: what is not read from the Secret, in camel case, and the Secret's name. */
 export const resourceMember = (account: AccountDefinition): TSchema => {
   const { members, description, secretHolds, secretGoesWith, rules = [] } = account;
-  const [said, ref] = [inResource(members), secretRef(secretHolds)];
+  const [said, ref] = [without(members, inResource), secretRef(secretHolds)];
   if (secretGoesWith === undefined) {
     return Closed({ ...said, secretRef: ref }, { description, ...(rules.length > 0 && cel(...rules)) });
   }
@@ -68,27 +71,53 @@ export const resourceMember = (account: AccountDefinition): TSchema => {
   return Closed({ ...said, secretRef: Type.Optional(ref) }, { description, ...cel({ rule, message }, ...rules) });
 };
 
-const inResource = ({ properties }: TObject): TProperties =>
+/** The settings of an account as the REST interface takes them: what is not secret, but for the provider's name. */
+export const restMembers = ({ members }: AccountDefinition): TObject => {
+  const { provider: _, ...settings } = without(members, inRest);
+  return Closed(settings);
+};
+
+/** How the members of accounts are called and may be left out. */
+type Spelling = { nameOf: (member: string) => string; leftOut: (member: TSchema) => TSchema };
+
+const inResource: Spelling = { nameOf: camelCase, leftOut: (member) => Type.Optional(member) };
+const inRest: Spelling = { nameOf: (name) => name, leftOut: (member) => Type.Optional(Nullable(member)) };
+
+/** The members without the secrets. */
+const without = ({ properties }: TObject, spelling: Spelling): TProperties =>
   Object.fromEntries(
     Object.entries(properties)
       .filter(([, member]) => sourceOf(member) === null)
       .map(([name, member]) => {
         const { inner, isNullable } = unwrapped(member);
-        const schema = Type.IsObject(inner) ? withoutSecrets(inner) : inner;
-        return [camelCase(name), isNullable ? Type.Optional(schema) : schema];
+        const schema = Type.IsObject(inner) ? withoutSecrets(inner, spelling) : inner;
+        const isFree = isNullable || (spelling === inRest && "default" in schema); // an API server fills in defaults itself
+        return [spelling.nameOf(name), isFree ? spelling.leftOut(schema) : schema];
       }),
   );
 
-const withoutSecrets = (members: TObject): TSchema =>
-  Object.assign({}, members, { required: [] }, Closed(inResource(members)));
+const withoutSecrets = (members: TObject, spelling: Spelling): TSchema =>
+  Object.assign({}, members, { required: [] }, Closed(without(members, spelling)));
+
+/** The text of a key of a Secret, parsed. */
+type ReadKey = (key: string, parse: ReadText) => string;
 
 /** The stored members of what a resource says; `read` gives the text of a key of its Secret, parsed. */
-export const storedMembers = (members: TObject, said: Values, read: (key: string, parse: ReadText) => string): Values =>
+export const storedMembers = (members: TObject, said: Values, read: ReadKey): Values =>
+  stored(members, said, { nameOf: camelCase, read });
+
+/** The same of what the REST interface is given. */
+export const storedRestMembers = (members: TObject, said: Values, read: ReadKey): Values =>
+  stored(members, said, { nameOf: inRest.nameOf, read });
+
+type Saying = { nameOf: (member: string) => string; read: ReadKey };
+
+const stored = (members: TObject, said: Values, { nameOf, read }: Saying): Values =>
   mapMembers(members, said, {
-    nameOf: camelCase,
+    nameOf,
     map: (source, value, { beside }) => {
       if (source === null) return value;
-      const isRead = source.goesWith === undefined || beside[camelCase(source.goesWith)] !== undefined;
+      const isRead = source.goesWith === undefined || (beside[nameOf(source.goesWith)] ?? null) !== null;
       return isRead ? read(source.key, source.read) : null;
     },
   });
@@ -134,4 +163,6 @@ const unwrapped = (member: TSchema): { inner: TSchema; isNullable: boolean } => 
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-const camelCase = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+function camelCase(name: string): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,4 +1,4 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import type { FieldError } from "../../errors.ts";
 import { Closed, Nullable } from "../../schema/json/common.ts";
 import { worded } from "../../schema/json/patterns.ts";
@@ -60,6 +60,19 @@ const goesWith = (provider: string) => ({
   message: `${provider} goes with the provider ${provider}: both or neither`,
 });
 
+type Said = Readonly<Record<string, unknown>>;
+
+const goesTogether = (said: Said, provider: string): FieldError[] =>
+  ((said[provider] ?? null) !== null) === (said["provider"] === provider)
+    ? []
+    : [{ field: provider, message: goesWith(provider).message }];
+
+const noSender = ({ twilio: said }: Said): FieldError[] => {
+  const { messaging_service_sid: service, senders: own } = (said ?? {}) as Partial<Static<typeof twilio>>; // sound: parsed
+  if ((said ?? null) === null || (service ?? null) !== null || (own ?? []).length > 0) return [];
+  return [{ field: "twilio.messaging_service_sid", message: "it or senders is required" }];
+};
+
 const account = defineAccount(
   {
     provider: Enum(["twilio", "vonage"], { default: "twilio", description: "who carries the messages" }),
@@ -72,6 +85,7 @@ const account = defineAccount(
       `with Twilio ${twilioSecret}; with Vonage \`private_key\`: the application's (PEM), and \`signature_secret\`: ` +
       "the account's, by which callbacks are verified",
     rules: [goesWith("twilio"), goesWith("vonage")],
+    problems: (said) => [...goesTogether(said, "twilio"), ...goesTogether(said, "vonage"), ...noSender(said)],
   },
 );
 

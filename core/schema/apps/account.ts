@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
-import { ChannelName, DateTime, Nullable } from "../json/common.ts";
+import { ChannelName, Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 
-const { Array: List, Enum, Object: Group, String: Text } = Type;
+const { Array: List, Enum, Object: Group, Optional, String: Text } = Type;
 
 /** What checking an account came to. Source: docs/reference/channels.md#connection-test. */
 export const accountResults = ["verified", "refused", "unreached"] as const;
@@ -36,4 +36,22 @@ export type ChannelAccount = Static<typeof ChannelAccount>;
 export const ChannelAccountList = Group({ data: List(ChannelAccount) });
 export type ChannelAccountList = Static<typeof ChannelAccountList>;
 
-named({ AccountCheck, ChannelAccount, ChannelAccountList });
+/** Body of `PUT /v1/apps/{appId}/channels/{channel}`: the account as it is to be, whole. Source: docs/reference/channels.md#accounts. */
+export const PutChannelAccount = Closed({
+  provider: Optional(
+    Text({ maxLength: 64, description: "who carries its messages; the channel's first when left out" }),
+  ),
+  settings: Type.Record(Text(), Type.Unknown(), {
+    maxProperties: 50,
+    description: "what is not secret; the members are the channel's (docs/reference/channels.md#accounts)",
+  }),
+  secrets: Optional(
+    MapOf({ minLength: 1, maxLength: 64 }, Text({ minLength: 1, maxLength: 16_384 }), {
+      maxProperties: 20,
+      description: "every secret that these settings need, by its key; kept sealed, and never shown",
+    }),
+  ),
+});
+export type PutChannelAccount = Static<typeof PutChannelAccount>;
+
+named({ AccountCheck, ChannelAccount, ChannelAccountList, PutChannelAccount });

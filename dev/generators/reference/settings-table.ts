@@ -1,3 +1,5 @@
+import { allDefinitions } from "#core/channels/all.ts";
+import { restMembers } from "#core/channels/kit/account.ts";
 import { settingFeatures, settingNames, settingSchemas } from "#core/schema/apps/settings.ts";
 import { code, codes, figure, table } from "./markdown.ts";
 
@@ -25,6 +27,22 @@ export const settingsTable = (): string =>
     settingNames.flatMap((name) => rowsOf(name, settingSchemas[name] as Schema, needs(name))), // sound: schemas are JSON
   );
 
+/** The tables of docs/reference/channels.md: what the account of each channel is set up with. */
+export const accountTables = (): Record<string, string> => ({
+  "account settings": table(
+    ["Channel", "Member of `settings`", "Type", "Default", "Bounds", "What it says"],
+    allDefinitions.flatMap(({ name: channel, account }) =>
+      Object.entries(restMembers(account).properties)
+        .flatMap(([name, schema]) => rowsOf(name, schema as Schema)) // sound: schemas are JSON
+        .map((row) => [code(channel), ...row]),
+    ),
+  ),
+  "account secrets": table(
+    ["Channel", "`provider`", "`secrets`"],
+    allDefinitions.map(({ name, providers, account }) => [code(name), codes([...providers]), account.secretHolds]),
+  ),
+});
+
 const needs = (name: (typeof settingNames)[number]): string => {
   const feature = settingFeatures[name];
   return feature === undefined ? "" : `; needs ${code(feature)} of the plan`;
@@ -51,7 +69,8 @@ const typeOf = (schema: Schema): string => {
 const wordOf = ({ type = "any", items }: Schema): string =>
   type === "array" ? `list of ${items === undefined ? "any" : typeOf(items)}` : type;
 
-const defaultOf = ({ default: value, properties }: Schema): string => {
+const defaultOf = (schema: Schema): string => {
+  const { default: value, properties } = { ...innerOf(schema), ...schema };
   if (value !== undefined) return code(JSON.stringify(value));
   return properties === undefined ? "" : "its members'";
 };

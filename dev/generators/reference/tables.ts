@@ -11,7 +11,7 @@ import { knownErrors } from "../../../apiserver/reference/errors.ts";
 import type { GeneratedFile } from "../generated-file.ts";
 import { boundsTables } from "./bounds.ts";
 import { code, codes, figure, table, withTable } from "./markdown.ts";
-import { settingsTable } from "./settings-table.ts";
+import { accountTables, settingsTable } from "./settings-table.ts";
 
 /** Pages of docs/reference that people write, with the tables in them that follow from the code. */
 export const referenceTables = (): GeneratedFile[] =>
@@ -32,6 +32,7 @@ const pages = (): Record<string, Record<string, string>> => ({
     quotas: quotaTable(),
     ...boundsTables(),
   },
+  "channels.md": accountTables(),
   "settings.md": { "app settings": settingsTable() },
 });
 

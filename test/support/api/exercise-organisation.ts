@@ -1,3 +1,4 @@
+import { until } from "../until.ts";
 import type { Ask } from "./exercise.ts";
 
 /** Apps, and the settings of one. */
@@ -7,6 +8,21 @@ export const useApps = async (ask: Ask, app: string): Promise<void> => {
   await ask("GET", `/v1/apps/${String(id)}`);
   await ask("PATCH", `/v1/apps/${String(id)}`, { time_zone: "Europe/Rome" });
   await useSettings(ask, `${app}/settings`);
+};
+
+/** Accounts of an app at providers, and what testing them came to. */
+export const useChannels = async (ask: Ask, list: string): Promise<void> => {
+  const subject = "mailto:push@example.com";
+  const secrets = { private_key: Buffer.alloc(32, 7).toString("base64url") };
+  await ask("PUT", `${list}/web_push`, { settings: { subject }, secrets });
+  await ask("GET", `${list}/web_push`);
+  await ask("DELETE", `${list}/web_push`);
+  await ask("POST", `${list}/ios_push/test`);
+  await until(async () => {
+    const { data } = await ask("GET", list);
+    const channels = data as { channel: string; check: unknown }[];
+    return channels.some(({ channel, check }) => channel === "ios_push" && check !== null);
+  }, 15_000);
 };
 
 /** Settings of an app. */

@@ -16,7 +16,7 @@ import { addMailAccount } from "./exercise-callbacks.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useIncidents } from "./exercise-incidents.ts";
-import { useApps, useAudit, useKeys } from "./exercise-organisation.ts";
+import { useApps, useAudit, useChannels, useKeys } from "./exercise-organisation.ts";
 import { useSegments } from "./exercise-segments.ts";
 import { useTargets } from "./exercise-targets.ts";
 import { useTemplates } from "./exercise-templates.ts";
@@ -225,15 +225,6 @@ const useSuppressions = async (ask: Ask, list: string): Promise<void> => {
   for (const filter of filters)
     for (const sort of ["created_at", "-created_at"]) await ask("GET", `${list}?${filter}&sort=${sort}`);
   await ask("DELETE", `${list}/${String(id)}?force=true`);
-};
-
-const useChannels = async (ask: Ask, list: string): Promise<void> => {
-  await ask("POST", `${list}/ios_push/test`);
-  await until(async () => {
-    const { data } = await ask("GET", list);
-    const channels = data as { channel: string; check: unknown }[];
-    return channels.some(({ channel, check }) => channel === "ios_push" && check !== null);
-  }, 15_000);
 };
 
 /** As the operator has it done. */

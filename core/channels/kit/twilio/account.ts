@@ -26,7 +26,7 @@ export const twilioMembers = {
 
 /** The keys that it asks the Secret for. */
 export const twilioSecret =
-  "`auth_token`: the account's primary auth token, by which callbacks are verified; `api_key_secret` when apiKeySid is set";
+  "`auth_token`: the account's primary auth token, by which callbacks are verified; `api_key_secret` when there is the SID of an API key";
 
 /** The members of an open account that Twilio is spoken to with. */
 export type TwilioCredentials = {

@@ -1,5 +1,9 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import { systemClock } from "#core/domain/clock.ts";
+import { type ApiKeyRow, apiKeys } from "#core/storage/api-keys/api-keys.ts";
+import type { Caller } from "../../../../apiserver/access/caller.ts";
+import { safeChange } from "../../../../apiserver/api-keys/safe-change.ts";
+import { writeAsIs } from "../../../../apiserver/settings/write-as-is.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
 import { announcedMs, until } from "../../../support/until.ts";
@@ -165,5 +169,27 @@ describe("keys made over REST", function () {
     const narrowed = call("PATCH", `/${last.id}`, { app_ids: [tenant.app._id] }, { token: last.token });
     expect(await codeOf(narrowed)).to.deep.equal([409, "HS_CONFLICT", "last_admin_key"]);
     expect((await rows().findOne({ _id: last.id }))?.app_ids).to.equal(null);
+  });
+
+  it("are as they were when a process is killed while it takes one of the last two away", async () => {
+    const [a, b] = [await make({ scopes: ["admin"] }), await make({ scopes: ["admin"] })];
+    await rows().deleteMany({ _id: { $nin: [a.id, b.id] } });
+    const before = await rows().find().sort({ _id: 1 }).toArray();
+    const killed = new Error("killed");
+    const keys = apiKeys(site.db);
+    const change = safeChange({
+      keys,
+      clock: systemClock,
+      kept: {
+        attempt: () => Promise.reject(killed), // once the other key was written to
+        write: (found, attempt) => writeAsIs({ what: "api key", found, reread: keys.owned.reread, attempt }),
+      },
+    });
+    const by = { caller: {} as Caller, ip: "", requestId: "" }; // sound: nothing is audited before the kill
+    const revoked = change(by, "revoked", before[0]!, () => ({ revoked_at: new Date() }));
+    expect(await revoked.catch((error: unknown) => error)).to.equal(killed);
+    const untimed = (row: ApiKeyRow) => ({ ...row, updated_at: null });
+    expect((await rows().find().sort({ _id: 1 }).toArray()).map(untimed)).to.deep.equal(before.map(untimed));
+    expect((await call("DELETE", `/${a.id}`, undefined, { token: b.token })).status).to.equal(200);
   });
 });

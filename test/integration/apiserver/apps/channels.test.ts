@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { ChannelAccount } from "#core/schema/apps/account.ts";
 import { type AccountCheckRow, accountCheckCollection, type LastCheck } from "#core/storage/apps/account-checks.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anApiKey, anApp, seed } from "../../../support/rows/fixtures.ts";
 
 const at = new Date("2026-11-22T10:00:00.000Z");
@@ -18,10 +18,10 @@ const last: LastCheck = {
 
 describe("the channels of an app", function () {
   this.timeout(60_000);
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
-  const call = (method: string, path = "", token = tenant.token) =>
-    site.api.call(method, `/v1/apps/${tenant.app._id}/channels${path}`, { token });
+  const call = (method: string, path = "", token = tenant.token, body?: object) =>
+    site.api.call(method, `/v1/apps/${tenant.app._id}/channels${path}`, { token, body });
   const rows = () => collectionOf<AccountCheckRow>(site.db, accountCheckCollection);
   const row = (channel: string) => rows().findOne({ _id: `${tenant.app._id}/${channel}` });
   const list = async () => (JSON.parse((await call("GET")).text) as { data: ChannelAccount[] }).data;
@@ -57,13 +57,13 @@ describe("the channels of an app", function () {
     const asked = await row("web_push");
     expect(asked).to.include({ tenant_id: tenant.tenant._id, app_id: tenant.app._id, revision: 1, fence: 1 });
     expect(asked?.due_at?.getTime()).to.be.closeTo(Date.now(), 10_000);
-    expect(await rows().countDocuments()).to.equal(1);
+    expect(await rows().countDocuments({ app_id: tenant.app._id })).to.equal(1);
   });
 
   it("are tested anew when a test is under way, whose result no longer counts", async () => {
     await call("POST", "/email/test");
     const lease = { holder: "a dispatcher", until: new Date(Date.now() + 30_000) };
-    await rows().updateOne({ channel: "email" }, { $set: { lease }, $inc: { fence: 1 } });
+    await rows().updateOne({ _id: `${tenant.app._id}/email` }, { $set: { lease }, $inc: { fence: 1 } });
     await call("POST", "/email/test");
     expect(await row("email")).to.include({ lease: null, fence: 3 });
   });
@@ -74,7 +74,7 @@ describe("the channels of an app", function () {
       [1, true],
       [0, false],
     ] as const) {
-      await rows().updateOne({ channel: "ios_push" }, { $set: { last: { ...last, revision } } });
+      await rows().updateOne({ _id: `${tenant.app._id}/ios_push` }, { $set: { last: { ...last, revision } } });
       const [ios] = await list();
       expect(ios?.check).to.deep.equal({
         result: "refused",

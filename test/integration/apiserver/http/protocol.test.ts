@@ -177,7 +177,10 @@ describe("the protocol", () => {
     const { body: document } = await call("GET", "/v1/openapi.json");
     const examples = requestsOf(document);
     expect(examples.map(({ id }) => id)).to.include.members(["createNotification", "upsertUser", "updateWebhook"]);
-    const known = new Map([["appId", tenant.app._id]]);
+    const known = new Map([
+      ["appId", tenant.app._id],
+      ["channel", "web_push"],
+    ]);
     const segments = new Map<string, string>(); // by kind
     const [hourAgo, tomorrow] = [-3_600_000, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
     const own = { app_id: tenant.app._id, since: hourAgo, send_after: tomorrow };
@@ -204,7 +207,7 @@ describe("the protocol", () => {
       if (id === "publishEvents") known.set("name", (body as { events: [{ name: string }] }).events[0].name);
       if (id === "upsertUser") known.set("label", "user_id").set("id", reply.body.id);
     }
-  });
+  }).timeout(120_000); // one request for each example: more with each operation
 
   it("serves metrics and its readiness on the health port only", async () => {
     const metrics = await (await fetch(`${site.api.healthUrl}/metrics`)).text();

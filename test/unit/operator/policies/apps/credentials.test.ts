@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { secretNamesOf } from "#core/channels/accounts.ts";
-import { type Accounts, accountsOf } from "../../../../../operator/policies/apps/seal-accounts.ts";
+import type { Accounts } from "#core/storage/apps/seal-accounts.ts";
+import { accountsOf } from "../../../../../operator/policies/apps/credentials.ts";
 import { apnsKey, ios, rsaKey, serviceAccount, vapidKey } from "../../../../integration/operator/support/manifests.ts";
 
 const edKey = (): string =>

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import type { Accounts } from "../../../../../operator/policies/apps/seal-accounts.ts";
-import { sealAccounts } from "../../../../../operator/policies/apps/seal-accounts.ts";
+import { type Accounts, sealAccounts } from "#core/storage/apps/seal-accounts.ts";
 
 describe("policy: sealing", () => {
   const oldKey = `old:${randomBytes(32).toString("base64")}`;

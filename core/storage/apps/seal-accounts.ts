@@ -1,14 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  type AccountSpecs,
-  accountsOf as accountsIn,
-  type ChannelAccounts,
-  withSecrets,
-} from "#core/channels/accounts.ts";
-import { ifOpenable, type KeyRing, type Sealed } from "#core/runtime/process/key-ring.ts";
-import type { Channel } from "#core/schema/vocabulary/channels.ts";
-import type { Finding } from "../conditions.ts";
-import { fromSecrets, type SecretValues } from "../secret-reader.ts";
+import { type ChannelAccounts, withSecrets } from "../../channels/accounts.ts";
+import { ifOpenable, type KeyRing, type Sealed } from "../../runtime/process/key-ring.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 
 export type SealedAccounts = { channels: ChannelAccounts<Sealed>; channels_revision: number };
 
@@ -54,10 +47,3 @@ const sealOne = (keyRing: KeyRing, appId: string, channel: Channel, { accounts, 
 };
 
 export type Accounts = ChannelAccounts<string>;
-
-/** The provider accounts that an App asks for, or what is wrong with its Secrets. */
-export const accountsOf = (
-  { channels }: { channels: AccountSpecs },
-  secrets: SecretValues,
-): { accounts: Accounts } | { finding: Finding } =>
-  fromSecrets(secrets, (read) => ({ accounts: accountsIn(channels, read) }));
