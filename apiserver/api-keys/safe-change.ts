@@ -21,20 +21,21 @@ export const mostListed = 1_000; // those of resources are not counted
  */
 export const safeChange =
   ({ keys, kept, clock }: SafeChangeDeps) =>
-  (by: By, verb: string, found: ApiKeyRow, change: ChangeOf): Promise<ApiKeyRow> => {
-    const keepsAnother = async (row: ApiKeyRow, now: Date): Promise<boolean> => {
-      const all = await keys.ofTenant(row.tenant_id, mostListed);
-      const other = all.find((key) => key._id !== row._id && isAdmin(key, now));
-      if (other === undefined) throw lastAdminKey();
-      return (await keys.owned.change(other, { set: { updated_at: laterThan(other.updated_at, now) } })) !== null;
-    };
-    return kept.write(found, async (row) => {
+  (by: By, verb: string, found: ApiKeyRow, change: ChangeOf): Promise<ApiKeyRow> =>
+    kept.write(found, async (row) => {
       const [set, now] = [change(row), clock.now()];
       const endsAdmin = isAdmin(row, now) && !isAdmin({ ...row, ...set }, now);
-      if (endsAdmin && !(await keepsAnother(row, now))) return null;
+      if (endsAdmin && !(await keepsAnother(keys, row, now))) return null;
       return kept.attempt(by, verb, row, { set });
     });
-  };
+
+/** Makes sure that another key can change keys, and goes on doing so; false when another change was quicker. */
+const keepsAnother = async (keys: SafeChangeDeps["keys"], row: ApiKeyRow, now: Date): Promise<boolean> => {
+  const all = await keys.ofTenant(row.tenant_id, mostListed);
+  const other = all.find((key) => key._id !== row._id && isAdmin(key, now));
+  if (other === undefined) throw lastAdminKey();
+  return (await keys.owned.change(other, { set: { updated_at: laterThan(other.updated_at, now) } })) !== null;
+};
 
 type ChangeOf = (row: ApiKeyRow) => Partial<ApiKeyRow>;
 
