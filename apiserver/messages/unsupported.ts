@@ -7,7 +7,6 @@ import type { CreateNotification } from "#core/schema/messages/notification.ts";
  * refused by name: nothing is accepted and ignored. A release that builds one removes it here.
  */
 export const unsupportedMembers = [
-  "frequency_cap_exempt",
   "add_to_inbox",
   "inbox_ttl",
 ] as const satisfies readonly (keyof CreateNotification)[];

@@ -4,6 +4,7 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Why, WhyQuery } from "#core/schema/why/why.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { auditLog } from "#core/storage/audit/audit-log.ts";
+import { capTakes } from "#core/storage/messages/cap-takes.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messages } from "#core/storage/messages/messages.ts";
@@ -39,6 +40,7 @@ export const whyUseCases = ({ db, secrets, events, limit, clock }: WhyPlatform) 
     deliveries: deliveries(db),
     suppressions: suppressions(db),
     subjectsOf: suppressionKeys(db, secrets, clock),
+    caps: capTakes(db),
     clock,
   });
   return {

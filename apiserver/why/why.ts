@@ -6,6 +6,7 @@ import { channels } from "#core/schema/vocabulary/channels.ts";
 import { type Why, type WhyQuery, type WhyRecipient, whyGates } from "#core/schema/why/why.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { aliasKeysOf } from "#core/storage/messages/audience.ts";
+import type { CapTakes } from "#core/storage/messages/cap-takes.ts";
 import { type DeliveryRow, deliveryIdOf } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type OfApp, ofApp } from "#core/storage/mongo/collection.ts";
@@ -25,6 +26,7 @@ export type WhyDeps = {
   deliveries: { existing: (ids: readonly string[]) => Promise<DeliveryRow[]> };
   suppressions: Pick<Suppressions, "said">;
   subjectsOf: (app: OfApp) => Promise<SubjectOf>;
+  caps: Pick<CapTakes, "counted">;
   clock: Clock;
 };
 
@@ -109,19 +111,27 @@ const seenOf = async (
     now: deps.clock.now(),
   };
   const gone = deliveries.filter((row) => subscriptions.every(({ _id }) => _id !== row.subscription_id));
-  const left = gone.map((delivery) => ({ subscription: null, delivery, entries: [] }));
-  const one = async (subscription: SubscriptionRow) => ({
-    subscription,
-    delivery: deliveries.find((row) => row.subscription_id === subscription._id) ?? null,
-    entries: await entriesOf(deps, app, subscription),
-  });
+  const left = gone.map((delivery) => ({ subscription: null, delivery, entries: [], counted: [] }));
+  const one = async (subscription: SubscriptionRow) => {
+    const delivery = deliveries.find((row) => row.subscription_id === subscription._id) ?? null;
+    const isCapped = delivery?.suppression_reason === "frequency_cap";
+    const ids = [subscription._id, subscription.user_id];
+    return {
+      subscription,
+      delivery,
+      entries: await entriesOf(deps, app, subscription),
+      counted: isCapped ? await deps.caps.counted(ofApp(app), ids) : [],
+    };
+  };
   const all = [...(await Promise.all(subscriptions.map(one))), ...left];
   const isNobody = isOfPerson && all.length === 0;
-  return [...all, ...(isNobody ? [{ subscription: null, delivery: null, entries: [] }] : [])].map((each) => ({
-    ...common,
-    ...each,
-    chosen: chosenIn(message, person, each.subscription),
-  }));
+  return [...all, ...(isNobody ? [{ subscription: null, delivery: null, entries: [], counted: [] }] : [])].map(
+    (each) => ({
+      ...common,
+      ...each,
+      chosen: chosenIn(message, person, each.subscription),
+    }),
+  );
 };
 
 const entriesOf = async ({ suppressions, subjectsOf, clock }: WhyDeps, app: AppRow, to: SubscriptionRow) => {

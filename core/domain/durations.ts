@@ -1,6 +1,9 @@
 /** A minute, in milliseconds. */
 export const minuteMs = 60_000;
 
+/** An hour, in milliseconds. */
+export const hourMs = 3_600_000;
+
 /** 24 hours, in milliseconds. */
 export const dayMs = 86_400_000;
 

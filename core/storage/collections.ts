@@ -22,6 +22,7 @@ import { activityChannelCollection } from "./live-activities/channels.ts";
 import { activityRecipientCollection } from "./live-activities/recipient-row.ts";
 import { startTokenCollection } from "./live-activities/start-tokens.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
+import { capTakeCollection } from "./messages/cap-takes.ts";
 import { choiceCollection } from "./messages/choices.ts";
 import { chunkCollection } from "./messages/chunks.ts";
 import { deliveryCollection } from "./messages/deliveries.ts";
@@ -66,6 +67,7 @@ export const allCollections: readonly CollectionSpec[] = [
   appCollection,
   auditCollection,
   callbackTokenCollection,
+  capTakeCollection,
   choiceCollection,
   chunkCollection,
   contentTemplateCollection,

@@ -10,6 +10,7 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { Directory } from "#core/storage/directory.ts";
+import { capTakes } from "#core/storage/messages/cap-takes.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import { newer } from "#core/storage/messages/collapse.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
@@ -20,6 +21,7 @@ import { throttles } from "#core/storage/messages/throttles.ts";
 import { type WaitingDeliveries, waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
+import { reachedElsewhere } from "#core/storage/people/reached-elsewhere.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import { languages } from "#core/storage/people/users.ts";
 import { zonesOf } from "#core/storage/people/zones.ts";
@@ -54,6 +56,7 @@ import { type SendChunks, sendChunks } from "./send-chunks.ts";
 import { repeating, stores } from "./stores.ts";
 import { deliverByStrategy, type StrategyOf, usualStrategy } from "./strategy.ts";
 import { byLocalTime } from "./timing/by-local-time.ts";
+import { frequencyCaps } from "./timing/caps.ts";
 import { quietHours } from "./timing/quiet.ts";
 import { throttle } from "./timing/throttle.ts";
 import { turn } from "./turn.ts";
@@ -206,8 +209,16 @@ const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver =>
     templates: deps.messageTemplates,
     gates: gates({ ...deps, newer: newer(db) }),
     quietHours: quietHours(zonesOf(db)),
+    caps: capping(deps),
     throttle: throttle({ ...deps, throttles: throttles(db) }),
   });
+};
+
+/** Places are given back as long as outcomes are stored. */
+const capping = ({ db, clock }: Joined): DeliverDeps["caps"] => {
+  const [takes, repeat] = [capTakes(db), repeating(storeForMs)];
+  const kept = { take: takes.take, giveBack: repeat(takes.giveBack) };
+  return frequencyCaps({ takes: kept, zonesOf: zonesOf(db), reachedElsewhere: repeat(reachedElsewhere(db)), clock });
 };
 
 const following = ({ db, people, events, suppressions, chunks: parts, clock }: Joined): ReturnType<typeof followUp> =>

@@ -1,5 +1,6 @@
 import type { Chosen, MessageAim } from "#core/domain/segments/aim.ts";
 import type { WhyGateName, WhyVerdict } from "#core/schema/why/why.ts";
+import type { CapTake } from "#core/storage/messages/cap-takes.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -18,6 +19,8 @@ export type Seen = {
   delivery: DeliveryRow | null;
   /** Entries of the suppression list about them. */
   entries: readonly SaidEntry[];
+  /** What frequency caps counted for them, where one held it back. */
+  counted: readonly CapTake[];
   /** The channels that the app has an account for. */
   configured: ReadonlySet<string>;
   now: Date;

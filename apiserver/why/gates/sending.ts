@@ -86,12 +86,29 @@ const seenAt =
     return delivery === null || at === undefined ? null : pass(at, factsOf(delivery));
   };
 
+const mostShown = 20;
+
+/** The messages that had filled the cap, the latest first: those of them that are still counted. */
+const filledBy = ({ delivery, message, counted }: Seen): Found => {
+  const before = counted.filter(({ at, message_id: id }) => id !== message._id && at <= (delivery?.created_at ?? at));
+  const messages = before
+    .toSorted((a, b) => b.at.getTime() - a.at.getTime())
+    .slice(0, mostShown)
+    .map(({ message_id, channel, at }) => ({ message_id, channel, at }));
+  return { verdict: "stop", facts: { counted: messages } };
+};
+
 export const acceptedGate: Gate = { gate: "accepted", judge: accepted };
 
 /** What is only known by the delivery that it left, and what became of that. */
 export const sendingGates: readonly Gate[] = [
   { gate: "local_time", reasons: { local_time_missed: "its time of day had passed where they are" } },
   { gate: "quiet_hours", reasons: { quiet_hours: "it fell into quiet hours where they are" } },
+  {
+    gate: "frequency_cap",
+    reasons: { frequency_cap: "they have had as many messages as a frequency cap allows" },
+    judge: (seen) => (seen.delivery?.suppression_reason === "frequency_cap" ? filledBy(seen) : null),
+  },
   { gate: "one_per_user", reasons: { duplicate_user: "another subscription of theirs is chosen for it" } },
   { gate: "superseded", reasons: { superseded: "a newer message of the same collapse id took its place" } },
   {

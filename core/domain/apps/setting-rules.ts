@@ -25,5 +25,14 @@ const quietHours: Rule = (given) => {
   ];
 };
 
+/** A resource may leave out what REST has to say. */
+const frequencyCaps: Rule = ({ frequency_caps: caps }) =>
+  (caps ?? []).flatMap(({ name, max, per }, i) => {
+    const missing = Object.entries({ name, max, per }).find(([, value]) => value === undefined)?.[0];
+    if (missing !== undefined) return [{ field: `frequency_caps[${i}].${missing}`, message: "is required" }];
+    const isTwice = (caps ?? []).findIndex((other) => other.name === name) < i;
+    return isTwice ? [{ field: `frequency_caps[${i}].name`, message: "is that of another cap" }] : [];
+  });
+
 /** One for each setting that needs it. */
-const rules: readonly Rule[] = [zone, quietHours];
+const rules: readonly Rule[] = [zone, quietHours, frequencyCaps];

@@ -7,7 +7,11 @@ export const settingsOf = (stored: SettingValues): AppSettings =>
   Object.fromEntries(settingNames.map((name) => [name, valueOf(settingSchemas[name], stored[name])])) as AppSettings;
 
 const valueOf = (schema: TSchema, value: unknown): unknown => {
-  if (!Type.IsObject(schema)) return value ?? Reflect.get(schema, "default");
-  const defaults = Object.entries(schema.properties).map(([name, member]) => [name, Reflect.get(member, "default")]);
+  const set = value ?? Reflect.get(schema, "default");
+  if (Type.IsArray(schema)) return Array.isArray(set) ? set.map((item) => valueOf(schema.items, item)) : set;
+  if (!Type.IsObject(schema)) return set;
+  const defaults = Object.entries(schema.properties).flatMap(([name, member]) =>
+    "default" in member ? [[name, member.default]] : [],
+  );
   return { ...Object.fromEntries(defaults), ...(value as object | null | undefined) };
 };

@@ -3,6 +3,7 @@ import { ChannelName, Closed, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { patterns } from "../json/patterns.ts";
 import type { PlanFeature } from "../vocabulary/plan-features.ts";
+import { FrequencyCap } from "./frequency-cap.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
 
@@ -101,7 +102,13 @@ export const settingSchemas = {
   exempt_categories: Type.Array(Text({ minLength: 1, maxLength: 64 }), {
     default: [],
     maxItems: 20,
-    description: "categories of messages that no quiet hours hold back, such as codes to log in with",
+    description:
+      "categories of messages that no quiet hours hold back and no frequency cap counts, such as codes to log in with",
+  }),
+  frequency_caps: Type.Array(FrequencyCap, {
+    default: [],
+    maxItems: 20,
+    description: "how many messages somebody gets at most; what is beyond is suppressed",
   }),
   throttle_default: Integer({
     default: 0,
@@ -119,7 +126,10 @@ export const settingSchemas = {
 };
 
 /** What a setting that has an effect needs of the plan; one that is not here needs nothing. */
-export const settingFeatures: Partial<Record<SettingName, PlanFeature>> = { quiet_hours: "quiet_hours" };
+export const settingFeatures: Partial<Record<SettingName, PlanFeature>> = {
+  quiet_hours: "quiet_hours",
+  frequency_caps: "frequency_caps",
+};
 
 export type SettingName = keyof typeof settingSchemas;
 
@@ -130,15 +140,22 @@ export const settingNames = Object.keys(settingSchemas) as SettingName[];
 export const AppSettings = Type.Object(settingSchemas);
 export type AppSettings = Static<typeof AppSettings>;
 
-type Partly<Value> = Value extends readonly unknown[] ? Value : Value extends object ? Partial<Value> : Value;
+type Partly<Value> = Value extends readonly (infer Item)[]
+  ? readonly Partly<Item>[]
+  : Value extends object
+    ? Partial<Value>
+    : Value;
 
 /** What somebody has set: null, or nothing, is the default; so is what an object leaves out. */
 export type SettingValues = { [Name in SettingName]?: Partly<AppSettings[Name]> | null };
 
-/** An object may leave members out: these have their defaults. */
+/** An object may leave members out that have a default. */
 const partly = (schema: TSchema): TSchema => {
+  if (Type.IsArray(schema)) return Type.Unsafe({ ...schema, items: partly(schema.items) });
   if (!Type.IsObject(schema)) return schema;
-  const members = Object.entries(schema.properties).map(([name, member]) => [name, Optional(member)] as const);
+  const members = Object.entries(schema.properties).map(
+    ([name, member]) => [name, "default" in member ? Optional(member) : member] as const,
+  );
   return Closed(Object.fromEntries(members), { description: descriptionOf(schema) });
 };
 

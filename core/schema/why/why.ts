@@ -23,6 +23,7 @@ export const whyGates = [
   "session",
   "local_time",
   "quiet_hours",
+  "frequency_cap",
   "one_per_user",
   "superseded",
   "activity",

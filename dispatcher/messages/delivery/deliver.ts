@@ -1,35 +1,34 @@
-import { definitionOf } from "#core/channels/all.ts";
 import { isReplaceable } from "#core/channels/content.ts";
-import type { BadgeChange } from "#core/channels/kit/channel.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { isTranslated } from "#core/domain/messages/languages.ts";
-import { NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
-import { type ChunkRow, triesBefore } from "#core/storage/messages/chunks.ts";
-import { collapseKeys } from "#core/storage/messages/collapse.ts";
+import { type ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
-import type { Capacity, Senders } from "../../channels/registry.ts";
+import type { Senders } from "../../channels/registry.ts";
 import type { Guard } from "../../suppressions/guard.ts";
 import type { MessageTemplates } from "../../templates/open.ts";
 import type { Lease } from "../../work/lease.ts";
 import { whileOpen } from "../gates/all.ts";
-import type { Check, Gate } from "../gates/gate.ts";
+import type { Gate } from "../gates/gate.ts";
+import type { Caps, IsLookedAt } from "../timing/caps.ts";
 import type { Quiet } from "../timing/quiet.ts";
 import type { Slots } from "../timing/throttle.ts";
-import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
+import { type BadgesOf, badgesOf } from "./badges.ts";
+import { deliveryIdOf } from "./delivery-row.ts";
 import { expiry } from "./expiry.ts";
-import { type FoundGone, foundGone, goneBefore, judged } from "./gone.ts";
+import { goneBefore, judged } from "./gone.ts";
 import type { Instead } from "./instead.ts";
 import type { Later } from "./later.ts";
+import { attempt, isEnded, type Run } from "./one.ts";
 import { inLanguages, reachedFirst } from "./order.ts";
-import { type Aborted, type Prepare, prepared } from "./prepare.ts";
+import { prepared } from "./prepare.ts";
 import type { Recorded } from "./record.ts";
-import { type Again, nextTry } from "./retry.ts";
+import type { Again } from "./retry.ts";
 import type { Window } from "./window.ts";
 
 export type DeliverDeps = {
@@ -38,7 +37,7 @@ export type DeliverDeps = {
     /** The languages of those of these users who have one. */
     languages: (userIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
     /** Changes the badges of their apps, once for each message; gives those that it added to. */
-    badges: (messageId: string, ids: readonly string[], change: BadgeChange) => Promise<ReadonlyMap<string, number>>;
+    badges: BadgesOf;
   };
   deliveries: {
     existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
@@ -55,6 +54,8 @@ export type DeliverDeps = {
   window: Pick<Window, "slot">;
   /** The quiet hours for the recipients of a run; null where there are none. */
   quietHours: (work: Work, recipients: readonly Reached[]) => Promise<Quiet | null>;
+  /** The frequency caps that the recipients of a run fall under; null where there are none. */
+  caps: (work: Work, isLookedAt: IsLookedAt) => Caps | null;
   /** Gives the recipients of a chunk instants of their own, where its message is throttled. */
   throttle: (message: MessageRow, chunk: ChunkRow, recipients: number) => Slots | null;
   /** Aborts when nothing new is to be begun: nobody waits for the pace of an account any more. */
@@ -124,6 +125,7 @@ export const deliver =
     const recipients = reachedFirst(speaks ? await inLanguages(deps, rest) : rest, sender);
     const drawn = deps.random();
     const run: Omit<Run, "suppressed" | "slots" | "badges"> = {
+      caps: deps.caps(work, () => false),
       deps,
       work,
       isOver,
@@ -142,55 +144,39 @@ export const deliver =
       deps.gates,
       { message, recipients: rest, chunk, everyMs: deps.gatesEveryMs },
       async (suppressed) => {
-        const sendable = rest.reduce((count, one) => count + (suppressed(one) === null ? 1 : 0), 0);
-        const slots = deps.throttle(message, chunk, sendable);
-        const open = { ...run, suppressed, slots, badges: await badgesOf({ ...run, suppressed }, rest) };
+        const sendable = await takePlaces({ ...run, suppressed }, rest);
+        const slots = deps.throttle(message, chunk, sendable.length);
+        const badges = await badgesOf(deps.recipients.badges, work, deps.clock.now() < expiresAt ? sendable : []);
+        const open = { ...run, suppressed, slots, badges };
         await mapBounded(recipients, chunkConcurrency, (subscription) => serve(open, subscription));
       },
     );
+    await run.caps?.giveBack(notSent(run.delivered));
     return { ...run.delivered, ...(await judged(deps.guard, run, deps.clock.now())) };
   };
 
-/** Adds to the badges of those who are going to be sent to, where the message asks for it. */
-const badgesOf = async (
-  { deps, work: { chunk, message }, suppressed, expiresAt }: Omit<Run, "slots" | "badges">,
+/** Takes the places under caps of those who are not left out for another reason; gives whom none of both holds back. */
+const takePlaces = async (
+  { deps: { clock }, caps, quiet, suppressed, expiresAt }: Omit<Run, "slots" | "badges">,
   recipients: readonly Reached[],
-): Promise<Badges> => {
-  const change = definitionOf(chunk.channel).badge?.(message.content) ?? null;
-  const isNone = change === null || deps.clock.now() >= expiresAt;
-  const ids = isNone ? [] : recipients.filter((row) => suppressed(row) === null).map(({ _id }) => _id);
-  if (change === null || ids.length === 0) return new Map();
-  const isAdded = triesBefore(chunk) > 0 && "add" in change; // before the first try
-  return deps.recipients.badges(message._id, ids, isAdded ? { add: 0 } : change);
+): Promise<Reached[]> => {
+  const open = recipients.filter((one) => suppressed(one) === null);
+  const now = clock.now();
+  if (now < expiresAt) await caps?.take(quiet === null ? open : open.filter((one) => quiet.untilOf(one, now) === null));
+  return caps === null ? open : open.filter((one) => !caps.isHeldBack(one));
 };
+
+/** Whom nothing was sent to, and who is not tried again. */
+const notSent = ({ stored, later = [] }: Delivered): Pick<DeliveryRow, "user_id" | "subscription_id">[] => [
+  ...stored.filter(
+    ({ status, sent_at: at, suppression_reason: reason }) =>
+      at === undefined && status !== "scheduled" && reason !== "frequency_cap",
+  ),
+  ...later.map(({ subscription: { _id, user_id } }) => ({ subscription_id: _id, user_id })),
+];
 
 /** Nobody ran these recipients before, so that none of them can have a delivery. */
 const isFirstRun = ({ fence, may_overlap }: ChunkRow): boolean => fence === 1 && !may_overlap;
-
-/** Those that were added to, by subscription. */
-type Badges = ReadonlyMap<string, number>;
-
-/** What the recipients of one run share. */
-type Run = {
-  deps: DeliverDeps;
-  work: Work;
-  isOver: () => boolean;
-  delivered: Delivered;
-  ids: ReadonlyMap<string, string>;
-  /** What gates say now. */
-  suppressed: Check;
-  slots: Slots | null;
-  quiet: Quiet | null;
-  badges: Badges;
-  prepare: Prepare;
-  provider: string;
-  capacity: Capacity | undefined;
-  expiresAt: Date;
-  isReplaceable: boolean;
-  gone: FoundGone[];
-  /** Drawn once: recipients who fail alike stay one chunk, however often they are tried again. */
-  random: Random;
-};
 
 /** Serves one recipient: it is suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
@@ -214,86 +200,3 @@ const handOver = async (run: Run, subscription: Reached): Promise<void> => {
   };
   return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, begin, capacity?.atOnce);
 };
-
-/** Stores that it is suppressed when a gate says so now, or expired when its time is over. */
-const isEnded = async (run: Run, subscription: Reached): Promise<boolean> => {
-  if (await isSuppressed(run, subscription)) return true;
-  if (await isQuiet(run, subscription)) return true;
-  const isExpired = run.deps.clock.now() >= run.expiresAt;
-  if (isExpired) await store(run, expire(attemptOf(run, subscription)));
-  return isExpired;
-};
-
-/** Leaves it for the end of its quiet hours, or stores that it is suppressed because of them. */
-const isQuiet = async (run: Run, subscription: Reached): Promise<boolean> => {
-  const { quiet, deps, delivered } = run;
-  const until = quiet?.untilOf(subscription, deps.clock.now()) ?? null;
-  if (until === null) return false;
-  if (quiet?.isDropped === true) await store(run, suppress(attemptOf(run, subscription), "quiet_hours"));
-  else (delivered.later ??= []).push({ subscription, at: until });
-  return true;
-};
-
-/** Stores that it is suppressed when a gate says so now. */
-const isSuppressed = async (run: Run, subscription: Reached): Promise<boolean> => {
-  const reason = run.suppressed(subscription);
-  if (reason !== null) await store(run, suppress(attemptOf(run, subscription), reason));
-  return reason !== null;
-};
-
-const attempt = async (run: Run, subscription: Reached): Promise<void> => {
-  const { deps, work, delivered, gone } = run;
-  const made = attemptOf(run, subscription);
-  const outcome = await send(run, subscription, made.deliveryId);
-  if (outcome !== null && "aborted" in outcome) return store(run, suppress(made, "template_abort", outcome.aborted));
-  if (outcome === null) return void (delivered.halted = !(await isSuppressed(run, subscription)) || delivered.halted);
-  const now = deps.clock.now();
-  if (outcome.kind === "token_invalid") gone.push(foundGone(outcome, { ...made, now }));
-  const result = resultOf(outcome, { ...made, now });
-  if (result.kind === "final") return store(run, result.row);
-  const at = nextTry(result.at, triesBefore(work.chunk), now, run.random);
-  delivered.again.push({ subscriptionId: subscription._id, at, mayHaveArrived: result.mayHaveArrived });
-};
-
-/**
- * Null when it was given up while it waited for its turn at the provider, because the lease is over or a gate says so by
- * now: nothing of it was handed over.
- */
-const send = async (run: Run, to: Reached, deliveryId: string): Promise<Outcome | Aborted | null> => {
-  const { deps, prepare } = run;
-  const isOver = (): boolean => run.isOver() || run.suppressed(to) !== null;
-  const ready = await prepare(to, deps.clock.now());
-  if (typeof ready !== "function") return ready;
-  try {
-    return await ready(recipientOf(to, deliveryId, run.badges.get(to._id)), deps.cut, isOver);
-  } catch (error) {
-    if (error instanceof NotBegun) return null;
-    throw error;
-  }
-};
-
-const store = async ({ deps, work, delivered }: Run, made: DeliveryRow): Promise<void> => {
-  const [key] = made.status === "sent" ? collapseKeys(work.message, work.chunk, [made.subscription_id]) : [];
-  const row = key === undefined ? made : { ...made, collapse_key: key };
-  if ((await deps.deliveries.record(row)) === "new") delivered.fresh.push(row);
-  delivered.stored.push(row);
-};
-
-const attemptOf = (run: Run, subscription: Reached): Attempt => ({
-  deliveryId: run.ids.get(subscription._id) ?? deliveryIdOf(run.work.chunk.message_id, subscription._id),
-  chunk: run.work.chunk,
-  subscription,
-  provider: run.provider,
-  now: run.deps.clock.now(),
-  expiresAt: run.expiresAt,
-  isReplaceable: run.isReplaceable,
-  activityId: run.work.message.live_activity?.activity_id,
-});
-
-const recipientOf = (to: Reached, deliveryId: string, badge: number | undefined): Recipient => ({
-  deliveryId,
-  subscriptionId: to._id,
-  address: to.token,
-  ...(to.web === null ? {} : { webKeys: to.web }),
-  ...(badge === undefined ? {} : { badge }),
-});

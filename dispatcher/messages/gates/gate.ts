@@ -16,6 +16,7 @@ export type SuppressionReason =
   | "duplicate_user"
   | "local_time_missed"
   | "quiet_hours"
+  | "frequency_cap"
   | `suppression_${ListReason}`;
 
 /** Why this recipient is left out; null lets the next gate decide. */

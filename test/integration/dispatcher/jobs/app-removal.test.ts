@@ -59,7 +59,8 @@ describe("the removal of an app", function () {
     const deliveries = ids.flatMap((id) => [1, 2].map((n) => ({ ...of, _id: `dlv_${id}_${n}`, message_id: id })));
     await site.db.collection<Pick<DeliveryRow, "_id">>("deliveries").insertMany(deliveries);
     for (const [name, count] of Object.entries(await counts(app)))
-      if (count === 0) await site.db.collection<{ _id: string }>(name).insertOne({ _id: randomUUID(), ...of });
+      if (count === 0)
+        await site.db.collection<{ _id: string }>(name).insertOne({ _id: `${app}/${randomUUID()}`, ...of });
     return { app, ids };
   };
   const begin = (app: string) =>

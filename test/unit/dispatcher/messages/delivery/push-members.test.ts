@@ -46,6 +46,7 @@ const given = (change: Partial<MessageRow>, answer: Outcome = taken, newer: Read
     },
     guard: { ofAnswers: async () => new Set() },
     quietHours: async () => null,
+    caps: () => null,
     throttle: () => null,
     window: { slot: (_account, run) => run() },
     stopping: new AbortController().signal,

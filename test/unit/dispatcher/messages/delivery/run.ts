@@ -9,7 +9,7 @@ export type Reads = DeliverDeps["recipients"];
 export type Change = Partial<
   Reads &
     DeliverDeps["deliveries"] &
-    Pick<DeliverDeps, "gates" | "gatesEveryMs" | "throttle" | "window" | "clock" | "stopping" | "cut">
+    Pick<DeliverDeps, "gates" | "gatesEveryMs" | "caps" | "throttle" | "window" | "clock" | "stopping" | "cut">
 > & {
   sender?: Senders["of"];
 };
@@ -46,6 +46,7 @@ export const given = (
     senders: { of: change.sender ?? sender },
     guard: { ofAnswers: async ({ gone }) => new Set(gone.filter(({ code }) => code !== "TOKEN_UNREGISTERED")) },
     quietHours: async () => null,
+    caps: change.caps ?? (() => null),
     throttle: change.throttle ?? (() => null),
     window: change.window ?? { slot: (_account, run) => run() },
     stopping: change.stopping ?? new AbortController().signal,
