@@ -25,8 +25,11 @@ const passDeadlineMs = 60_000; // every call within a pass has a shorter one of 
 /** Makes one pass over an object, and says when the next one is due. */
 export const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
   const { store, queue, open, passes, onEvent, metrics, report } = deps;
+  const failedResyncs = new Set<string>(); // what the next try writes is a repair, too
   return async ({ key, priority }: Work, lost: AbortSignal): Promise<void> => {
     open.delete(key);
+    const hasFailed = failedResyncs.delete(key);
+    const isResync = priority === "resync" || (priority === "again" && hasFailed);
     const signal = AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]);
     const isUndone = await undoGone(deps, key, signal);
     if (!isUndone) return;
@@ -36,13 +39,16 @@ export const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
     const result = await passes.pass(resource, signal);
     measure(metrics, result, (performance.now() - startedAt) / 1000);
     if (isOpen(result)) open.add(key);
-    if (result.kind === "failed") return retry(queue, key, result.error);
+    if (result.kind === "failed") {
+      if (isResync) failedResyncs.add(key);
+      return retry(queue, key, result.error);
+    }
     queue.forget(key);
     if (result.kind === "again") queue.addAfter(key, result.afterMs);
     if (result.verdict?.isChanged !== true) return;
     // dependants may need what was repaired, and no status shows it
     onEvent({ kind: "changed", object: resource, before: resource });
-    if (priority !== "resync" && !isAskedAgain(resource)) return;
+    if (!isResync && !isAskedAgain(resource)) return;
     metrics.repaired();
     report(resource, repaired);
   };
