@@ -5,15 +5,23 @@ import { App, type CreateApp, type UpdateApp } from "#core/schema/apps/app.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow, Apps } from "#core/storage/apps/apps.ts";
+import { appRemoval } from "#core/storage/apps/removal.ts";
+import type { RemovalRow, Removals } from "#core/storage/work/removals.ts";
 import type { Caller } from "../access/caller.ts";
+import { existing } from "../http/locate.ts";
 import type { By } from "../settings/audit.ts";
+import { requireUnmanaged } from "../settings/managed.ts";
 import { type SettingsPlatform, things } from "../settings/settings.ts";
 import { appRoom } from "./settings.ts";
 
 const mostListed = 1_000; // docs/reference/apps.md
 
 /** Makes, shows and changes apps of an organisation. Source: docs/reference/apps.md. */
-export const appsUse = (platform: SettingsPlatform, apps: Pick<Apps, "find" | "called" | "ofTenant" | "owned">) => {
+export const appsUse = (
+  platform: SettingsPlatform,
+  apps: Pick<Apps, "find" | "called" | "ofTenant" | "owned">,
+  removals: Pick<Removals, "begin" | "ofApp">,
+) => {
   const kept = things<AppRow, App>(platform, {
     what: "app",
     store: apps.owned,
@@ -50,6 +58,31 @@ export const appsUse = (platform: SettingsPlatform, apps: Pick<Apps, "find" | "c
       return appView(await kept.create(by, { _id: id, tenant_id: tenant._id, ...body, ...begin }));
     },
 
+    /**
+     * Has an app removed, with all that belongs to it. The removal is written down first: a kill leaves either the whole
+     * app or a removal that goes on. It waits until the app's own row is gone.
+     * @throws AppError HS_MANAGED
+     */
+    remove: async (by: By, app: AppRow): Promise<void> => {
+      requireUnmanaged("app", app);
+      const { name, created_at, updated_at } = app;
+      const head = { name, created_at, updated_at, time_zone: settingsOf(app).time_zone };
+      await removals.begin({ ...appRemoval(app, platform.clock.now()), app: head });
+      await kept.remove(by, app);
+    },
+
+    /** An app that the key is for, as it is now; null when its row is gone. */
+    there: async ({ tenant, key }: Caller, id: string): Promise<AppRow | null> => {
+      const row = key.app_ids === null || key.app_ids.includes(id) ? await apps.find(id) : null;
+      return row === null || row.tenant_id !== tenant._id ? null : row;
+    },
+
+    /** An app that is being removed, as it was, and how far that has come. @throws NotFound */
+    removed: async ({ tenant, key }: Caller, id: string): Promise<App> => {
+      const isOfKey = key.app_ids === null || key.app_ids.includes(id);
+      return removedView(existing(isOfKey ? await removals.ofApp(tenant._id, id) : null, "app"));
+    },
+
     /** @throws ValidationError, AppError HS_ALREADY_EXISTS, HS_MANAGED */
     update: async (by: By, app: AppRow, body: UpdateApp): Promise<App> => {
       refuse(settingProblems(body));
@@ -63,7 +96,28 @@ export const appView = (row: AppRow): App =>
   showAs(App, {
     ...row,
     id: row._id,
+    removal: null,
     time_zone: settingsOf(row).time_zone,
     channels: Object.keys(row.channels).sort() as Channel[], // sound: by the type of its row
     managed: row.managed && { kind: row.managed.kind, namespace: row.managed.namespace, name: row.managed.name },
   });
+
+/** An app whose row is gone; the operator's removals say nothing of it but its id. */
+const removedView = ({ _id: id, app, removed_at: at, progress }: RemovalRow): App => {
+  const { name, time_zone, created_at, updated_at } = app ?? {
+    name: id,
+    time_zone: "UTC",
+    created_at: at,
+    updated_at: at,
+  };
+  return showAs(App, {
+    id,
+    name,
+    time_zone,
+    channels: [],
+    removal: { started_at: at.toISOString(), removed: progress?.done ?? 0 },
+    managed: null,
+    created_at,
+    updated_at,
+  });
+};

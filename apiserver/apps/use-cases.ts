@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { accountChecks } from "#core/storage/apps/account-checks.ts";
 import { type AppRow, apps } from "#core/storage/apps/apps.ts";
+import { removals } from "#core/storage/work/removals.ts";
 import { existing } from "../http/locate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { SettingsPlatform } from "../settings/settings.ts";
@@ -19,7 +20,7 @@ export const appUseCases = (platform: SettingsPlatform & { db: Db; limit: Narrow
   const list = async (app: AppRow): Promise<Shown[]> => channelAccounts(app, await checks.of(app));
   return {
     list,
-    apps: appsUse(platform, apps(db)),
+    apps: appsUse(platform, apps(db), removals(db)),
     channels: channelsUse(platform, apps(db), checks),
     settings: appSettingsUse(platform, apps(db)),
 

@@ -3,7 +3,7 @@ import { ChannelName, Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { settingSchemas } from "./settings.ts";
 
-const { Array: List, Object: Group, Optional, String: Text } = Type;
+const { Array: List, Integer, Object: Group, Optional, String: Text } = Type;
 
 const name = Text({ minLength: 1, maxLength: 128, description: "for people; unique in the organisation" });
 
@@ -13,6 +13,12 @@ export const App = Group({
   name,
   time_zone: settingSchemas.time_zone,
   channels: List(ChannelName, { description: "those that it has an account for" }),
+  removal: Nullable(
+    Group({
+      started_at: DateTime,
+      removed: Integer({ minimum: 0, description: "rows that are gone already" }),
+    }),
+  ),
   managed: Nullable(Group({ kind: Text(), namespace: Nullable(Text()), name: Text() })),
   created_at: DateTime,
   updated_at: DateTime,

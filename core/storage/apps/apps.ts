@@ -32,9 +32,9 @@ export const appCollection: CollectionSpec = {
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
   owner: { kind: "tenant", member: "tenant_id" },
-  appRemoval: { kept: "the app itself: the operator removes it, and its data follows" },
+  appRemoval: { kept: "the app itself: its resource or the REST interface removes it, and its data follows" },
   erasure: { kept: "names nobody" },
-  retention: { kept: "until its resource goes" },
+  retention: { kept: "until it is removed" },
 };
 
 /** Of an organisation, whatever its plan says. */

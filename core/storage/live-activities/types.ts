@@ -33,7 +33,7 @@ export const liveActivityTypeCollection: CollectionSpec = {
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
   owner: { kind: "app", member: "app_id" },
-  appRemoval: { operator: "name" },
+  appRemoval: { index: "name" },
   erasure: { kept: "names nobody" },
   retention: { kept: "until it is deleted" },
 };

@@ -25,13 +25,11 @@ export type Stays = { kept: string };
 
 /**
  * What becomes of the documents of an app that is removed. `index`: those with its `app_id` are removed, found by this
- * index. `operator`: the same, before the app's own document goes. `with`: they go with the documents of that
- * collection. `remove` may run twice; it returns how many documents must wait for a later call, and throws what `onPage`
+ * index. `with`: they go with the documents of that collection. `remove` may run twice; it returns how many documents must wait for a later call, and throws what `onPage`
  * throws.
  */
 export type AppRemoval =
   | { index: string }
-  | { operator: string }
   | { with: string }
   | { remove: (db: Db, app: { appId: string; now: Date }, onPage?: OnPage) => Promise<number> }
   | Stays;

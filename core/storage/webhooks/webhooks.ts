@@ -103,7 +103,7 @@ export const webhookCollection: CollectionSpec = {
   ],
   former: ["suspended_tenant"],
   owner: { kind: "app", member: "app_id" },
-  appRemoval: { operator: "app" },
+  appRemoval: { index: "app" },
   erasure: { kept: "names nobody" },
   retention: { kept: "until it is deleted" },
 };

@@ -20,10 +20,14 @@ export type RemovalRow = JobRow & {
   is_erased?: true;
   /** Of a merge: the user as they were when they were taken away, and who gets what was theirs. */
   merge?: { source: object; into: string };
+  /** Of an app that the REST interface deleted: what it shows of it meanwhile. */
+  app?: RemovedApp;
   /** Events that may not have been published yet: those that what is removed had left, and that of the removal. */
   outbox: OutboxEvent[];
   removed_at: Date;
 };
+
+export type RemovedApp = { name: string; time_zone: string; created_at: Date; updated_at: Date };
 
 export const removalCollection: CollectionSpec = {
   name: "removals",
@@ -78,11 +82,15 @@ export const removals = (db: Db) => {
      */
     begin: async (row: RemovalRow): Promise<void> => {
       if (await insertNew(rows, row)) return;
-      const { _id, passes, removed_at, due_at } = row;
+      const { _id, passes, removed_at, due_at, app } = row;
       if (row.kind === "app" || row.kind === "webhook" || row.kind === "segment")
-        await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
+        await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at, ...(app && { app }) } });
       if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
     },
+
+    /** That of an app of a tenant, until nothing is left to do. */
+    ofApp: (tenantId: string, appId: string): Promise<RemovalRow | null> =>
+      rows.findOne({ _id: appId, tenant_id: tenantId, kind: "app" }),
 
     /** Nothing is left to do, unless it was asked for again meanwhile. */
     end: async ({ _id, fence, removed_at }: RemovalRow): Promise<void> => {

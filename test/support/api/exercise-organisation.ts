@@ -8,6 +8,7 @@ export const useApps = async (ask: Ask, app: string): Promise<void> => {
   await ask("GET", `/v1/apps/${String(id)}`);
   await ask("PATCH", `/v1/apps/${String(id)}`, { time_zone: "Europe/Rome" });
   await useSettings(ask, `${app}/settings`);
+  await removeApp(ask, `/v1/apps/${String(id)}`);
 };
 
 /** Accounts of an app at providers, and what testing them came to. */
@@ -23,6 +24,15 @@ export const useChannels = async (ask: Ask, list: string): Promise<void> => {
     const channels = data as { channel: string; check: unknown }[];
     return channels.some(({ channel, check }) => channel === "ios_push" && check !== null);
   }, 15_000);
+};
+
+/** Takes an app away, until something of it has gone. */
+const removeApp = async (ask: Ask, app: string): Promise<void> => {
+  await ask("POST", `${app}/users`, { external_id: "ann" });
+  await ask("POST", `${app}/webhooks`, { url: "https://hooks.example.com/", events: ["delivery.sent"] });
+  await ask("DELETE", app);
+  const removed = async () => ((await ask("GET", app))["removal"] as { removed: number }).removed;
+  await until(async () => (await removed()) >= 2, 30_000);
 };
 
 /** Settings of an app. */

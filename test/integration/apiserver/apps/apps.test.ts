@@ -1,12 +1,15 @@
 import { expect } from "chai";
+import type { App } from "#core/schema/apps/app.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { storedData } from "#core/storage/data.ts";
+import type { RemovalRow } from "#core/storage/work/removals.ts";
 import type { Call } from "../../../support/api/api.ts";
-import { useSite } from "../../../support/api/site.ts";
-import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
+import { anApiKey, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("apps made over REST", function () {
   this.timeout(60_000);
-  const { site, tenant } = useSite({}, { plan: { apps: 3 } });
+  const { site, tenant } = useSharedSite({ plan: { _id: "three-apps", apps: 3 } });
   const call = (method: string, path = "", body?: object, more: Call = {}) =>
     site.api.call(method, `/v1/apps${path}`, { token: tenant.token, body, ...more });
   const rows = () => site.db.collection<AppRow>("apps");
@@ -58,5 +61,41 @@ describe("apps made over REST", function () {
     const kept = await call("PATCH", `/${tenant.app._id}`, { name: "again" });
     expect([kept.status, kept.body.error.details["member"]]).to.deep.equal([409, "name"]);
     expect((await call("PATCH", `/${tenant.app._id}`, { time_zone: "Europe/Rome" })).status).to.equal(200);
+  });
+
+  it("are removed with all that is theirs, and show how far that has come", async () => {
+    await rows().deleteMany({ tenant_id: tenant.tenant._id, _id: { $ne: tenant.app._id } });
+    const { id } = (await call("POST", "", { name: "to go" })).body;
+    await call("POST", `/${id}/users`, { external_id: "ann" });
+    await call("POST", `/${id}/webhooks`, { url: "https://hooks.example.com/", events: ["delivery.sent"] });
+    const { status, body } = await call("DELETE", `/${id}`);
+    expect([status, body["name"], (body["removal"] as App["removal"])?.removed]).to.deep.equal([202, "to go", 0]);
+    expect((await call("GET", `/${id}`)).body).to.deep.equal(body);
+    expect((await call("DELETE", `/${id}`)).status).to.equal(202);
+    expect((await call("GET", "")).text).not.to.include(id);
+    expect((await call("POST", `/${id}/users`, { external_id: "bob" })).status).to.equal(404);
+    const removal = await site.db.collection<RemovalRow>("removals").findOne({ _id: id });
+    expect(removal).to.include({ kind: "app", tenant_id: tenant.tenant._id });
+    await storedData(site.db).removeApp(id, new Date());
+    for (const name of ["users", "webhooks"])
+      expect(await site.db.collection(name).countDocuments({ app_id: id }), name).to.equal(0);
+  });
+
+  it("are another's affair to nobody else, also while they go, and no key of one app takes it away", async () => {
+    const { id } = (await call("POST", "", { name: "to go, too" })).body;
+    const own = anApiKey({ tenant_id: tenant.tenant._id, app_ids: [id], scopes: ["admin"] });
+    const other = await seedTenant(site.db, { plan: { _id: `other-${id.toLowerCase()}` } });
+    await seed(site.db, { apiKeys: [own.row] });
+    expect((await call("DELETE", `/${id}`, undefined, { token: own.token })).status).to.equal(403);
+    expect((await call("DELETE", `/${id}`, undefined, { token: other.token })).status).to.equal(404);
+    expect((await call("DELETE", `/${id}`)).status).to.equal(202);
+    expect((await call("GET", `/${id}`, undefined, { token: own.token })).status).to.equal(200);
+    expect((await call("GET", `/${id}`, undefined, { token: other.token })).status).to.equal(404);
+  });
+
+  it("stay where a resource keeps them, and nothing of them goes", async () => {
+    const kept = await call("DELETE", `/${tenant.app._id}`); // the resource of the test above
+    expect([kept.status, kept.body.error.code]).to.deep.equal([409, "HS_MANAGED"]);
+    expect(await site.db.collection<RemovalRow>("removals").countDocuments({ _id: tenant.app._id })).to.equal(0);
   });
 });

@@ -21,10 +21,8 @@ import { usePeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";
 
 const minuteMs = 60_000;
-/** The collections whose documents go with their app; what is the operator's to remove goes before it. */
-const names = allCollections
-  .filter(({ appRemoval }) => !("kept" in appRemoval) && !("operator" in appRemoval))
-  .map(({ name }) => name);
+/** The collections whose documents go with their app. */
+const names = allCollections.filter(({ appRemoval }) => !("kept" in appRemoval)).map(({ name }) => name);
 
 describe("the removal of an app", function () {
   this.timeout(180_000);

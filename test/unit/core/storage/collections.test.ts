@@ -8,7 +8,6 @@ import { rootDir } from "../../../../dev/files/paths.ts";
 /** The indexes that a declaration names, and the member that each has to begin with; null: any. */
 const indexesNamed = ({ appRemoval, retention }: CollectionSpec): { index: string; first: string | null }[] => [
   ...("index" in appRemoval ? [{ index: appRemoval.index, first: "app_id" }] : []),
-  ...("operator" in appRemoval ? [{ index: appRemoval.operator, first: "app_id" }] : []),
   ...("plan" in retention ? [{ index: retention.plan, first: "plan" }] : []),
   ...("index" in retention ? [{ index: retention.index, first: null }] : []),
 ];

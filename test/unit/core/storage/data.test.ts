@@ -57,7 +57,6 @@ describe("stored data", () => {
       aCollection("messages", { appRemoval: { remove: waits("messages", 2) } }),
       aCollection("exports", { appRemoval: { remove: waits("exports", 1) } }),
       aCollection("users", { appRemoval: { index: "app" } }),
-      aCollection("webhooks", { appRemoval: { operator: "app" } }),
       aCollection("deliveries", { appRemoval: { with: "messages" } }),
     ];
     expect(await storedData(db(), specs).removeApp("a", now)).to.equal(3);
