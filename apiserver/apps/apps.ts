@@ -1,5 +1,6 @@
 import { settingProblems } from "#core/domain/apps/setting-rules.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
+import type { Clock } from "#core/domain/clock.ts";
 import { AppError, refuse } from "#core/errors.ts";
 import { App, type CreateApp, type UpdateApp } from "#core/schema/apps/app.ts";
 import { showAs } from "#core/schema/json/show.ts";
@@ -11,16 +12,18 @@ import type { Caller } from "../access/caller.ts";
 import { existing } from "../http/locate.ts";
 import type { By } from "../settings/audit.ts";
 import { requireUnmanaged } from "../settings/managed.ts";
-import { type SettingsPlatform, things } from "../settings/settings.ts";
+import { type SettingsPlatform, type Things, things } from "../settings/settings.ts";
 import { appRoom } from "./settings.ts";
 
 const mostListed = 1_000; // docs/reference/apps.md
 
-/** Makes, shows and changes apps of an organisation. Source: docs/reference/apps.md. */
+type AppRemovals = Pick<Removals, "begin" | "ofApp">;
+
+/** Makes, shows, changes and removes apps of an organisation. Source: docs/reference/apps.md. */
 export const appsUse = (
   platform: SettingsPlatform,
   apps: Pick<Apps, "find" | "called" | "ofTenant" | "owned">,
-  removals: Pick<Removals, "begin" | "ofApp">,
+  removals: AppRemovals,
 ) => {
   const kept = things<AppRow, App>(platform, {
     what: "app",
@@ -43,6 +46,8 @@ export const appsUse = (
         .map(appView);
     },
 
+    ...removing({ kept, removals, clock: platform.clock }),
+
     /** What an attempt made that was cut short; null when it made nothing. */
     made: async ({ tenant }: Caller, id: string): Promise<App | null> => {
       const row = await apps.find(id);
@@ -58,29 +63,10 @@ export const appsUse = (
       return appView(await kept.create(by, { _id: id, tenant_id: tenant._id, ...body, ...begin }));
     },
 
-    /**
-     * Has an app removed, with all that belongs to it. The removal is written down first: a kill leaves either the whole
-     * app or a removal that goes on. It waits until the app's own row is gone.
-     * @throws AppError HS_MANAGED
-     */
-    remove: async (by: By, app: AppRow): Promise<void> => {
-      requireUnmanaged("app", app);
-      const { name, created_at, updated_at } = app;
-      const head = { name, created_at, updated_at, time_zone: settingsOf(app).time_zone };
-      await removals.begin({ ...appRemoval(app, platform.clock.now()), app: head });
-      await kept.remove(by, app);
-    },
-
     /** An app that the key is for, as it is now; null when its row is gone. */
     there: async ({ tenant, key }: Caller, id: string): Promise<AppRow | null> => {
       const row = key.app_ids === null || key.app_ids.includes(id) ? await apps.find(id) : null;
       return row === null || row.tenant_id !== tenant._id ? null : row;
-    },
-
-    /** An app that is being removed, as it was, and how far that has come. @throws NotFound */
-    removed: async ({ tenant, key }: Caller, id: string): Promise<App> => {
-      const isOfKey = key.app_ids === null || key.app_ids.includes(id);
-      return removedView(existing(isOfKey ? await removals.ofApp(tenant._id, id) : null, "app"));
     },
 
     /** @throws ValidationError, AppError HS_ALREADY_EXISTS, HS_MANAGED */
@@ -90,6 +76,29 @@ export const appsUse = (
     },
   };
 };
+
+type Removing = { kept: Pick<Things<AppRow>, "remove">; removals: AppRemovals; clock: Clock };
+
+const removing = ({ kept, removals, clock }: Removing) => ({
+  /**
+   * Has an app removed, with all that belongs to it. The removal is written down first: a kill leaves either the whole
+   * app or a removal that goes on. It waits until the app's own row is gone.
+   * @throws AppError HS_MANAGED
+   */
+  remove: async (by: By, app: AppRow): Promise<void> => {
+    requireUnmanaged("app", app);
+    const { name, created_at, updated_at } = app;
+    const head = { name, created_at, updated_at, time_zone: settingsOf(app).time_zone };
+    await removals.begin({ ...appRemoval(app, clock.now()), app: head });
+    await kept.remove(by, app);
+  },
+
+  /** An app that is being removed, as it was, and how far that has come. @throws NotFound */
+  removed: async ({ tenant, key }: Caller, id: string): Promise<App> => {
+    const isOfKey = key.app_ids === null || key.app_ids.includes(id);
+    return removedView(existing(isOfKey ? await removals.ofApp(tenant._id, id) : null, "app"));
+  },
+});
 
 /** An app as the REST interface shows it. */
 export const appView = (row: AppRow): App =>
