@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { allResources } from "#core/channels/all-resources.ts";
-import { allCollections } from "#core/storage/collections.ts";
 import { rootDir } from "../../../../dev/files/paths.ts";
 import { allKinds } from "../../../../operator/kinds/all.ts";
 
