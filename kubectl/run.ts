@@ -2,8 +2,9 @@ import { KubeError } from "#core/runtime/kube/errors.ts";
 import { commands } from "./commands.ts";
 import { readArguments, text } from "./kit/arguments.ts";
 import { type Cluster, openCluster } from "./kit/cluster.ts";
-import { type Command, type Given, Refused, type Tools, UsageError } from "./kit/command.ts";
+import type { Command, Given, Tools } from "./kit/command.ts";
 import { completion, words } from "./kit/completion.ts";
+import { Refused, UsageError } from "./kit/errors.ts";
 import { helpOf, helpOfAll } from "./kit/help.ts";
 
 export type Streams = Omit<Tools, "cluster">;

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { type Command, commonOptions, type Given, type Option, UsageError } from "./command.ts";
+import { type Command, commonOptions, type Given, type Option } from "./command.ts";
+import { UsageError } from "./errors.ts";
 
 /** Reads what follows a command's name. @throws UsageError for what the command does not take */
 export const readArguments = (command: Command, args: readonly string[]): Given => {

@@ -4,7 +4,7 @@ import { hasStatus } from "#core/runtime/kube/errors.ts";
 import type { Resource } from "#core/runtime/kube/objects.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
-import { UsageError } from "./command.ts";
+import { UsageError } from "./errors.ts";
 
 /** A resource of Herald's, whatever kind it is of. */
 export type Seen = Resource<Record<string, unknown>, SeenStatus> & { kind: string };

@@ -62,16 +62,6 @@ export type Tools = {
 /** Resolves with 0 when all is well and 1 when what was asked about is not. */
 export type Run = (given: Given, tools: Tools) => Promise<0 | 1>;
 
-/** The command was used wrongly; the message says how it is used. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
-/** The cluster or the REST interface does not give what the command needs; the message says what to do. */
-export class Refused extends Error {
-  override readonly name = "Refused";
-}
-
 export const commonOptions = {
   namespace: { type: "string", short: "n", value: "NAME", description: "the namespace; the context's when left out" },
   "all-namespaces": { type: "boolean", short: "A", description: "every namespace" },

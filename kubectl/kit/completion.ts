@@ -1,4 +1,5 @@
-import { type Command, commonOptions, UsageError } from "./command.ts";
+import { type Command, commonOptions } from "./command.ts";
+import { UsageError } from "./errors.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 

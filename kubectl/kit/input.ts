@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { parse } from "yaml";
 import { readBounded } from "#core/runtime/http/read-bounded.ts";
-import { UsageError } from "./command.ts";
+import { UsageError } from "./errors.ts";
 
 /** Of one file, and of stdin: more than any manifest has, and than the REST interface takes. */
 export const mostInputBytes = 16 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import { isSet, text } from "./arguments.ts";
-import { type Given, type Option, UsageError } from "./command.ts";
+import type { Given, Option } from "./command.ts";
+import { UsageError } from "./errors.ts";
 import { durationMs } from "./output.ts";
 
 /** The options of a command that may go on until all is well. */

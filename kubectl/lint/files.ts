@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { UsageError } from "../kit/command.ts";
+import { UsageError } from "../kit/errors.ts";
 import type { Source } from "./manifest.ts";
 
 const mostFiles = 10_000;

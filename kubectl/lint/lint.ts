@@ -1,5 +1,6 @@
 import { isSet, text, texts } from "../kit/arguments.ts";
-import { type Run, UsageError } from "../kit/command.ts";
+import type { Run } from "../kit/command.ts";
+import { UsageError } from "../kit/errors.ts";
 import { type Checked, check } from "./check.ts";
 import { readSources } from "./files.ts";
 import type { Finding } from "./finding.ts";

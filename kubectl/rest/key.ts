@@ -6,7 +6,8 @@ import { type ApiKeySpec, apiKeyResource } from "#core/schema/api-keys/resource.
 import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import { text } from "../kit/arguments.ts";
 import type { Cluster, SeenStatus } from "../kit/cluster.ts";
-import { type Given, Refused, UsageError } from "../kit/command.ts";
+import type { Given } from "../kit/command.ts";
+import { Refused, UsageError } from "../kit/errors.ts";
 
 /** A key of the REST interface, and the app that is meant. The token is shown nowhere. */
 export type Access = { token: string; appId: string };

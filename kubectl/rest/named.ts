@@ -1,4 +1,4 @@
-import { Refused } from "../kit/command.ts";
+import { Refused } from "../kit/errors.ts";
 import type { Rest } from "./rest.ts";
 
 const mostPages = 50; // of 200: more than an app may have of anything that has a name

@@ -3,7 +3,8 @@ import { KubeError } from "#core/runtime/kube/errors.ts";
 import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import { isSet } from "../kit/arguments.ts";
 import type { Cluster } from "../kit/cluster.ts";
-import { type Given, Refused, type Tools, UsageError } from "../kit/command.ts";
+import type { Given, Tools } from "../kit/command.ts";
+import { Refused, UsageError } from "../kit/errors.ts";
 import { type Access, accessOf } from "./key.ts";
 import { restPath } from "./service.ts";
 

@@ -1,7 +1,8 @@
 import type { KubeObject } from "#core/runtime/kube/objects.ts";
 import { text } from "../kit/arguments.ts";
 import type { Cluster } from "../kit/cluster.ts";
-import { type Given, Refused, UsageError } from "../kit/command.ts";
+import type { Given } from "../kit/command.ts";
+import { Refused, UsageError } from "../kit/errors.ts";
 
 type Service = KubeObject & { spec: { ports?: { name?: string }[] } };
 

@@ -1,6 +1,7 @@
 import type { SegmentExplanation } from "#core/schema/segments/segment.ts";
 import { text } from "../kit/arguments.ts";
-import { type Run, type Terminal, UsageError } from "../kit/command.ts";
+import type { Run, Terminal } from "../kit/command.ts";
+import { UsageError } from "../kit/errors.ts";
 import { printed } from "../kit/output.ts";
 import { table } from "../kit/table.ts";
 import { idNamed } from "../rest/named.ts";

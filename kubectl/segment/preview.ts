@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SegmentPreview } from "#core/schema/segments/segment.ts";
 import { text } from "../kit/arguments.ts";
-import { type Run, type Terminal, UsageError } from "../kit/command.ts";
+import type { Run, Terminal } from "../kit/command.ts";
+import { UsageError } from "../kit/errors.ts";
 import { readObject } from "../kit/input.ts";
 import { durationMs, printed } from "../kit/output.ts";
 import { table } from "../kit/table.ts";

@@ -6,7 +6,8 @@ import { EstimateAudience, type EstimateAudienceResult } from "#core/schema/mess
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import { CreateNotification } from "#core/schema/messages/notification.ts";
 import { isSet, text, texts } from "../kit/arguments.ts";
-import { type Given, type Run, type Tools, UsageError } from "../kit/command.ts";
+import type { Given, Run, Tools } from "../kit/command.ts";
+import { UsageError } from "../kit/errors.ts";
 import { readObject } from "../kit/input.ts";
 import { printed } from "../kit/output.ts";
 import { openRest, type Rest } from "../rest/rest.ts";

@@ -1,6 +1,7 @@
 import type { RenderTemplateResult } from "#core/schema/templates/render.ts";
 import { text } from "../kit/arguments.ts";
-import { type Given, type Run, type Tools, UsageError } from "../kit/command.ts";
+import type { Given, Run, Tools } from "../kit/command.ts";
+import { UsageError } from "../kit/errors.ts";
 import { readObject } from "../kit/input.ts";
 import { printed } from "../kit/output.ts";
 import { idNamed } from "../rest/named.ts";

@@ -2,7 +2,8 @@ import { tenantResource } from "#core/schema/tenants/resource.ts";
 import { type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import { isSet, text } from "../kit/arguments.ts";
 import type { Cluster, Seen } from "../kit/cluster.ts";
-import { type Given, type Run, type Terminal, UsageError } from "../kit/command.ts";
+import type { Given, Run, Terminal } from "../kit/command.ts";
+import { UsageError } from "../kit/errors.ts";
 import { printed } from "../kit/output.ts";
 import { table } from "../kit/table.ts";
 

@@ -5,7 +5,8 @@ import { type WebhookSpec, webhookResource } from "#core/schema/webhooks/resourc
 import type { Recovery, Webhook, WebhookDeliveryDetail } from "#core/schema/webhooks/webhook.ts";
 import { text } from "../kit/arguments.ts";
 import type { SeenStatus } from "../kit/cluster.ts";
-import { type Given, Refused, type Run, type Tools, UsageError } from "../kit/command.ts";
+import type { Given, Run, Tools } from "../kit/command.ts";
+import { Refused, UsageError } from "../kit/errors.ts";
 import { durationMs, printed } from "../kit/output.ts";
 import { waitOf } from "../kit/waiting.ts";
 import { get } from "../rest/key.ts";

@@ -1,6 +1,7 @@
 import type { Why, WhyRecipient, WhySummary } from "#core/schema/why/why.ts";
 import { text } from "../kit/arguments.ts";
-import { type Given, type Run, type Terminal, UsageError } from "../kit/command.ts";
+import type { Given, Run, Terminal } from "../kit/command.ts";
+import { UsageError } from "../kit/errors.ts";
 import { printed } from "../kit/output.ts";
 import { table } from "../kit/table.ts";
 import { openRest } from "../rest/rest.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { commands } from "../../../kubectl/commands.ts";
-import { UsageError } from "../../../kubectl/kit/command.ts";
+import { UsageError } from "../../../kubectl/kit/errors.ts";
 import { mostInputBytes, readWhole } from "../../../kubectl/kit/input.ts";
 import { ran } from "./ran.ts";
 
