@@ -1,8 +1,12 @@
 import { parser } from "#core/schema/json/parser.ts";
 import { UpsertUser } from "#core/schema/people/user.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Caller } from "../../access/caller.ts";
 import type { Addressed } from "../subscription-checks.ts";
 import { checkUpsert, keysOf } from "../upsert-user.ts";
-import type { UserBatch } from "./upsert-users.ts";
+
+/** `idOf`: the id that a new user of an item gets; of a request that is repeated the same as before. */
+export type UserBatch = { caller: Caller; app: AppRow; users: readonly unknown[]; idOf: (index: number) => string };
 
 /** An item of a batch that could be written, as far as it can be judged by itself. */
 export type Item = {

@@ -1,11 +1,9 @@
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import type { UpsertedUser } from "#core/schema/people/batch.ts";
 import type { UpsertUser } from "#core/schema/people/user.ts";
-import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { Caller } from "../../access/caller.ts";
 import type { UserWanted, Written } from "../upsert-user.ts";
 import { groupsOf } from "./groups.ts";
-import { type Item, judge } from "./item.ts";
+import { type Item, judge, type UserBatch } from "./item.ts";
 import { type KnownDeps, knownOf } from "./known.ts";
 import { type Outcomes, outcomesOf } from "./outcomes.ts";
 import { type SubscriberBudgetDeps, subscriberBudget } from "./subscriber-budget.ts";
@@ -17,9 +15,6 @@ export type UpsertUsersDeps = KnownDeps &
     /** Writes one user as `POST …/users` does. */
     upsertOne: (wanted: UserWanted) => Promise<Written>;
   };
-
-/** `idOf`: the id that a new user of an item gets; of a request that is repeated the same as before. */
-export type UserBatch = { caller: Caller; app: AppRow; users: readonly unknown[]; idOf: (index: number) => string };
 
 const groupsAtOnce = 8; // each writes one user after another
 

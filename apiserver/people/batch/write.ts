@@ -11,10 +11,9 @@ import { madeSubscription } from "../register-subscription.ts";
 import type { SubscriptionLimits } from "../subscription-limits.ts";
 import { newUser, ownerOf } from "../upsert-user.ts";
 import { changeOf } from "../user-change.ts";
-import { addressKey, type Item } from "./item.ts";
+import { addressKey, type Item, type UserBatch } from "./item.ts";
 import type { Known } from "./known.ts";
 import type { Outcomes } from "./outcomes.ts";
-import type { UserBatch } from "./upsert-users.ts";
 
 export type WriteDeps = {
   many: Pick<ManyPeople, "addUsers" | "addSubscriptions" | "changeUsers">;
