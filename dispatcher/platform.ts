@@ -23,6 +23,7 @@ import type { FileSettings } from "#core/storage/files/open.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { type LinkRow, links } from "#core/storage/links/links.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
+import { filterFacts } from "#core/storage/segments/facts.ts";
 import { suspension } from "#core/storage/suspension.ts";
 import { usageCounter } from "#core/storage/usage/counter.ts";
 import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
@@ -127,6 +128,7 @@ export const platform = (made: Made) => {
     mail: mailOf(config),
     unseal: secrets.open,
     linkSigner: secrets.signer(linksPurpose),
+    factsOf: filterFacts({ db: mongo.db, secrets, clock }),
     suppressions: suppressions({ db: mongo.db, secrets, clock, noteDoubted: noteDoubtedBy(made) }),
     graceMs: config.graceSeconds * 1_000,
     /** Aborts when nothing new is to be begun. */

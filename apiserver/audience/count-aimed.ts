@@ -30,7 +30,7 @@ export const countAimed = async (
   if (isOfIdsAlone(aim)) {
     const selection = openAim({ ...aim, isEveryone: true }, at, nobodyChosen);
     const ids = named.map(({ _id }) => _id);
-    const meant = await aimed.among(audience.appId, ids, selection);
+    const meant = await aimed.among(audience, ids, selection);
     return countReached(
       named.filter(({ _id }) => meant.has(_id)),
       audience,
@@ -43,7 +43,14 @@ export const countAimed = async (
   for (const stretch of audience.reach) {
     let after = "";
     for (let isEnd = false; !isEnd; ) {
-      const of = { ...stretch, appId: audience.appId, testOnly: audience.testOnly, after, limit: pageRows };
+      const of = {
+        ...stretch,
+        appId: audience.appId,
+        tenantId: audience.tenantId,
+        testOnly: audience.testOnly,
+        after,
+        limit: pageRows,
+      };
       const { rows, isWhole } = await aimed.page(of, selection, isOver);
       for (const [channel, count] of await countReached(rows, audience))
         counts.set(channel, (counts.get(channel) ?? 0) + count);

@@ -6,6 +6,7 @@ import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { contacts } from "#core/storage/people/contacts.ts";
 import { type Audience, subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
+import { filterFacts } from "#core/storage/segments/facts.ts";
 import { cached } from "#core/storage/settings/cached.ts";
 import { type FindSuppressed, findSuppressed } from "#core/storage/suppressions/find-suppressed.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
@@ -40,7 +41,7 @@ export const counting = ({
   const known = cached({ load: (place) => list.isAny(...placeOf(place)), ...shortly, clock });
   const isAny = (appId: string, channel: Channel): Promise<boolean> => known.get(`${appId} ${channel}`);
   return {
-    aimed: aimedSubscriptions(db),
+    aimed: aimedSubscriptions(db, filterFacts({ db, secrets, clock })),
     contacts: contacts(db),
     clock,
     countAll: recentCounts(countAll, clock),

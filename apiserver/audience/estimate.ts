@@ -53,7 +53,7 @@ export const estimate =
     const looked = aimed ?? (onePerUser && target.all === true ? everyone : null);
     const meant = looked && (await countMeant(deps, audience, looked, { named, chosen, people }));
     const there = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience, people));
-    const left = await leftOf(deps, audience.appId, contacts.made, aimed);
+    const left = await leftOf(deps, audience, contacts.made, aimed);
     const fresh = await countReached(deps, left, audience, people);
     const reached = summed([...there, ...fresh]);
     const known = new Set(byId.map(({ _id }) => _id));

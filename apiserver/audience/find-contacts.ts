@@ -11,7 +11,7 @@ import type { Aimed } from "./count-aimed.ts";
 
 export type FindContactsDeps = {
   contacts: Pick<Contacts, "known">;
-  aimed: Pick<AimedSubscriptions, "passing">;
+  aimed: Pick<AimedSubscriptions, "passing" | "factsOf">;
   clock: Clock;
 };
 
@@ -34,18 +34,25 @@ export const findContacts = async (
 /** Subscriptions of new contacts that segments and filters leave, as if they had been made. */
 export const leftOf = async (
   { aimed }: FindContactsDeps,
-  appId: string,
+  of: OfApp,
   made: readonly NewContact[],
   asked: Aimed | null,
 ): Promise<SubscriptionRow[]> => {
   if (asked === null) return made.flatMap(({ subscriptions }) => subscriptions);
   const selection = openAim(chosenByIds(asked.aim), asked.at, nobodyChosen);
-  const anonymous = made.flatMap(({ user: person, subscriptions }) =>
-    person === null ? [] : subscriptions.filter((subscription) => selection.passes({ person, subscription })),
+  const subjects = made.flatMap(({ user: person, subscriptions }) =>
+    person === null ? [] : subscriptions.map((subscription) => ({ person, subscription })),
   );
+  const facts = selection.asks && (await aimed.factsOf(of, selection.asks, aboutOf(subjects)));
+  const anonymous = subjects.filter((subject) => selection.passes({ ...subject, ...(facts && { facts }) }));
   const owned = made.flatMap(({ user, subscriptions }) => (user === null ? subscriptions : []));
-  return [...anonymous, ...(await aimed.passing(appId, owned, selection))];
+  return [...anonymous.map(({ subscription }) => subscription), ...(await aimed.passing(of, owned, selection))];
 };
+
+const aboutOf = (subjects: readonly { person: { _id: string }; subscription: SubscriptionRow }[]) => ({
+  userIds: subjects.map(({ person }) => person._id),
+  subscriptions: subjects.map(({ subscription }) => subscription),
+});
 
 /** They are chosen, whatever else the target chooses. */
 const chosenByIds = (aim: MessageAim): MessageAim => ({ ...aim, isEveryone: true });

@@ -3,7 +3,7 @@ import { parseFilter } from "#core/domain/filters/parse.ts";
 import { conditionsOf } from "#core/domain/filters/tree.ts";
 import { explainCondition } from "#core/domain/segments/explained.ts";
 import { judge } from "#core/domain/segments/judge.ts";
-import { type SegmentMembers, segmentMembers, UnusableSegment } from "#core/domain/segments/members.ts";
+import { type SegmentMembers, type Selection, segmentMembers, UnusableSegment } from "#core/domain/segments/members.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type { SegmentExplanation } from "#core/schema/segments/segment.ts";
 import type { SegmentPeople } from "#core/storage/segments/people.ts";
@@ -20,11 +20,11 @@ export const explainSegment =
   ({ segments, people, clock }: ExplainDeps) =>
   async (segment: SegmentRow, externalId: string): Promise<SegmentExplanation> => {
     const { _id, app_id: appId, tenant_id: tenantId, filter } = segment;
-    const somebody = await people.called({ tenantId, appId }, externalId);
-    if (somebody === null) throw new NotFound("user");
     const now = clock.now();
     const members = segmentMembers(await segments.definitions(appId, [_id]), now);
-    requireUsable(members, _id);
+    const { asks } = usableSegment(members, _id);
+    const somebody = await people.called({ tenantId, appId }, externalId, asks);
+    if (somebody === null) throw new NotFound("user");
     const conditions = filter === null ? [] : conditionsOf(parseFilter(filter));
     return {
       member: judge(members.ofSegment(_id), somebody).isMember,
@@ -34,9 +34,9 @@ export const explainSegment =
   };
 
 /** @throws AppError HS_CONFLICT for a segment that names one that is gone, or itself */
-const requireUsable = (members: SegmentMembers, id: string): void => {
+const usableSegment = (members: SegmentMembers, id: string): Selection => {
   try {
-    members.ofSegment(id);
+    return members.ofSegment(id);
   } catch (error) {
     if (error instanceof UnusableSegment) throw new AppError("HS_CONFLICT", error.message, { status: "unusable" });
     throw error;

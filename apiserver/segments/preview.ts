@@ -11,6 +11,7 @@ import { semaphore } from "#core/runtime/batching/bounded.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { SegmentPreview } from "#core/schema/segments/segment.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { CheckedFilter } from "#core/storage/segments/check-filter.ts";
 import type { SegmentPeople } from "#core/storage/segments/people.ts";
 
@@ -70,11 +71,16 @@ const countAll = async ({ people, clock }: PreviewDeps, app: AppRow, checked: Ch
   const at = clock.now();
   const members = segmentMembers(checked.definitions, at);
   const counting = counter(members, checked.tree);
+  const { asks } = members.ofFilter(checked.tree);
   const signal = AbortSignal.timeout(mostMs);
-  for await (const page of people.all(app._id, {}, signal)) for (const one of page) counting.add(one);
+  for await (const page of people.all(ofApp(app), { ...everybody, asks }, signal))
+    for (const one of page) counting.add(one);
   signal.throwIfAborted();
   return { counts: counting.counts, at };
 };
+
+/** Each condition is counted by itself: nobody is left out because of another. */
+const everybody = { query: {}, mayPass: () => true, isOfPeople: true };
 
 const shown = ({ tree }: CheckedFilter, counted: Counted | null): SegmentPreview => ({
   recipients: counted && Object.values(counted.counts.byChannel).reduce((sum, count) => sum + count, 0),

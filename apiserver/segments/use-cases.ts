@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { AppError } from "#core/errors.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import {
   type CreateSegment,
@@ -15,6 +16,7 @@ import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import { checkFilter } from "#core/storage/segments/check-filter.ts";
 import { segmentCounts } from "#core/storage/segments/counts.ts";
+import { filterFacts } from "#core/storage/segments/facts.ts";
 import { segmentLists } from "#core/storage/segments/lists.ts";
 import { segmentPeople } from "#core/storage/segments/people.ts";
 import { appSegments, type SegmentRow, type Segments } from "#core/storage/segments/segments.ts";
@@ -30,12 +32,19 @@ import { previewSegment } from "./preview.ts";
 import { checkKind, createSegment, taken, updateSegment } from "./save.ts";
 import { type ShownSegment, segmentView } from "./views.ts";
 
-export type SegmentPlatform = SettingsPlatform & { db: Db; cursors: Cursors; limit: NarrowLimit; log: Log };
+export type SegmentPlatform = SettingsPlatform & {
+  db: Db;
+  secrets: Pick<KeyRing, "seal" | "open">;
+  cursors: Cursors;
+  limit: NarrowLimit;
+  log: Log;
+};
 
 /** What the operations on segments use. */
 export const segmentUseCases = (platform: SegmentPlatform) => {
-  const { db, clock, limit, log, cursors } = platform;
-  const [segments, people, lists] = [appSegments(db), segmentPeople(db), segmentLists(db)];
+  const { db, secrets, clock, limit, log, cursors } = platform;
+  const factsOf = filterFacts({ db, secrets, clock });
+  const [segments, people, lists] = [appSegments(db), segmentPeople(db, factsOf), segmentLists(db)];
   const settings = settingsOf(platform, {
     what: "segment",
     store: segments,

@@ -10,6 +10,7 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messages } from "#core/storage/messages/messages.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { users } from "#core/storage/people/users.ts";
+import { filterFacts } from "#core/storage/segments/facts.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
 import { suppressions } from "#core/storage/suppressions/suppressions.ts";
 import { deliveryEnds } from "#core/storage/why/ends.ts";
@@ -41,6 +42,7 @@ export const whyUseCases = ({ db, secrets, events, limit, clock }: WhyPlatform) 
     suppressions: suppressions(db),
     subjectsOf: suppressionKeys(db, secrets, clock),
     caps: capTakes(db),
+    factsOf: filterFacts({ db, secrets, clock }),
     clock,
   });
   return {

@@ -1,6 +1,7 @@
 import { checkAddress } from "#core/channels/addresses.ts";
 import { contactsOf } from "#core/channels/contacts.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { asksOf } from "#core/domain/segments/aim.ts";
 import { invalid } from "#core/errors.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
 import { type Why, type WhyQuery, type WhyRecipient, whyGates } from "#core/schema/why/why.ts";
@@ -9,14 +10,16 @@ import { aliasKeysOf } from "#core/storage/messages/audience.ts";
 import type { CapTakes } from "#core/storage/messages/cap-takes.ts";
 import { type DeliveryRow, deliveryIdOf } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { type OfApp, ofApp } from "#core/storage/mongo/collection.ts";
+import { type OfApp, ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
+import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { keysOf } from "#core/storage/suppressions/find-suppressed.ts";
 import type { SubjectOf } from "#core/storage/suppressions/keys.ts";
 import type { Suppressions } from "#core/storage/suppressions/suppressions.ts";
 import type { WhySubjects } from "#core/storage/why/subjects.ts";
 import { explain } from "./explain.ts";
+import { judgedAt } from "./gates/audience.ts";
 import type { Seen } from "./gates/gate.ts";
 
 export type WhyDeps = {
@@ -27,6 +30,7 @@ export type WhyDeps = {
   suppressions: Pick<Suppressions, "said">;
   subjectsOf: (app: OfApp) => Promise<SubjectOf>;
   caps: Pick<CapTakes, "counted">;
+  factsOf: FactsOf;
   clock: Clock;
 };
 
@@ -109,6 +113,7 @@ const seenOf = async (
     configured: new Set(Object.keys(app.channels)),
     person,
     now: deps.clock.now(),
+    ...(await factsIn(deps, message, person, subscriptions)),
   };
   const gone = deliveries.filter((row) => subscriptions.every(({ _id }) => _id !== row.subscription_id));
   const left = gone.map((delivery) => ({ subscription: null, delivery, entries: [], counted: [] }));
@@ -132,6 +137,18 @@ const seenOf = async (
       chosen: chosenIn(message, person, each.subscription),
     }),
   );
+};
+
+/** What the segments and filters of a message ask about somebody, as of its own instant. */
+const factsIn = async (
+  { factsOf }: WhyDeps,
+  message: MessageRow,
+  person: UserRow | null,
+  subscriptions: readonly SubscriptionRow[],
+): Promise<Pick<Seen, "facts">> => {
+  const asks = person === null || message.aim === undefined ? null : asksOf(message.aim, judgedAt(message));
+  if (asks === null || person === null) return {};
+  return { facts: await factsOf(ofRow(message), asks, { userIds: [person._id], subscriptions }) };
 };
 
 const entriesOf = async ({ suppressions, subjectsOf, clock }: WhyDeps, app: AppRow, to: SubscriptionRow) => {

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import type { ExportFilters, ExportType } from "#core/schema/exports/export.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
+import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { deliveries } from "./deliveries.ts";
 import { events } from "./events.ts";
 import { type LinePage, linesOf } from "./lines.ts";
@@ -10,7 +11,7 @@ import { suppressions } from "./suppressions.ts";
 import { users } from "./users.ts";
 
 /** A file in the making: the line of its columns, then the lines of each page. */
-export type Lines = (db: Db, of: OfApp, filters: ExportFilters) => AsyncIterable<LinePage>;
+export type Lines = (db: Db, of: OfApp, filters: ExportFilters, factsOf: FactsOf) => AsyncIterable<LinePage>;
 
 /** Every type. */
 export const exportLines: Readonly<Record<ExportType, Lines>> = {

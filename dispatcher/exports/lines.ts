@@ -3,6 +3,7 @@ import type { Db } from "mongodb";
 import { byteOrderMark, cellText } from "#core/domain/exports/csv.ts";
 import type { ExportFilters } from "#core/schema/exports/export.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
+import type { FactsOf } from "#core/storage/segments/facts.ts";
 import type { ExportSource } from "./type.ts";
 
 /** Lines of a file, and how many rows they are. */
@@ -10,10 +11,10 @@ export type LinePage = { bytes: Buffer; rows: number };
 
 /** A source as lines of CSV in UTF-8: a byte order mark and the names of the columns, then the rows of each page. */
 export const linesOf = <Row>({ columns, pages }: ExportSource<Row>) =>
-  async function* (db: Db, of: OfApp, filters: ExportFilters): AsyncGenerator<LinePage> {
+  async function* (db: Db, of: OfApp, filters: ExportFilters, factsOf: FactsOf): AsyncGenerator<LinePage> {
     const head = await csv([columns.map(({ name }) => name)]);
     yield { bytes: Buffer.concat([Buffer.from(byteOrderMark), head]), rows: 0 };
-    for await (const page of pages(db, of, filters)) {
+    for await (const page of pages(db, of, filters, factsOf)) {
       const lines = page.map((row) => columns.map(({ of }) => cellText(of(row))));
       yield { bytes: await csv(lines), rows: page.length };
     }

@@ -5,6 +5,7 @@ import { segmentMembers } from "#core/domain/segments/members.ts";
 import { pagesOf } from "#core/storage/exports/pages.ts";
 import { collectionOf, type OfApp } from "#core/storage/mongo/collection.ts";
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
+import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { segmentPeople } from "#core/storage/segments/people.ts";
 import { appSegments } from "#core/storage/segments/segments.ts";
 import type { ExportSource } from "./type.ts";
@@ -25,7 +26,8 @@ export const users: ExportSource<ExportedUser> = {
     { name: "last_active_at", of: (row) => row.last_active_at },
     { name: "created_at", of: (row) => row.created_at },
   ],
-  pages: (db, of, { segment_id: segmentId }) => (segmentId === undefined ? all(db, of) : membersOf(db, of, segmentId)),
+  pages: (db, of, { segment_id: segmentId }, factsOf) =>
+    segmentId === undefined ? all(db, of) : membersOf({ db, factsOf }, of, segmentId),
 };
 
 const all = (db: Db, of: OfApp): AsyncIterable<ExportedUser[]> =>
@@ -36,10 +38,18 @@ const all = (db: Db, of: OfApp): AsyncIterable<ExportedUser[]> =>
   });
 
 /** Those who are in a segment, as it is when they are read. @throws SegmentGone, SegmentCircle */
-async function* membersOf(db: Db, { appId }: OfApp, segmentId: string): AsyncGenerator<FilteredPerson[]> {
-  const definitions = await appSegments(db).definitions(appId, [segmentId]);
+async function* membersOf(
+  { db, factsOf }: { db: Db; factsOf: FactsOf },
+  of: OfApp,
+  segmentId: string,
+): AsyncGenerator<FilteredPerson[]> {
+  const definitions = await appSegments(db).definitions(of.appId, [segmentId]);
   const selection = segmentMembers(definitions, new Date()).ofSegment(segmentId);
-  const read = segmentPeople(db).all(appId, selection.query("users"), new AbortController().signal);
+  const read = segmentPeople(db, factsOf).all(
+    of,
+    { ...selection, query: selection.query("users") },
+    new AbortController().signal,
+  );
   for await (const page of read)
     yield page.flatMap((judged) => (judge(selection, judged).isMember ? [judged.person] : []));
 }

@@ -12,6 +12,7 @@ import { type ExportWork, exportWork } from "#core/storage/exports/work.ts";
 import { removeAll } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
+import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { exportLines } from "../exports/all.ts";
 import { contentOf } from "../exports/content.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
@@ -19,6 +20,7 @@ import { job } from "./run.ts";
 
 export type ExportJobDeps = {
   db: Db;
+  factsOf: FactsOf;
   files: FileStore;
   /** How long a file can be downloaded, hours. */
   exportHours: number;
@@ -109,9 +111,9 @@ const waitForFiles = (deps: MakeDeps, row: ExportRow, { message }: Unavailable):
 };
 
 const write = async (deps: MakeDeps, row: ExportRow, tally: Tally): Promise<Result> => {
-  const { db, files, exportHours, stopping, clock, metrics } = deps;
+  const { db, files, exportHours, stopping, clock, metrics, factsOf } = deps;
   const { key, contentType } = exportFile(row);
-  const made = exportLines[row.type](db, ofRow(row), row.filters);
+  const made = exportLines[row.type](db, ofRow(row), row.filters, factsOf);
   const content = contentOf({ lines: made, compression: row.compression, onPage: tally.add });
   const { sizeBytes } = await files.write(key, content, { contentType, signal: stopping });
   metrics.jobBytes.inc({ type: "exports" }, sizeBytes);

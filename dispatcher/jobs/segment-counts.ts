@@ -6,13 +6,14 @@ import { judge } from "#core/domain/segments/judge.ts";
 import { type Selection, segmentMembers, UnusableSegment } from "#core/domain/segments/members.ts";
 import { isCountDue, nextTurn } from "#core/domain/segments/when-counted.ts";
 import type { Announcer } from "#core/queue/announce.ts";
-import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
 import {
   type SegmentCountRow,
   type SegmentCounts,
   segmentCountCollection,
   segmentCounts,
 } from "#core/storage/segments/counts.ts";
+import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { type SegmentPeople, segmentPeople } from "#core/storage/segments/people.ts";
 import {
   appSegments,
@@ -27,6 +28,7 @@ import { job } from "./run.ts";
 
 export type SegmentCountJobDeps = {
   db: Db;
+  factsOf: FactsOf;
   announcer: Announcer;
   /** Aborts when the program stops. */
   stopping: AbortSignal;
@@ -41,7 +43,7 @@ export const segmentCountJob = (deps: SegmentCountJobDeps): Job => {
     counts: segmentCounts(db),
     segments: appSegments(db),
     work: segmentWork(db),
-    people: segmentPeople(db),
+    people: segmentPeople(db, deps.factsOf),
   };
   return job<SegmentCountRow>({
     name: "segment_counts",
@@ -166,7 +168,7 @@ const countAll = async (
 ): Promise<Found | null> => {
   const found: Found = { count: 0, by_channel: {} };
   let lookedAtMs = performance.now();
-  for await (const page of people.all(row.app_id, selection.query("users"), stopping)) {
+  for await (const page of people.all(ofRow(row), { ...selection, query: selection.query("users") }, stopping)) {
     for (const one of page) add(found, judge(selection, one));
     progress(page.length); // throws when the program stops, or another has the job
     if (performance.now() - lookedAtMs < lookEachMs) continue;

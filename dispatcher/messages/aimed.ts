@@ -3,6 +3,7 @@ import { isChosen, isOfIdsAlone, type MessageAim, nobodyChosen, openAim } from "
 import type { Selection } from "#core/domain/segments/members.ts";
 import type { audience } from "#core/storage/messages/audience.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { AimedSubscriptions, OwnedSubscription } from "#core/storage/segments/aimed.ts";
 import type { AudienceDeps, PageOf } from "./audience.ts";
 
@@ -40,25 +41,25 @@ export const aimedAudience = ({ people, aimed }: AimedDeps) => {
       const chosen = isOfIds ? await people.chosen(target, appId) : nobodyChosen;
       const named = isOfIds ? reached.filter((row) => isChosen(chosen, row.user_id, row._id)) : reached;
       if (aim === undefined) return named;
-      return aimed.passing(appId, named, isOfIds ? leftOf(aim, message) : await selectionOf(aim, message));
+      return aimed.passing(ofRow(message), named, isOfIds ? leftOf(aim, message) : await selectionOf(aim, message));
     },
 
     page: async (of: PageOf, message: MessageRow): Promise<string[]> => {
       const { aim } = message;
       if (aim === undefined) return people.page(of);
-      const { rows } = await aimed.page(of, await selectionOf(aim, message));
+      const { rows } = await aimed.page({ ...of, tenantId: message.tenant_id }, await selectionOf(aim, message));
       return rows.map(({ _id }) => _id);
     },
 
     /** Of pages of ids, each read behind the last of the one before, the first with somebody who is meant: those alone. */
     among: async (
-      { appId, after }: Pick<PageOf, "appId" | "after">,
+      { after }: Pick<PageOf, "after">,
       message: MessageRow,
       read: (after: string) => Promise<string[]>,
     ): Promise<string[]> => {
       const { aim } = message;
       for (let ids = await read(after); ids.length > 0; ids = await read(ids.at(-1) ?? "")) {
-        const meant = aim && (await aimed.among(appId, ids, await selectionOf(aim, message)));
+        const meant = aim && (await aimed.among(ofRow(message), ids, await selectionOf(aim, message)));
         const found = ids.filter((id) => meant?.has(id) ?? true);
         if (found.length > 0) return found;
       }
@@ -70,7 +71,7 @@ export const aimedAudience = ({ people, aimed }: AimedDeps) => {
       const { aim } = message;
       if (aim === undefined) return found;
       const ids = [...found.values()].flatMap((rows) => rows.map(({ _id }) => _id));
-      const meant = await aimed.among(message.app_id, ids, leftOf(aim, message));
+      const meant = await aimed.among(ofRow(message), ids, leftOf(aim, message));
       return new Map([...found].map(([channel, rows]) => [channel, rows.filter(({ _id }) => meant.has(_id))]));
     },
   };

@@ -25,6 +25,7 @@ import { reachedElsewhere } from "#core/storage/people/reached-elsewhere.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import { languages } from "#core/storage/people/users.ts";
 import { zonesOf } from "#core/storage/people/zones.ts";
+import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { receiptApplier } from "../callbacks/applier.ts";
 import type { Senders } from "../channels/registry.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
@@ -63,6 +64,7 @@ import { turn } from "./turn.ts";
 
 export type PipelineDeps = {
   db: Db;
+  factsOf: FactsOf;
   directory: Directory;
   senders: Senders;
   suspensions: Suspensions;

@@ -6,16 +6,19 @@ import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type Left, messageWork } from "#core/storage/messages/work.ts";
 import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
+import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 
 /** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
 export const stores = ({
   db,
+  factsOf,
   holder,
   timing: { leaseMs },
 }: {
   db: Db;
+  factsOf: FactsOf;
   holder: string;
   timing: Pick<Timing, "leaseMs">;
 }) => {
@@ -32,7 +35,7 @@ export const stores = ({
   return {
     usage,
     people,
-    aimed: aimedSubscriptions(db),
+    aimed: aimedSubscriptions(db, factsOf),
     choices: choices(db),
     messages: {
       ...messages,

@@ -40,8 +40,8 @@ const selectorsOf = ({ message, aim, chosen }: Seen, subject: Subject | null): s
   ];
 };
 
-const subjectOf = ({ person, subscription }: Seen): Subject | null =>
-  person === null ? null : { person, subscription };
+const subjectOf = ({ person, subscription, facts }: Seen): Subject | null =>
+  person === null ? null : { person, subscription, ...(facts && { facts }) };
 
 const isNamed = (chosen: Seen["chosen"], { person, subscription }: Subject): boolean =>
   isChosen(chosen, person._id, subscription?._id);
@@ -63,9 +63,13 @@ const byAim =
   };
 
 /** Each condition of a filter with what it found. */
-const conditionsIn = (filter: unknown, { members }: Parts, { person, subscription }: Subject): object[] =>
+const conditionsIn = (filter: unknown, { members }: Parts, { person, subscription, ...known }: Subject): object[] =>
   conditionsOf(parseFilter(filter)).map((condition) =>
-    explainCondition(members, condition, { person, subscriptions: subscription === null ? [] : [subscription] }),
+    explainCondition(members, condition, {
+      person,
+      subscriptions: subscription === null ? [] : [subscription],
+      ...known,
+    }),
   );
 
 const segmentFacts = (ids: readonly string[], aim: NonNullable<Seen["aim"]>, parts: Parts, subject: Subject) =>

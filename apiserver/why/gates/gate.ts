@@ -1,3 +1,4 @@
+import type { Facts } from "#core/domain/filters/subject.ts";
 import type { Chosen, MessageAim } from "#core/domain/segments/aim.ts";
 import type { WhyGateName, WhyVerdict } from "#core/schema/why/why.ts";
 import type { CapTake } from "#core/storage/messages/cap-takes.ts";
@@ -13,6 +14,8 @@ export type Seen = {
   aim: MessageAim | null;
   /** Those whom the target names by ids, as far as they are this person. */
   chosen: Chosen;
+  /** What its segments and filters ask about this person; absent when they ask for nothing. */
+  facts?: Facts;
   person: UserRow | null;
   /** Null for a person who has none. */
   subscription: SubscriptionRow | null;

@@ -1,15 +1,22 @@
 import { filterUnits } from "../../schema/segments/filter.ts";
+import { countOf, historyAsk } from "./history.ts";
 import { type Kind, kinds, unixTimeOf } from "./kinds.ts";
 import { type Positive, positiveOf } from "./negation.ts";
 import { type Circle, distanceM, placeOf } from "./place.ts";
-import type { Subject } from "./subject.ts";
+import { factsOf, type Subject } from "./subject.ts";
 import type { Condition, FilterTree } from "./tree.ts";
 
 /** Whether somebody passes a filter. */
 export type Passes = (subject: Subject) => boolean;
 
+/**
+ * What is taken for true before the facts are read that a filter asks for: that each condition on them `passes`, or that each
+ * `fails`. With `passes` nobody is lost who passes; with `fails` nobody is found who does not.
+ */
+export type Assumed = "passes" | "fails";
+
 /** Who passes a segment, by its id. */
-export type MemberOf = (segmentId: string) => Passes;
+export type MemberOf = (segmentId: string, assumed?: Assumed) => Passes;
 
 const noSegments: MemberOf = (id) => {
   throw new RangeError(`nobody said who is in the segment ${id}`);
@@ -20,9 +27,15 @@ const noSegments: MemberOf = (id) => {
  * filter that asks about subscriptions is asked with each of a person's. `memberOf` gives the functions of the segments that
  * it names. Source: docs/reference/filters.md.
  */
-export const compileFilter = (tree: FilterTree, now: Date, memberOf: MemberOf = noSegments): Passes => {
-  if (tree.kind === "condition") return compileCondition(tree, now, memberOf);
-  const of = tree.of.toSorted((a, b) => costOf(a) - costOf(b)).map((one) => compileFilter(one, now, memberOf));
+export const compileFilter = (
+  tree: FilterTree,
+  now: Date,
+  memberOf: MemberOf = noSegments,
+  assumed?: Assumed,
+): Passes => {
+  if (tree.kind === "condition") return compileCondition(tree, now, memberOf, assumed);
+  const below = tree.match === "none" ? opposite(assumed) : assumed;
+  const of = tree.of.toSorted((a, b) => costOf(a) - costOf(b)).map((one) => compileFilter(one, now, memberOf, below));
   switch (tree.match) {
     case "all":
       return (subject) => of.every((passes) => passes(subject));
@@ -33,27 +46,44 @@ export const compileFilter = (tree: FilterTree, now: Date, memberOf: MemberOf = 
   }
 };
 
+const opposite = (assumed: Assumed | undefined): Assumed | undefined =>
+  assumed && (assumed === "passes" ? "fails" : "passes");
+
 /** The cheapest are asked first. */
 const costOf = (tree: FilterTree): number => {
   if (tree.kind === "group") return tree.of.reduce((sum, one) => sum + costOf(one), 1);
   if (tree.name === "random") return 10; // a hash
+  if (tree.name === "phone.country") return 30; // a number is read
   if (tree.name === "segment") return 20; // a filter of its own
   return tree.field.kind === "place" || tree.field.kind === "version" || tree.field.kind === "tag" ? 3 : 1;
 };
 
 /** A condition of the negative kind is true exactly when the positive one is not: also for what is absent. */
-const compileCondition = ({ field, op, value }: Condition, now: Date, memberOf: MemberOf): Passes => {
-  const { read } = field;
+const compileCondition = (
+  condition: Condition,
+  now: Date,
+  memberOf: MemberOf,
+  assumed: Assumed | undefined,
+): Passes => {
+  const { field, op, value } = condition;
   const { op: positive, isNegated } = positiveOf(op);
   if (positive === "member") {
-    const isMember = memberOf(String(value));
+    const isMember = memberOf(String(value), isNegated ? opposite(assumed) : assumed);
     return (subject) => isMember(subject) !== isNegated;
   }
+  if (field.isFact === true && assumed !== undefined) return () => assumed === "passes";
+  const read = readerOf(condition);
   const test = tests[positive]({ value, kind: kinds[field.kind], now: now.getTime() });
   return (subject) => {
     const found = read(subject);
     return (found !== undefined && found !== null && test(found)) !== isNegated;
   };
+};
+
+/** What a condition finds of somebody; undefined and null: nothing. */
+export const readerOf = ({ field, value }: Pick<Condition, "field" | "value">): ((subject: Subject) => unknown) => {
+  const ask = historyAsk({ field, value });
+  return ask === null ? field.read : (subject) => factsOf(subject).countOf(ask.key, subject.person._id);
 };
 
 type Comparison = { value: unknown; kind: Kind; now: number };
@@ -153,6 +183,11 @@ const tests: Record<Exclude<Positive, "member">, (asked: Comparison) => Test> = 
   after: (asked) => above(atNow(asked)),
   time_elapsed_gt: elapsed((seconds, wanted) => seconds > wanted),
   time_elapsed_lt: elapsed((seconds, wanted) => seconds < wanted),
+  performed: ({ value, now }) => {
+    const { op, value: times } = countOf(value);
+    const isOften = tests[op]({ value: times, kind: kinds.number, now });
+    return (found) => Number(found) > 0 && isOften(found);
+  },
   within_radius: ({ value }) => {
     const circle = value as Circle; // sound: the parser has seen to it
     return (found) => {

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
-import { channels } from "../../schema/vocabulary/channels.ts";
+import { customEventLimits } from "../../schema/events/custom.ts";
+import { channels, isContact } from "../../schema/vocabulary/channels.ts";
+import { phoneCountry } from "../people/phone-country.ts";
 import type { KindName } from "./kinds.ts";
-import type { Subject } from "./subject.ts";
+import { factsOf, type Subject } from "./subject.ts";
 
 /** Where a field is stored, for a query; a field that is made of several members has none. */
 export type Stored = { of: "users" | "subscriptions"; path: string; isNeverNull?: true; aliasLabel?: string };
@@ -16,7 +18,17 @@ export type Field = {
   stored: Stored | null;
   /** The only values of a `choice`. */
   values?: readonly string[];
+  /** It is not read of the person, but of what is stored of them elsewhere. */
+  isFact?: true;
+  /** What a condition with `performed` counts. */
+  history?: History;
 };
+
+/** Custom events of a name, or messages that got so far. */
+export type History = { of: "events"; name: string } | { of: "messages"; name: MessageStep };
+
+export const messageSteps = ["received", "opened", "clicked"] as const;
+export type MessageStep = (typeof messageSteps)[number];
 
 /** The field that a condition names; null when there is none. */
 export const fieldNamed = (name: string): Field | null => {
@@ -58,6 +70,22 @@ const alias = (label: string, read: Field["read"]): Field => ({
 const bucketOf = (id: string): number => createHash("sha256").update(id).digest().readUInt32BE(0) % 100;
 
 const domainOf = (address: string): string => address.slice(address.lastIndexOf("@") + 1);
+
+const countryOf = ({ subscription }: Subject): string | null =>
+  subscription !== null && isPhone(subscription.channel) ? phoneCountry(subscription.token) : null;
+
+const isPhone = (channel: string): boolean =>
+  channels.some((one) => one === channel && isContact(one) && one !== "email");
+
+/** How often somebody did something: what a condition asks of it says which of it counts. */
+const historyOf = (history: History): Field => ({
+  kind: "history",
+  level: "user",
+  read: () => undefined,
+  stored: null,
+  isFact: true,
+  history,
+});
 
 /** The fields with names of their own. */
 export const fixedFields: ReadonlyMap<string, Field> = new Map<string, Field>([
@@ -110,6 +138,18 @@ export const fixedFields: ReadonlyMap<string, Field> = new Map<string, Field>([
       stored: null,
     },
   ],
+  ["phone.country", { kind: "text without case", level: "subscription", read: countryOf, stored: null }],
+  [
+    "suppressed",
+    {
+      kind: "flag",
+      level: "subscription",
+      read: (subject) => subject.subscription && factsOf(subject).isSuppressed(subject.subscription),
+      stored: null,
+      isFact: true,
+    },
+  ],
+  ...messageSteps.map((name): [string, Field] => [`messages.${name}`, historyOf({ of: "messages", name })]),
 ]);
 
 /** A name of a tag or property that the store takes: no dot, and no `$` first. */
@@ -119,10 +159,14 @@ const families: ReadonlyMap<string, (rest: string) => Field | null> = new Map([
   ["tags", (name: string) => (memberName.test(name) ? tag(name) : null)],
   ["properties", (path: string) => (isPath(path) ? property(path) : null)],
   ["aliases", (label: string) => (/^[a-z0-9_]{1,64}$/.test(label) ? aliasCalled(label) : null)],
+  ["events", (name: string) => (eventName.test(name) ? historyOf({ of: "events", name }) : null)],
 ]);
 
+/** A name that custom events can have. Source: docs/reference/events.md#custom-events. */
+const eventName = new RegExp(`^(?!hs\\.)\\S(?:.{0,${customEventLimits.nameCharacters - 2}}\\S)?$`, "u");
+
 /** Fields of which a person has as many as they like, as the reference writes them. */
-export const fieldFamilies = ["tags.<name>", "properties.<path>", "aliases.<label>"] as const;
+export const fieldFamilies = ["tags.<name>", "properties.<path>", "aliases.<label>", "events.<name>"] as const;
 
 const tag = (name: string): Field => ofPerson("tag", `tags.${name}`, ({ person }) => own(person.tags, name));
 

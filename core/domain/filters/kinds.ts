@@ -116,6 +116,11 @@ export const kinds = {
     key: () => null,
   },
   segment: { what: "the id or the name of a segment", ops: ["member", "not_member"], key: textOf },
+  history: {
+    what: 'left out, or {"count": {"op", "value"}, "within_days": 1–365, "where": [{"property", "op", "value"}]}',
+    ops: ["performed", "not_performed"],
+    key: (value) => (typeof value === "number" ? value : null),
+  },
 } as const satisfies Record<string, Kind>;
 
 export type KindName = keyof typeof kinds;

@@ -7,6 +7,7 @@ const negations = {
   not_exists: "exists",
   not_within_last: "within_last",
   not_member: "member",
+  not_performed: "performed",
 } as const satisfies Partial<Record<FilterOp, FilterOp>>;
 
 type Negative = keyof typeof negations;

@@ -1,5 +1,6 @@
 import { type FilterOp, filterLimits, filterUnits, mostRadiusM } from "../../schema/segments/filter.ts";
 import type { Field } from "./fields.ts";
+import { historyProblem } from "./history.ts";
 import { type Kind, kinds } from "./kinds.ts";
 import { placeOf } from "./place.ts";
 
@@ -83,6 +84,8 @@ const circle: Taken = (value, _field, { what }) => {
   return isRadius ? null : must(`a number of metres, 1 to ${mostRadiusM}`, ".radius_m");
 };
 
+const performance: Taken = (value, field) => historyProblem(value, field, valueProblem);
+
 const takes: Record<FilterOp, Taken> = {
   eq: scalar,
   neq: scalar,
@@ -108,4 +111,6 @@ const takes: Record<FilterOp, Taken> = {
   within_radius: circle,
   member: segment,
   not_member: segment,
+  performed: performance,
+  not_performed: performance,
 };

@@ -116,4 +116,6 @@ const queries: Record<FilterOp, (asked: ConditionRead) => Query> = {
   within_radius: circleQuery,
   member: everything,
   not_member: everything,
+  performed: everything,
+  not_performed: everything,
 };

@@ -26,5 +26,22 @@ export type FilteredSubscription = {
   created_at: Date;
 };
 
-/** Who a filter is asked about: a person, with the subscription in hand. Null: the person alone. */
-export type Subject = { person: FilteredPerson; subscription: FilteredSubscription | null };
+/** What is stored of people beside themselves, as it was read for those who are asked about. */
+export type Facts = {
+  /** How often they did what is asked, by the key of the question. */
+  countOf: (key: string, userId: string) => number;
+  /** Whether the suppression list holds messages to a subscription back. */
+  isSuppressed: (subscription: FilteredSubscription) => boolean;
+};
+
+/**
+ * Who a filter is asked about: a person, with the subscription in hand. Null: the person alone. `facts` are needed by filters
+ * that ask for some.
+ */
+export type Subject = { person: FilteredPerson; subscription: FilteredSubscription | null; facts?: Facts };
+
+/** @throws RangeError when nobody has read the facts: nothing is guessed */
+export const factsOf = ({ facts }: Subject): Facts => {
+  if (facts === undefined) throw new RangeError("the facts that a filter asks for were not read");
+  return facts;
+};

@@ -63,6 +63,7 @@ const samples: Record<ValueKind, Sample> = {
     found: [{ lat: 52.52, long: 13.405 }, { lat: 52.4, long: 13.06 }, { lat: 52.47, long: 13.4 }, "Berlin"],
   },
   choice: { value: "email", found: ["email", "sms"] },
+  history: { value: { count: { op: "lte", value: 2 } }, found: [0, 1, 2, 3] },
 };
 
 const kindNames = Object.keys(samples) as ValueKind[]; // sound: its keys

@@ -1,7 +1,14 @@
 import { parseFilter } from "../filters/parse.ts";
 import { joined } from "../filters/pre-filter.ts";
 import type { Subject } from "../filters/subject.ts";
-import { type SegmentDefinition, type Selection, segmentMembers } from "./members.ts";
+import {
+  type Asks,
+  joinedAsks,
+  type SegmentDefinition,
+  type Selection,
+  segmentMembers,
+  UnusableSegment,
+} from "./members.ts";
 
 /**
  * Whom a target means by segments and a filter, with the definitions of all segments that these name: what is changed later
@@ -39,8 +46,20 @@ export const openAim = (aim: MessageAim, now: Date, chosen: Chosen): Selection =
       const inAny = hasChosen ? {} : joined("any", queries); // who is chosen need not be in a segment
       return joined("all", [inAny, ...filters.map(({ query }) => query(of))]);
     },
+    asks: joinedAsks([...included, ...excluded, ...filters].map(({ asks }) => asks)),
+    mayPass: (subject) => parts.mayBeIn(subject) && filters.every(({ mayPass }) => mayPass(subject)),
     isOfPeople: [...included, ...excluded, ...filters].every(({ isOfPeople }) => isOfPeople),
   };
+};
+
+/** What an aim asks about people; null when it is nothing, or nobody can say, because of a segment that it names. */
+export const asksOf = (aim: MessageAim, now: Date): Asks | null => {
+  try {
+    return openAim(aim, now, nobodyChosen).asks;
+  } catch (error) {
+    if (error instanceof UnusableSegment) return null;
+    throw error;
+  }
 };
 
 /** What an aim decides by, one after the other: each answer is a part of the aim's, and explains it (`apiserver/why`). */
@@ -49,15 +68,15 @@ export const aimParts = (aim: MessageAim, now: Date, chosen: Chosen) => {
   const included = aim.isEveryone ? [] : aim.included.map(members.ofSegment);
   const excluded = aim.excluded.map(members.ofSegment);
   const filters = aim.filter === null ? [] : [members.ofFilter(parseFilter(aim.filter))];
+  const isNamed = (subject: Subject): boolean =>
+    aim.isEveryone || isChosen(chosen, subject.person._id, subject.subscription?._id);
   return {
     members,
     included,
     excluded,
     filters,
-    isIn: (subject: Subject): boolean =>
-      aim.isEveryone ||
-      isChosen(chosen, subject.person._id, subject.subscription?._id) ||
-      included.some(({ passes }) => passes(subject)),
+    isIn: (subject: Subject): boolean => isNamed(subject) || included.some(({ passes }) => passes(subject)),
+    mayBeIn: (subject: Subject): boolean => isNamed(subject) || included.some(({ mayPass }) => mayPass(subject)),
     isFit: (subject: Subject): boolean => filters.every(({ passes }) => passes(subject)),
     isExcluded: (subject: Subject): boolean => excluded.some(({ passes }) => passes(subject)),
   };

@@ -1,3 +1,4 @@
+import { readerOf } from "../filters/compile.ts";
 import type { Condition } from "../filters/tree.ts";
 import { type Judged, subjectsOf } from "./judge.ts";
 import type { SegmentMembers } from "./members.ts";
@@ -11,11 +12,12 @@ export const explainCondition = (
   condition: Condition,
   somebody: Judged,
 ): ExplainedCondition => {
-  const { path, name, field, value } = condition;
+  const { path, name, value } = condition;
+  const read = readerOf(condition);
   const { passes, isOfPeople } = members.ofFilter(condition);
   const subjects = subjectsOf(somebody, isOfPeople);
   const found = subjects.map((subject): unknown =>
-    name === "segment" ? members.ofSegment(String(value)).passes(subject) : (field.read(subject) ?? null),
+    name === "segment" ? members.ofSegment(String(value)).passes(subject) : (read(subject) ?? null),
   );
   return { path, value: isOfPeople ? found[0] : found, passed: subjects.some((subject) => passes(subject)) };
 };

@@ -1,5 +1,6 @@
-import { compileFilter, type Passes } from "../filters/compile.ts";
+import { type Assumed, compileFilter, type Passes } from "../filters/compile.ts";
 import type { Stored } from "../filters/fields.ts";
+import { type HistoryAsk, historyAsk } from "../filters/history.ts";
 import { parseFilter } from "../filters/parse.ts";
 import { preFilter, type Query } from "../filters/pre-filter.ts";
 import type { Subject } from "../filters/subject.ts";
@@ -18,6 +19,22 @@ export type Selection = {
   query: (of: Stored["of"]) => Query;
   /** It asks nothing about subscriptions: somebody without one can pass. */
   isOfPeople: boolean;
+  /** What has to be read of somebody before `passes` can be asked; null when nothing has to. */
+  asks: Asks | null;
+  /** Whether somebody may pass as far as can be said before that: whoever passes does. */
+  mayPass: Passes;
+};
+
+/** What filters ask about people beside what is read of everybody, judged at `at`. */
+export type Asks = { history: readonly HistoryAsk[]; isSuppressed: boolean; at: Date };
+
+/** All that several ask; null when that is nothing. */
+export const joinedAsks = (all: readonly (Asks | null)[]): Asks | null => {
+  const asks = all.filter((one) => one !== null);
+  const [first] = asks;
+  if (first === undefined) return null;
+  const history = new Map(asks.flatMap((one) => one.history).map((one) => [one.key, one]));
+  return { at: first.at, history: [...history.values()], isSuppressed: asks.some((one) => one.isSuppressed) };
 };
 
 /** Who is in a segment cannot be said: because of another one that it names. */
@@ -41,6 +58,7 @@ export class SegmentCircle extends UnusableSegment {}
  */
 export const segmentMembers = (definitions: Definitions, now: Date) => {
   const opened = new Map<string, Selection | "opening">();
+  const supposed = new Map<string, Passes>(); // what is assumed before facts are read
 
   const ofSegment = (id: string): Selection => {
     const known = opened.get(id);
@@ -58,8 +76,35 @@ export const segmentMembers = (definitions: Definitions, now: Date) => {
   const listQuery = (id: string, of: Stored["of"]): Query =>
     definitions.get(id)?.kind === "list" ? ofSegment(id).query(of) : {};
 
-  const ofFilter = (tree: FilterTree): Selection => ({
-    passes: compileFilter(tree, now, (id) => ofSegment(id).passes),
+  const compiled = (tree: FilterTree, assumed?: Assumed): Passes => compileFilter(tree, now, passesOf, assumed);
+
+  const passesOf = (id: string, assumed?: Assumed): Passes => {
+    const { asks, passes } = ofSegment(id);
+    if (asks === null || assumed === undefined) return passes;
+    const key = `${assumed} ${id}`;
+    const known = supposed.get(key) ?? compiled(parseFilter(definitions.get(id)?.filter), assumed);
+    supposed.set(key, known);
+    return known;
+  };
+
+  const asksOf = (tree: FilterTree): Asks | null =>
+    joinedAsks(
+      conditionsOf(tree).map((condition) => {
+        const { name, field, value } = condition;
+        if (name === "segment") return ofSegment(String(value)).asks;
+        const ask = historyAsk(condition);
+        return field.isFact === true
+          ? { history: ask === null ? [] : [ask], isSuppressed: ask === null, at: now }
+          : null;
+      }),
+    );
+
+  const ofFilter = (tree: FilterTree): Selection => {
+    const [passes, asks] = [compiled(tree), asksOf(tree)];
+    return { ...restOf(tree), passes, asks, mayPass: asks === null ? passes : compiled(tree, "passes") };
+  };
+
+  const restOf = (tree: FilterTree): Pick<Selection, "query" | "isOfPeople"> => ({
     query: (of) => preFilter(tree, of, now, (id) => listQuery(id, of)),
     isOfPeople: conditionsOf(tree).every(({ name, field, value }) =>
       name === "segment" ? ofSegment(String(value)).isOfPeople : field.level === "user",
@@ -75,6 +120,8 @@ const onList = (id: string): Selection => ({
   passes: ({ person }) => person.lists?.includes(id) === true,
   query: (of) => (of === "users" ? { lists: id } : {}),
   isOfPeople: true,
+  asks: null,
+  mayPass: ({ person }) => person.lists?.includes(id) === true,
 });
 
 /** Remembers the answer about the subject that was asked about last. */

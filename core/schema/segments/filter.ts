@@ -27,12 +27,20 @@ export const filterOps = [
   "within_radius",
   "member",
   "not_member",
+  "performed",
+  "not_performed",
 ] as const;
 
 export type FilterOp = (typeof filterOps)[number];
 
 /** The largest `radius_m` of `within_radius`. */
 export const mostRadiusM = 500_000;
+
+/** Bounds of what `performed` asks: conditions of `where`, days back, and times. */
+export const historyLimits = { where: 10, days: 365, count: 1_000_000 } as const;
+
+/** How often something was done, as `performed` compares it. */
+export const countOps = ["eq", "gt", "gte", "lt", "lte"] as const satisfies readonly FilterOp[];
 
 /** How the members of a group are combined; `none` is true when none of them is. */
 export const filterMatches = ["all", "any", "none"] as const;

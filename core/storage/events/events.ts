@@ -31,8 +31,9 @@ export const eventCollection: CollectionSpec = {
   name: "events",
   indexes: [
     { key: { app_id: 1, name: 1, occurred_at: 1, _id: 1 }, name: "list" },
-    { key: { app_id: 1, person: 1 }, name: "person" },
+    { key: { app_id: 1, person: 1, name: 1, occurred_at: 1 }, name: "history" },
   ],
+  former: ["person"], // without the name
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "list" },
   erasure: { erase: (db, person, onPage) => erasePerson(db, person, onPage) },
@@ -111,7 +112,7 @@ const erasePerson = async (db: Db, { appId, userId, keys, at }: Person, onPage?:
   for (const person of new Set([userId, ...keys])) {
     const isOurs = person.startsWith("usr_") || person.startsWith("sub_");
     const filter = { app_id: appId, person, ...(!isOurs && { received_at: { $lte: at } }) };
-    await removePages(rows, { filter, hint: "person", pages: Number.POSITIVE_INFINITY, onPage });
+    await removePages(rows, { filter, hint: "history", pages: Number.POSITIVE_INFINITY, onPage });
   }
   return 0;
 };

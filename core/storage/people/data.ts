@@ -22,7 +22,7 @@ export const dataOfPerson =
     const sent = { user_id: { $in: userIds }, sent_at: { $gt: longAgo, $lt: farAhead }, ...of };
     const [events, deliveries, suppressions] = await Promise.all([
       whole(
-        collectionOf<EventRow>(db, eventCollection).find({ ...of, person: { $in: [...keys] } }, { hint: "person" }),
+        collectionOf<EventRow>(db, eventCollection).find({ ...of, person: { $in: [...keys] } }, { hint: "history" }),
       ),
       whole(collectionOf<DeliveryRow>(db, deliveryCollection).find(sent, { hint: "sent_to" })),
       whole(

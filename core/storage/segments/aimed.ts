@@ -2,12 +2,13 @@ import type { Collection, Db } from "mongodb";
 import type { Query } from "../../domain/filters/pre-filter.ts";
 import type { FilteredPerson } from "../../domain/filters/subject.ts";
 import type { Selection } from "../../domain/segments/members.ts";
-import { collectionOf } from "../mongo/collection.ts";
+import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
 import { type AppStretch, stretchFilter } from "../people/subscription-counts.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { mostOfUser } from "../people/subscriptions.ts";
 import { type UserRow, userCollection } from "../people/users.ts";
+import type { FactsOf } from "./facts.ts";
 import { type ReadSubscription, readOfPeople, readOfSubscriptions } from "./people.ts";
 
 export type AimedSubscriptions = ReturnType<typeof aimedSubscriptions>;
@@ -17,19 +18,21 @@ const pageSize = 500;
 const batchSize = pageSize + 1; // what a page finds comes in one reply
 
 /** Reads the subscriptions that a selection means. The store leaves out what it can; the selection decides. */
-export const aimedSubscriptions = (db: Db) => {
+export const aimedSubscriptions = (db: Db, factsOf: FactsOf) => {
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   const users = collectionOf<UserRow>(db, userCollection);
 
-  const passing = passingIn(users);
+  const passing = passingIn(users, factsOf);
 
   return {
+    factsOf,
+
     /**
      * The first `limit` subscriptions of a stretch behind `after` that are meant, in the order of ids; fewer when the stretch
      * ends, and what was found when `isOver` says so.
      */
     page: async (
-      { after, limit, ...of }: AppStretch & { after: string; limit: number },
+      { after, limit, tenantId, ...of }: AppStretch & OfApp & { after: string; limit: number },
       selection: Selection,
       isOver: () => boolean = () => false,
     ): Promise<{ rows: ReadSubscription[]; isWhole: boolean }> => {
@@ -45,7 +48,7 @@ export const aimedSubscriptions = (db: Db) => {
           .sort({ _id: 1 })
           .limit(pageSize)
           .toArray();
-        found.push(...(await passing(of.appId, rows, selection)));
+        found.push(...(await passing({ tenantId, appId: of.appId }, rows, selection)));
         behind = rows.at(-1)?._id;
       }
       return { rows: found.slice(0, limit), isWhole: behind === undefined };
@@ -55,19 +58,19 @@ export const aimedSubscriptions = (db: Db) => {
     ofUsers: ownedIn(subscriptions),
 
     /** Those of some subscriptions of an app that are meant. */
-    passing: <Row extends ReadSubscription>(
-      appId: string,
-      rows: readonly Row[],
-      selection: Selection,
-    ): Promise<Row[]> => inPages(rows, pageSize, (page) => passing(appId, page, selection)),
+    passing: <Row extends ReadSubscription>(of: OfApp, rows: readonly Row[], selection: Selection): Promise<Row[]> =>
+      inPages(rows, pageSize, (page) => passing(of, page, selection)),
 
     /** Ids of those of these subscriptions that are meant. */
-    among: async (appId: string, ids: readonly string[], selection: Selection): Promise<Set<string>> => {
+    among: async (of: OfApp, ids: readonly string[], selection: Selection): Promise<Set<string>> => {
       const meant = await inPages(ids, pageSize, async (page) => {
         const rows = await subscriptions
-          .find<ReadSubscription>({ _id: { $in: page }, app_id: appId }, { projection: readOfSubscriptions, batchSize })
+          .find<ReadSubscription>(
+            { _id: { $in: page }, app_id: of.appId },
+            { projection: readOfSubscriptions, batchSize },
+          )
           .toArray();
-        return passing(appId, rows, selection);
+        return passing(of, rows, selection);
       });
       return new Set(meant.map(({ _id }) => _id));
     },
@@ -93,25 +96,30 @@ const ownedIn =
 
 /** Those of some subscriptions whose users, and who themselves, pass. */
 const passingIn =
-  (users: Collection<UserRow>) =>
+  (users: Collection<UserRow>, factsOf: FactsOf) =>
   async <Row extends ReadSubscription>(
-    appId: string,
+    of: OfApp,
     rows: readonly Row[],
-    { passes, query }: Selection,
+    { passes, query, asks, mayPass }: Selection,
   ): Promise<Row[]> => {
     if (rows.length === 0) return [];
     const ids = [...new Set(rows.map(({ user_id: id }) => id))];
     const found = await users
       .find<FilteredPerson>(
-        { _id: { $in: ids }, app_id: appId, ...narrowed(query("users")) },
+        { _id: { $in: ids }, app_id: of.appId, ...narrowed(query("users")) },
         { projection: readOfPeople, batchSize },
       )
       .toArray();
     const owners = new Map(found.map((person) => [person._id, person]));
-    return rows.filter((subscription) => {
+    const subjects = rows.flatMap((subscription) => {
       const person = owners.get(subscription.user_id);
-      return person !== undefined && passes({ person, subscription });
+      return person === undefined ? [] : [{ person, subscription }];
     });
+    if (asks === null) return subjects.filter(passes).map(({ subscription }) => subscription);
+    const may = subjects.filter(mayPass);
+    const userIds = [...new Set(may.map(({ person }) => person._id))];
+    const facts = await factsOf(of, asks, { userIds, subscriptions: may.map(({ subscription }) => subscription) });
+    return may.flatMap((subject) => (passes({ ...subject, facts }) ? [subject.subscription] : []));
   };
 
 /** Beside other members of a query, which it may name, too. */

@@ -1,12 +1,14 @@
 import type { Db } from "mongodb";
 import type { Query } from "../../domain/filters/pre-filter.ts";
 import type { FilteredPerson, FilteredSubscription } from "../../domain/filters/subject.ts";
-import type { Judged } from "../../domain/segments/judge.ts";
+import { type Judged, judge } from "../../domain/segments/judge.ts";
+import type { Selection } from "../../domain/segments/members.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { idsBehind } from "../mongo/page-range.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { mostOfUser } from "../people/subscriptions.ts";
 import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
+import type { FactsOf } from "./facts.ts";
 
 /** What filters read of a subscription, and whose it is. */
 export type ReadSubscription = FilteredSubscription &
@@ -17,8 +19,11 @@ export type SegmentPeople = ReturnType<typeof segmentPeople>;
 const pagePeople = 500; // in memory at once, with their subscriptions
 const oneReply = pagePeople * mostOfUser + 1; // what a page finds comes in one
 
+/** Whom to read: whom the store finds by `query`, with the facts that `asks` for of those who `mayPass`. */
+export type Reading = { query: Query } & Pick<Selection, "asks" | "mayPass" | "isOfPeople">;
+
 /** Reads people as filters see them. */
-export const segmentPeople = (db: Db) => {
+export const segmentPeople = (db: Db, factsOf: FactsOf) => {
   const users = collectionOf<UserRow>(db, userCollection);
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
 
@@ -39,17 +44,17 @@ export const segmentPeople = (db: Db) => {
   };
 
   return {
-    /** Everybody of an app whom `query` finds, in pages and in the order of ids. */
+    /** Everybody of an app whom `query` finds and who may pass, in pages and in the order of ids. */
     all: async function* (
-      appId: string,
-      query: Query,
+      of: OfApp,
+      reading: Reading,
       signal: AbortSignal,
     ): AsyncGenerator<Judged<ReadSubscription>[]> {
       let after = "";
       while (!signal.aborted) {
         const people = await users
           .find<FilteredPerson>(
-            { ...query, app_id: appId, _id: idsBehind("user", after) },
+            { ...reading.query, app_id: of.appId, _id: idsBehind("user", after) },
             { projection: readOfPeople, hint: "app", batchSize: pagePeople + 1 },
           )
           .sort({ _id: 1 })
@@ -57,19 +62,39 @@ export const segmentPeople = (db: Db) => {
           .toArray();
         const last = people.at(-1);
         if (last === undefined) return;
-        yield await withTheirs(appId, people);
+        yield await withFacts(factsOf, of, reading)(await withTheirs(of.appId, people));
         after = last._id;
       }
     },
 
-    /** Somebody by their external id; null when nobody has it. */
-    called: async ({ tenantId, appId }: OfApp, externalId: string): Promise<Judged<ReadSubscription> | null> => {
+    /** Somebody by their external id, with the facts that are asked for; null when nobody has it. */
+    called: async (
+      { tenantId, appId }: OfApp,
+      externalId: string,
+      asks: Selection["asks"],
+    ): Promise<Judged<ReadSubscription> | null> => {
       const named = { app_id: appId, alias_keys: aliasKey("external_id", externalId), tenant_id: tenantId };
       const person = await users.findOne<FilteredPerson>(named, { projection: readOfPeople });
-      return person === null ? null : ((await withTheirs(appId, [person]))[0] ?? null);
+      if (person === null) return null;
+      const theirs = await withTheirs(appId, [person]);
+      const whole = { asks, mayPass: () => true, isOfPeople: true };
+      return (await withFacts(factsOf, { tenantId, appId }, whole)(theirs))[0] ?? null;
     },
   };
 };
+
+/** Leaves those who may pass, with the facts that are asked for. */
+const withFacts =
+  (factsOf: FactsOf, of: OfApp, { asks, mayPass, isOfPeople }: Omit<Reading, "query">) =>
+  async (all: Judged<ReadSubscription>[]): Promise<Judged<ReadSubscription>[]> => {
+    if (asks === null) return all;
+    const may = all.filter((one) => judge({ passes: mayPass, isOfPeople }, one).isMember);
+    const facts = await factsOf(of, asks, {
+      userIds: may.map(({ person }) => person._id),
+      subscriptions: may.flatMap((one) => one.subscriptions),
+    });
+    return may.map((one) => ({ ...one, facts }));
+  };
 
 /** Everything that filters read. */
 export const readOfPeople = {

@@ -22,6 +22,13 @@ export const useSegments = async (ask: Ask, segments: string): Promise<void> => 
   await ask("POST", `${segments}/preview`, {
     filter: { any: [...naming.any, { field: "segment", op: "member", value: list }] },
   });
+  const history = [
+    { field: "events.purchase", op: "performed", value: { within_days: 30 } },
+    { field: "events.purchase", op: "performed", value: { where: [{ property: "total", op: "gt", value: 1 }] } },
+    ...["received", "opened", "clicked"].map((step) => ({ field: `messages.${step}`, op: "performed" })),
+    { field: "suppressed", op: "eq", value: true },
+  ];
+  await ask("POST", `${segments}/preview`, { filter: { any: history } });
   const [, app_id = ""] = /apps\/([^/]+)/.exec(segments) ?? [];
   const target = { included_segments: ["Germans", list], excluded_segments: [second], filters: naming };
   const byIds = { ...target, include_external_ids: ["ann"] };

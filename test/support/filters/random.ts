@@ -66,13 +66,33 @@ export const randomly = (random: () => number) => {
     _id: `sub_${n}`,
     app_id: `app_${n}`,
     user_id: `usr_${n}`,
-    channel: pick(channels),
-    token: `${n}@Example.org`,
+    ...addressed(pick(channels), n),
     status: pick(["subscribed", "unsubscribed", "invalid"]),
     test_device: random() < 0.5,
     device: map(["model", "os_version", "app_version", "timezone", "sdk", "locale"], filled),
     created_at: instant(),
   });
+
+  const addressed = (channel: string, n: number): { channel: string; token: string } => ({
+    channel,
+    token: /^(sms|whatsapp|rcs)$/.test(channel)
+      ? pick(["+4915112345678", "+14155552671", "+14165552671", "+870773111632"])
+      : `${n}@Example.org`,
+  });
+
+  const performed = (isOfEvents: boolean): unknown => {
+    const details = [
+      { property: "a", op: "eq", value: "gold" },
+      { property: "b", op: "gt", value: 1 },
+    ];
+    return pick<unknown>([
+      undefined,
+      {},
+      { count: { op: pick(["eq", "gt", "gte", "lte"]), value: pick([1, 2, 3]) } },
+      { within_days: 7, count: { op: "lt", value: 3 } },
+      { where: isOfEvents ? details : [{ property: "channel", op: "in", value: ["email", "sms"] }] },
+    ]);
+  };
 
   const operand = (kind: keyof typeof kinds, values: readonly string[] | undefined): unknown => {
     if (values !== undefined) return pick(values);
@@ -94,6 +114,7 @@ export const randomly = (random: () => number) => {
       case "text without case":
       case "choice":
       case "segment":
+      case "history":
         return filled();
     }
   };
@@ -107,6 +128,7 @@ export const randomly = (random: () => number) => {
     const one = () => operand(kind, values);
     const valueOf = (): unknown => {
       if (op.endsWith("exists")) return undefined;
+      if (op.endsWith("performed")) return performed(name.startsWith("events."));
       if (op.endsWith("within_last")) return { amount: pick([1, 2, 100]), unit: pick(["minutes", "hours", "days"]) };
       if (op.startsWith("time_elapsed")) return pick([0, 60, 1e9]);
       if (op === "in" || op === "not_in") return [one(), one(), one()];
@@ -169,4 +191,10 @@ export const fieldNames = [
   "device.locale",
   "sdk_version",
   "email.domain",
+  "phone.country",
+  "suppressed",
+  "events.bought",
+  "messages.received",
+  "messages.opened",
+  "messages.clicked",
 ];

@@ -25,6 +25,7 @@ import { unsavedWindow } from "../../../dispatcher/messages/delivery/window.ts";
 import { type Pipeline, type PipelineDeps, pipeline } from "../../../dispatcher/messages/pipeline.ts";
 import { http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 import { suppressions } from "../../../dispatcher/suppressions/open.ts";
+import { storedFacts } from "../filters/facts.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
 import { aChunk, aMessage, anApp, aSubscription, suspensionsOf } from "../rows/work.ts";
 import { testDatabase } from "../servers/database.ts";
@@ -96,6 +97,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
     return pipeline({
       tracer: noTracer,
       db: db(),
+      factsOf: storedFacts(db(), clock),
       directory: directory({ db: db(), changes: { on: () => undefined }, clock }),
       senders: accounts,
       suspensions: suspensionsOf(),

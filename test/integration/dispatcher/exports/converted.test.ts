@@ -5,6 +5,7 @@ import { type ConversionRow, conversionCollection } from "#core/storage/events/c
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { exportLines } from "../../../../dispatcher/exports/all.ts";
+import { storedFacts } from "../../../support/filters/facts.ts";
 import { aMessage } from "../../../support/rows/work.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { rowsOf } from "../../../support/system/exports.ts";
@@ -66,7 +67,12 @@ describe("conversions among the events of messages", () => {
 
   const rows = async (filters: ExportFilters): Promise<Record<string, string>[]> => {
     const found: Buffer[] = [];
-    const lines = exportLines.message_events(db(), { tenantId: of.tenant_id, appId: of.app_id }, filters);
+    const lines = exportLines.message_events(
+      db(),
+      { tenantId: of.tenant_id, appId: of.app_id },
+      filters,
+      storedFacts(db()),
+    );
     for await (const { bytes } of lines) found.push(bytes);
     return rowsOf(Buffer.concat(found).toString());
   };

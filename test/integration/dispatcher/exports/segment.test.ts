@@ -5,6 +5,7 @@ import { subscriptionCollection } from "#core/storage/people/subscription-row.ts
 import { userCollection } from "#core/storage/people/users.ts";
 import { type SegmentRow, segmentCollection } from "#core/storage/segments/segments.ts";
 import { exportLines } from "../../../../dispatcher/exports/all.ts";
+import { storedFacts } from "../../../support/filters/facts.ts";
 import { aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { aSegment } from "../../../support/rows/segments.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
@@ -22,7 +23,12 @@ describe("an export of the users of a segment", () => {
 
   const exported = async (segmentId: string): Promise<(string | undefined)[]> => {
     const pages: Buffer[] = [];
-    const lines = exportLines.users(db(), { tenantId: of.tenant_id, appId: of.app_id }, { segment_id: segmentId });
+    const lines = exportLines.users(
+      db(),
+      { tenantId: of.tenant_id, appId: of.app_id },
+      { segment_id: segmentId },
+      storedFacts(db()),
+    );
     for await (const { bytes } of lines) pages.push(bytes);
     return (await rowsOf(Buffer.concat(pages).toString())).map((row) => row["id"]);
   };

@@ -9,6 +9,7 @@ import type { Content, FileStore } from "#core/storage/files/store.ts";
 import { userCollection } from "#core/storage/people/users.ts";
 import { s3Settings } from "../../../../dev/servers/s3.ts";
 import { exportJob } from "../../../../dispatcher/jobs/exports.ts";
+import { storedFacts } from "../../../support/filters/facts.ts";
 import { anExport } from "../../../support/rows/exports.ts";
 import { aUser, seed } from "../../../support/rows/fixtures.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
@@ -74,7 +75,13 @@ describe("the job of an export", function () {
     const common = { clock, metrics, stopping: never };
     const write: FileStore["write"] = (key, content, options) =>
       files.write(key, through?.(content) ?? content, options);
-    const own = { db: db(), files: { ...files, write }, exportHours: 24, ...(mostRows !== undefined && { mostRows }) };
+    const own = {
+      db: db(),
+      factsOf: storedFacts(db()),
+      files: { ...files, write },
+      exportHours: 24,
+      ...(mostRows !== undefined && { mostRows }),
+    };
     const lease = { holder: _id, log, timing: { leaseMs: termMs } };
     await exportJob({ ...common, ...own }).run(_id, { ...common, ...lease }, never);
   };

@@ -9,6 +9,7 @@ import { type SegmentCountRow, segmentCountCollection, segmentCounts } from "#co
 import { type SegmentRow, segmentCollection } from "#core/storage/segments/segments.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import { segmentCountJob } from "../../../../dispatcher/jobs/segment-counts.ts";
+import { storedFacts } from "../../../support/filters/facts.ts";
 import { aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { aSegment } from "../../../support/rows/segments.ts";
 import { lendDatabase } from "../../../support/servers/database.ts";
@@ -57,7 +58,14 @@ describe("counts of segments", function () {
     const { log, lines } = keptLog();
     const stopping = new AbortController().signal;
     const announcer = { changed: (...what: unknown[]) => void announced.push(what.join(" ")) };
-    const job = segmentCountJob({ db: slowed(), announcer, stopping, clock, random: () => 0 });
+    const job = segmentCountJob({
+      db: slowed(),
+      factsOf: storedFacts(db),
+      announcer,
+      stopping,
+      clock,
+      random: () => 0,
+    });
     const deps = { holder: randomUUID(), stopping, clock, log, metrics: createMetrics("dispatcher") };
     await job.run(id, { ...deps, timing: timings.short }, stopping);
     return lines.find(({ event }) => event === "job.ran");

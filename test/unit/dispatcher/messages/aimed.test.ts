@@ -23,7 +23,7 @@ describe("pages of ids of which some are meant", () => {
         passing: nobody,
       },
     });
-    return audience.among({ appId: "app_1", after: "" }, aMessage(over), async (after) => {
+    return audience.among({ after: "" }, aMessage(over), async (after) => {
       read.push(after);
       return ids.filter((id) => id > after).slice(0, 2);
     });

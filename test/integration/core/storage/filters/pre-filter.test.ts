@@ -6,6 +6,7 @@ import { preFilter } from "#core/domain/filters/pre-filter.ts";
 import type { FilterTree } from "#core/domain/filters/tree.ts";
 import { subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { userCollection } from "#core/storage/people/users.ts";
+import { anyFacts } from "../../../../support/filters/facts.ts";
 import { now, randomly, seeded } from "../../../../support/filters/random.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
@@ -50,7 +51,7 @@ describe("pre-filters in the store", function () {
       ]);
       for (const [i, tree] of trees.entries()) {
         const passes = compileFilter(tree, now);
-        const meant = subjects.filter((subject) => passes(subject));
+        const meant = subjects.filter((subject) => passes({ ...subject, facts: anyFacts }));
         const lost = meant.filter(
           ({ person, subscription }) => !people[i]?.has(person._id) || !devices[i]?.has(subscription._id),
         );

@@ -128,6 +128,71 @@ const bad: { it: string; filter: unknown; field: string; says: string }[] = [
     field: "filter.all[0].value",
     says: "at least 0",
   },
+  { it: "an event without a name", filter: one("events.", "performed"), field: "filter.all[0].field", says: "not a" },
+  {
+    it: "a reserved event",
+    filter: one("events.hs.x", "performed"),
+    field: "filter.all[0].field",
+    says: "not a field",
+  },
+  { it: "another step", filter: one("messages.read", "performed"), field: "filter.all[0].field", says: "not a field" },
+  { it: "a count", filter: one("events.buy", "eq", 2), field: "filter.all[0].op", says: "cannot be eq for events.buy" },
+  {
+    it: "an unknown member of performed",
+    filter: one("events.buy", "performed", { since: 1 }),
+    field: "filter.all[0].value",
+    says: "within_days",
+  },
+  {
+    it: "never done as performed",
+    filter: one("events.buy", "performed", { count: { op: "eq", value: 0 } }),
+    field: "filter.all[0].value.count.value",
+    says: "1 to 1000000",
+  },
+  {
+    it: "a count by an op of a prototype",
+    filter: one("events.buy", "performed", { count: { op: "toString", value: 1 } }),
+    field: "filter.all[0].value.count",
+    says: "gte",
+  },
+  {
+    it: "366 days",
+    filter: one("messages.opened", "not_performed", { within_days: 366 }),
+    field: "filter.all[0].value.within_days",
+    says: "1 to 365",
+  },
+  {
+    it: "11 details",
+    filter: one("events.buy", "performed", {
+      where: Array.from({ length: 11 }, () => ({ property: "a", op: "eq", value: 1 })),
+    }),
+    field: "filter.all[0].value.where",
+    says: "at most 10",
+  },
+  {
+    it: "a detail with a faulty value",
+    filter: one("events.buy", "performed", { where: [{ property: "a.b", op: "gt", value: "high" }] }),
+    field: "filter.all[0].value.where[0].value",
+    says: "a number",
+  },
+  {
+    it: "a detail that is a query",
+    filter: one("events.buy", "performed", { where: [{ property: "$where", op: "eq", value: "x" }] }),
+    field: "filter.all[0].value.where[0].property",
+    says: "a property",
+  },
+  {
+    it: "a detail of messages that has no index",
+    filter: one("messages.clicked", "performed", { where: [{ property: "clicked_url", op: "eq", value: "x" }] }),
+    field: "filter.all[0].value.where[0].property",
+    says: "message_id, channel",
+  },
+  {
+    it: "an op of a detail that the store does not judge",
+    filter: one("messages.clicked", "performed", { where: [{ property: "channel", op: "contains", value: "x" }] }),
+    field: "filter.all[0].value.where[0].op",
+    says: "eq, neq, in, not_in",
+  },
 ];
 
 describe("parseFilter", () => {
@@ -142,6 +207,14 @@ describe("parseFilter", () => {
     parseFilter(nested(5));
     parseFilter({ any: Array.from({ length: 200 }, () => condition) });
     parseFilter(one("tags.a", "in", Array(500).fill("😀".repeat(4))));
+  });
+
+  it("takes what is asked of history", () => {
+    const where = [{ property: "cart.total", op: "gt", value: 5 }];
+    parseFilter(one("events.Order completed!", "performed"));
+    parseFilter(one("events.a.b", "not_performed", { count: { op: "gt", value: 0 }, within_days: 365, where }));
+    const onMail = [{ property: "channel", op: "in", value: ["email"] }];
+    parseFilter(one("messages.received", "performed", { where: onMail }));
   });
 
   it("says what ops a field has", () => {
