@@ -1,8 +1,12 @@
+import { deliveryWithTries } from "#core/domain/messages/delivery-view.ts";
+import { timelineOf } from "#core/domain/messages/timeline.ts";
 import { messageView } from "#core/domain/messages/views.ts";
 import { NotFound } from "#core/errors.ts";
-import { DeliveryListQuery, DeliveryPage } from "#core/schema/messages/delivery.ts";
+import { NotificationBatch, NotificationsBatched } from "#core/schema/messages/batch.ts";
+import { DeliveryListQuery, DeliveryPage, DeliveryWithTries } from "#core/schema/messages/delivery.ts";
 import { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
 import {
+  CancelQuery,
   CreateNotificationResult,
   Message,
   MessageListQuery,
@@ -10,10 +14,12 @@ import {
   MessageQuery,
 } from "#core/schema/messages/message.ts";
 import { CreateNotification } from "#core/schema/messages/notification.ts";
+import { MessageTimeline } from "#core/schema/messages/timeline.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import { feature } from "../http/feature.ts";
 import { idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
-import { appOfBody, appOfQuery, requireApp } from "../http/locate.ts";
+import { appOfBody, appOfPath, appOfQuery, existing, requireApp } from "../http/locate.ts";
 import { type Located, routeOf } from "../http/route.ts";
 import { docs } from "./openapi.ts";
 import { type MessageUse, messageUseCases } from "./use-cases.ts";
@@ -30,6 +36,15 @@ const messageOfPath = async ({ use, params, query, caller, signal }: Located<Mes
   const { app_ids: appIds } = caller.key;
   if (appIds !== null && !appIds.includes(message.app_id)) throw new NotFound("notification");
   return message;
+};
+
+/** Finds the app of each item of a batch, as that of a single notification is found. */
+const appsOfItems = async (asked: Located<MessageUse>) => (item: unknown) => appOfBody({ ...asked, body: item });
+
+/** The delivery that the path names, in its app. */
+const deliveryOfPath = async (asked: Located<MessageUse>) => {
+  const app = await appOfPath(asked);
+  return existing(await asked.use.findDelivery(ofApp(app), asked.params["messageDeliveryId"] ?? ""), "delivery");
 };
 
 const routes = [
@@ -71,6 +86,27 @@ const routes = [
   }),
 
   route({
+    id: "createNotifications",
+    method: "POST",
+    path: "/v1/notifications/batch",
+    summary: "Accept up to 100 notifications, each by itself",
+    body: NotificationBatch,
+    reply: NotificationsBatched,
+    locate: appsOfItems,
+    handle: async ({
+      use,
+      caller,
+      body: { notifications: items },
+      resource: appOf,
+      requestId,
+      traceparent,
+      signal,
+    }) => ({
+      body: await use.acceptBatch({ caller, items, appOf, requestId, traceparent }, signal),
+    }),
+  }),
+
+  route({
     id: "listNotifications",
     method: "GET",
     path: "/v1/notifications",
@@ -100,12 +136,27 @@ const routes = [
     id: "cancelNotification",
     method: "DELETE",
     path: "/v1/notifications/{messageId}",
-    summary: "Cancel a notification of which nothing was sent",
+    summary: "Cancel a notification of which nothing was sent; by force also the rest of another",
     errors: ["HS_CONFLICT"],
-    query: MessageQuery,
+    query: CancelQuery,
     reply: Message,
     locate: messageOfPath,
-    handle: async ({ use, resource, signal }) => ({ body: messageView(await use.cancel(resource, signal)) }),
+    handle: async ({ use, caller, query, resource, signal }) => {
+      const by = { type: "api_key" as const, id: caller.key._id };
+      return { body: messageView(await use.cancel(resource, { by, isForced: query.force === true }, signal)) };
+    },
+  }),
+
+  route({
+    id: "showTimeline",
+    method: "GET",
+    path: "/v1/notifications/{messageId}/timeline",
+    summary: "List the changes of a notification's state",
+    scopes: readers,
+    query: MessageQuery,
+    reply: MessageTimeline,
+    locate: messageOfPath,
+    handle: async ({ resource }) => ({ body: { data: timelineOf(resource) } }),
   }),
 
   route({
@@ -118,6 +169,17 @@ const routes = [
     reply: DeliveryPage,
     locate: messageOfPath,
     handle: async ({ use, query, resource, signal }) => ({ body: await use.listDeliveries(resource, query, signal) }),
+  }),
+
+  route({
+    id: "getDelivery",
+    method: "GET",
+    path: "/v1/apps/{appId}/deliveries/{messageDeliveryId}",
+    summary: "Show what became of one recipient, with each call of the provider",
+    scopes: readers,
+    reply: DeliveryWithTries,
+    locate: deliveryOfPath,
+    handle: async ({ resource }) => ({ body: deliveryWithTries(resource) }),
   }),
 ];
 

@@ -4,6 +4,7 @@ import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
+import { deliveries } from "#core/storage/messages/deliveries.ts";
 import { deliveryList } from "#core/storage/messages/delivery-list.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection, messages as messageStore } from "#core/storage/messages/messages.ts";
@@ -26,6 +27,7 @@ import { quota } from "../limits/quota.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
 import type { PeopleOutbox } from "../publishing/people-outbox.ts";
 import { accept, notificationLimit } from "./accept.ts";
+import { acceptBatch } from "./accept-batch.ts";
 import { cancel } from "./cancel.ts";
 import { estimateAudience } from "./estimate-audience.ts";
 import { listDeliveries, listMessages } from "./list.ts";
@@ -67,22 +69,30 @@ export const messageUseCases = ({
   const reservations = quota({ usage: counters, stored: messages.stored, ...settings });
   const aimed = aimOf({ segments: appSegments(db) });
   const counted = estimate({ targets: targets(db), ...counting({ db, secrets, clock, log }) });
+  const limitCreating = notificationLimit(limit);
+  const acceptOne = accept({
+    messages,
+    estimate: counted,
+    aimOf: aimed,
+    take: takeTemplate({ templates: templates(db), versions: templateVersions(db) }),
+    compile: mjml.compile,
+    quota: reservations,
+    publish: hints.message,
+    count: countAccepted,
+    clock,
+    ...makeContacts({ contacts: contacts(db), countBillable: billableCount(db, clock), publish: outboxes.people }),
+  });
   return {
     find: messages.find,
+    findDelivery: deliveries(db).find,
     list: listMessages({ messages, cursors }),
     listDeliveries: listDeliveries({ deliveries: deliveryList(db), cursors }),
-    limit: notificationLimit(limit),
-    accept: accept({
-      messages,
-      estimate: counted,
-      aimOf: aimed,
-      take: takeTemplate({ templates: templates(db), versions: templateVersions(db) }),
-      compile: mjml.compile,
-      quota: reservations,
-      publish: hints.message,
-      count: countAccepted,
-      clock,
-      ...makeContacts({ contacts: contacts(db), countBillable: billableCount(db, clock), publish: outboxes.people }),
+    limit: limitCreating,
+    accept: acceptOne,
+    acceptBatch: acceptBatch({
+      limit: limitCreating,
+      accept: acceptOne,
+      onFailure: (err, requestId) => log.error({ err, requestId }, "request.failed"),
     }),
     estimateAudience: estimateAudience({ estimate: counted, aimOf: aimed, limit, clock }),
     cancel: cancel({

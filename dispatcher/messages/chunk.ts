@@ -23,6 +23,8 @@ export type ChunkDeps = {
     defer: (chunk: ChunkRow, dueAt: Date) => Promise<boolean>;
   };
   messages: { content: (chunk: ChunkRow, now: Date) => Promise<MessageRow | null> };
+  /** Ends deliveries of a chunk that is not sent any more. */
+  cancelWaiting: (chunk: ChunkRow, now: Date) => Promise<void>;
   directory: Pick<Directory, "app">;
   send: SendChunks;
   /** Runs chunks whose recipients have instants of their own, which mostly wait; false when there is no room. */
@@ -63,6 +65,7 @@ const run = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null)
   if (isSuspended()) return defer(deps, chunk);
   const found = await deps.messages.content(chunk, deps.clock.now());
   const app = await deps.directory.app(chunk.app_id);
+  if (found === null && chunk.has_rows === true) await deps.cancelWaiting(chunk, deps.clock.now());
   if (found === null || app === null) return end(deps, chunk, null);
   const message = inTrace(found, traceparent);
 

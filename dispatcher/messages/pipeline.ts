@@ -61,6 +61,7 @@ import { frequencyCaps } from "./timing/caps.ts";
 import { quietHours } from "./timing/quiet.ts";
 import { throttle } from "./timing/throttle.ts";
 import { turn } from "./turn.ts";
+import { cancelWaiting } from "./withdraw.ts";
 
 export type PipelineDeps = {
   db: Db;
@@ -129,7 +130,11 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
         turn: (message, app, lease) => strategyOf(message).turn({ message, app, lease }, steps),
       }),
     ),
-    deliver: runChunk({ ...deps, send: (batch, lease) => strategyOf(batch.message).send(batch, lease, send) }),
+    deliver: runChunk({
+      ...deps,
+      cancelWaiting: cancelWaiting(waitingDeliveries(deps.db)),
+      send: (batch, lease) => strategyOf(batch.message).send(batch, lease, send),
+    }),
     sendHeld: sendingHeld(deps, ofActivities),
     countCutOff: countCutOff({ ...deps, deliveries: deliveries(deps.db), count: deps.usage.count }),
   };

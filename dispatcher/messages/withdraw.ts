@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { Chunks } from "#core/storage/messages/chunks.ts";
+import type { ChunkRow, Chunks } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { WaitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { deliveryIdOf } from "./delivery/delivery-row.ts";
@@ -25,8 +25,16 @@ export const withdraw =
   async ({ _id }: Pick<MessageRow, "_id">): Promise<void> => {
     const left = await chunks.scheduled(_id, chunksAtOnce);
     if (left.length === 0) return messages.withdrawn(_id);
-    const ids = left.flatMap(({ recipients }) => recipients.map((id) => deliveryIdOf(_id, id)));
-    await waiting.cancel(ids, clock.now());
+    for (const chunk of left) await cancelWaiting(waiting)(chunk, clock.now());
     await chunks.withdraw(left.map((chunk) => chunk._id));
     await messages.withdrawAgain(_id, clock.now());
   };
+
+/** Ends those deliveries of a chunk's recipients that wait. */
+export const cancelWaiting =
+  (waiting: Pick<WaitingDeliveries, "cancel">) =>
+  ({ message_id: messageId, recipients }: ChunkRow, now: Date): Promise<void> =>
+    waiting.cancel(
+      recipients.map((id) => deliveryIdOf(messageId, id)),
+      now,
+    );

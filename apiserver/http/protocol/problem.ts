@@ -20,12 +20,19 @@ export const problem =
     }
   };
 
+/** The envelope. */
+export const errorBody = ({ code, message, details }: AppError, requestId: string) => ({
+  error: { code, message, details, request_id: requestId },
+});
+
 /** The envelope as JSON text. */
-export const envelope = ({ code, message, details }: AppError, requestId: string): string =>
-  JSON.stringify({ error: { code, message, details, request_id: requestId } });
+export const envelope = (error: AppError, requestId: string): string => JSON.stringify(errorBody(error, requestId));
+
+/** The HTTP status of an error. */
+export const statusOf = ({ code }: AppError): number => errorStatuses[code];
 
 /** What an error is to the caller: ours as it is, a store's absence as 503, a read without end as 504, else 500 without a word. */
-const asAppError = (error: unknown): AppError => {
+export const asAppError = (error: unknown): AppError => {
   if (error instanceof AppError) return error;
   if (isOutOfTime(error)) return new AppError("HS_TIMEOUT", "the database took too long to answer");
   const translated = unavailable(error);
@@ -35,7 +42,7 @@ const asAppError = (error: unknown): AppError => {
 
 /** Makes the reply of a refusal. Headers that were set before stay. */
 export const refuse = ({ state }: Context, error: AppError): void => {
-  const status = errorStatuses[error.code];
+  const status = statusOf(error);
   const { headers } = state;
   const { retry_after_seconds: retryAfterSeconds, allowed } = error.details;
   if (error instanceof RateLimited) Object.assign(headers, rateHeaders(error.policy, error.state));

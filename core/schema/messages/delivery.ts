@@ -75,6 +75,26 @@ export type Delivery = Static<typeof Delivery>;
 
 export const DeliveryPage = PageOf(Delivery);
 
+/** One call of a provider. Source: docs/reference/notification-operations.md#tries. */
+export const DeliveryTry = Type.Object({
+  at: DateTime,
+  provider: Nullable(Text()),
+  status: Enum(["sent", "retried", "failed", "errored", "expired"], {
+    description: "retried: it was tried again afterwards",
+  }),
+  code: Nullable(Text({ description: "as `error_code`; null when it was taken, or its answer was lost" })),
+  provider_code: Nullable(Text({ description: "the provider's own code, as it came" })),
+  answer: Nullable(Text({ description: "what the provider said, in words" })),
+});
+export type DeliveryTry = Static<typeof DeliveryTry>;
+
+/** Reply of `GET /v1/apps/{appId}/deliveries/{messageDeliveryId}`. */
+export const DeliveryWithTries = Type.Object({
+  ...Delivery.properties,
+  tries: Type.Array(DeliveryTry, { maxItems: 21, description: "the latest calls of the provider, the oldest first" }),
+});
+export type DeliveryWithTries = Static<typeof DeliveryWithTries>;
+
 const Id = Text({ minLength: 1, maxLength: 64 });
 
 export const deliveryPaging = pagingOf({ sort: "created_at" });
@@ -98,4 +118,4 @@ export const DeliveryListQuery = Type.Object({
 });
 export type DeliveryListQuery = Static<typeof DeliveryListQuery>;
 
-named({ Delivery, DeliveryPage });
+named({ Delivery, DeliveryPage, DeliveryTry, DeliveryWithTries });

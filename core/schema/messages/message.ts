@@ -118,4 +118,15 @@ export type MessageListQuery = Static<typeof MessageListQuery>;
 
 export const MessageQuery = Type.Object({ app_id: Optional(Text({ minLength: 1, maxLength: 64 })) });
 
+/** Query of `DELETE /v1/notifications/{messageId}`. */
+export const CancelQuery = Type.Object({
+  ...MessageQuery.properties,
+  force: Optional(
+    Type.Boolean({
+      description: "also one that is being sent: what was not handed to a provider is not sent any more",
+    }),
+  ),
+});
+export type CancelQuery = Static<typeof CancelQuery>;
+
 named({ Message, MessagePage, CreateNotificationResult });

@@ -38,6 +38,8 @@ export type ChunkRow = DueWork &
     may_have_arrived: boolean;
     /** Of one that sends to addresses in the place of others: the `attempt` at which they are tried first. */
     instead_from?: number;
+    /** Of a retry: what became of the tries before, the latest of them. */
+    tried?: Tried[];
     /** Of a retry whose message has a collapse id: the keys of its recipients, see `collapseKey`; emptied when done. */
     collapse_keys?: string[];
     /** First dispatch of the recipients: the ttl counts from here. Null before it. */
@@ -57,6 +59,15 @@ export type ChunkRow = DueWork &
     resend_until?: Date;
     created_at: Date;
   };
+
+/** A try that is made again. `code`: null when its answer was lost. */
+export type Tried = {
+  at: Date;
+  provider: string;
+  code: string | null;
+  provider_code: string | null;
+  answer: string;
+};
 
 /** How often its recipients were tried before. */
 export const triesBefore = ({ attempt, instead_from: from = 0 }: Pick<ChunkRow, "attempt" | "instead_from">): number =>

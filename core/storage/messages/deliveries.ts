@@ -2,9 +2,10 @@ import type { Collection, Db, Document, Filter } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
 import { type DeliveryStatus, evidence, type Progress, type Reported } from "../../domain/messages/progress.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { anyText } from "../mongo/page-range.ts";
+import type { Tried } from "./chunks.ts";
 
 /**
  * What became of one recipient of one message: written once, with its outcome, then changed by receipts alone. `_id`
@@ -36,6 +37,8 @@ export type DeliveryRow = Progress & {
   /** Of a push that was sent with a collapse id: see `collapseKey`. */
   collapse_key?: string;
   attempts: number;
+  /** Of one that was tried again: the tries before the last one. */
+  tries?: Tried[];
   /** It was timed by the zone of the app, as that of the recipient is not known. */
   time_zone_source?: "app_default";
   expired_at?: Date;
@@ -96,6 +99,10 @@ export const deliveries = (db: Db) => {
     /** Deliveries that exist already, of those ids. */
     existing: (ids: readonly string[]): Promise<DeliveryRow[]> =>
       rows.find({ _id: { $in: [...ids] } }, { batchSize: ids.length + 1 }).toArray(),
+
+    /** One of an app, by its id. */
+    find: ({ tenantId, appId }: OfApp, id: string): Promise<DeliveryRow | null> =>
+      rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),
 
     /** All of a message to few; null when there are more than `most`. */
     ofSmall: async (messageId: string, most: number): Promise<DeliveryRow[] | null> => {

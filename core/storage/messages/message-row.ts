@@ -1,4 +1,5 @@
 import type { LiveActivityPush } from "../../channels/kit/live-activity.ts";
+import type { Cancelled } from "../../domain/messages/timeline.ts";
 import type { MessageAim } from "../../domain/segments/aim.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import type { Counts, CreateNotificationResult, Message } from "../../schema/messages/message.ts";
@@ -83,6 +84,8 @@ export type MessageRow = DueWork &
     /** They may be wrong, and are to be made from the deliveries again, because a receipt changed one of these. */
     recount?: true;
     requested_by: Message["requested_by"];
+    /** Of one that was cancelled; absent where that was before it was kept. */
+    cancelled_by?: Cancelled;
     error: string | null;
     /** Deliveries reserved at accept; null when nothing limits them. */
     reserved: Reserved | null;

@@ -132,10 +132,10 @@ const cancelling = (rows: Collection<MessageRow>) => ({
    * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
    * after the sweep interval, when its outbox may have an event, or it has something to give back.
    */
-  cancel: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
+  cancel: (tenantId: string, id: string, how: Cancelling): Promise<MessageRow | null> =>
     rows.findOneAndUpdate(
-      { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: now } }] },
-      cancellation(now),
+      { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: how.now } }] },
+      cancellation(how),
       { returnDocument: "after" },
     ),
 
@@ -143,26 +143,38 @@ const cancelling = (rows: Collection<MessageRow>) => ({
    * The same for one that is being sent by chunks, of which none has begun: those that are queued end without being sent.
    * Null when one has.
    */
-  cancelCut: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
+  cancelCut: (tenantId: string, id: string, how: Cancelling): Promise<MessageRow | null> =>
     rows.findOneAndUpdate(
       { _id: id, tenant_id: tenantId, status: "processing", dispatched_at: { $exists: false }, ...staysCut },
-      cancellation(now),
+      cancellation(how),
       { returnDocument: "after" },
     ),
 
   /** The same for one whose recipients are all due later: what of them waits is withdrawn by the dispatchers. */
-  cancelScheduled: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
+  cancelScheduled: (tenantId: string, id: string, how: Cancelling): Promise<MessageRow | null> =>
     rows.findOneAndUpdate(
       { _id: id, tenant_id: tenantId, status: "processing", dispatched_at: { $exists: false }, ...isTimed },
-      [...cancellation(now), { $set: { withdraws: true, due_at: now } }],
+      [...cancellation(how), { $set: { withdraws: true, due_at: how.now } }],
       { returnDocument: "after" },
     ),
 
   /** The same for one that waits in its turn, of which nothing was handed to a provider. */
-  cancelWaiting: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
-    rows.findOneAndUpdate({ _id: id, tenant_id: tenantId, status: "processing", waits: true }, cancellation(now), {
+  cancelWaiting: (tenantId: string, id: string, how: Cancelling): Promise<MessageRow | null> =>
+    rows.findOneAndUpdate({ _id: id, tenant_id: tenantId, status: "processing", waits: true }, cancellation(how), {
       returnDocument: "after",
     }),
+
+  /**
+   * Stops one that is being sent: no chunk of it begins any more. Whoever is sending a chunk, or all of it in one turn, goes
+   * on to its end; its counters are made from its deliveries afterwards. Null for one that has ended, or that changes a live
+   * activity.
+   */
+  cancelForced: ({ tenant_id, _id, reserved }: MessageRow, how: Cancelling): Promise<MessageRow | null> =>
+    rows.findOneAndUpdate(
+      { _id, tenant_id, status: "processing", live_activity: { $exists: false } },
+      forcedCancellation(reserved, how),
+      { returnDocument: "after" },
+    ),
 });
 
 const unseen = { email_html: 0 };
@@ -198,16 +210,35 @@ const staysCut = { $or: [{ planned: true }, { "target.all": true }] };
 /** Its recipients are sorted before any is sent to, so that every chunk that is sent asks whether it may be. */
 const isTimed = { "options.delayed_option": { $exists: true } };
 
-const cancellation = (now: Date): Document[] => [
+/** When a message is cancelled, and by whom. */
+export type Cancelling = { now: Date; by: MessageRow["requested_by"] };
+
+const cancellation = ({ now, by }: Cancelling): Document[] => [
   {
     $set: {
       status: "cancelled",
+      cancelled_by: by,
       completed_at: now,
       updated_at: now,
       lease: null,
       due_at: { $cond: [{ $and: [{ $eq: ["$outbox", []] }, { $eq: ["$reserved", null] }] }, null, sweepAfter(now)] },
       fence: { $add: ["$fence", 1] },
       unsettled: "$reserved.count", // absent, as that is, when nothing was reserved
+    },
+  },
+];
+
+const forcedCancellation = (reserved: MessageRow["reserved"], { now, by }: Cancelling): Document[] => [
+  {
+    $set: {
+      status: "cancelled",
+      cancelled_by: { ...by, by_force: true },
+      completed_at: now,
+      updated_at: now,
+      due_at: now,
+      withdraws: true,
+      recount: true,
+      ...(reserved !== null && { unsettled: { $subtract: ["$reserved.count", { $ifNull: ["$counts.sent", 0] }] } }),
     },
   },
 ];

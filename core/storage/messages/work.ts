@@ -62,10 +62,11 @@ export const messageWork = (db: Db) => {
     count: async (id: string, counts: Counts, now: Date): Promise<void> => {
       const changes = Object.entries(counts).filter(([, by]) => by > 0);
       if (changes.length === 0) return;
-      await rows.updateOne(
+      const { matchedCount } = await rows.updateOne(
         { _id: id, status: "processing" },
         { $inc: Object.fromEntries(changes.map(([key, by]) => [`counts.${key}`, by])), $set: { updated_at: now } },
       );
+      if (matchedCount === 0) await countAfterCancelling(rows, id, now);
     },
   };
 };
@@ -118,12 +119,16 @@ type End = { status: "completed" | "failed"; error: string | null; counts: Count
 
 const ending = (rows: Rows) => ({
   /** Ends the message; `event` waits in its outbox until it is published. */
-  finish: (message: Leased, { at, event, ...end }: End & { event: EventEnvelope }): Promise<boolean> =>
-    settle(rows, message, {
+  finish: async (message: Leased, { at, event, ...end }: End & { event: EventEnvelope }): Promise<boolean> => {
+    const isEnded = await settle(rows, message, {
       dueAt: sweepAfter(at),
       set: { ...end, planned: true, completed_at: at, counted_at: at, updated_at: at },
       push: { outbox: event },
-    }),
+      when: { status: "processing" },
+    });
+    if (!isEnded) await countAfterCancelling(rows, message._id, at);
+    return isEnded;
+  },
 
   /**
    * Stores counters that were made anew from all deliveries, unless some moved meanwhile: then they are made once more, at
@@ -152,6 +157,12 @@ const ending = (rows: Rows) => ({
     await rows.updateOne({ _id: id, withdraws: true }, { $set: { due_at: at } });
   },
 });
+
+/** Of a message that was cancelled while a part of it was being sent: that part is counted, too. */
+const countAfterCancelling = async (rows: Rows, _id: string, now: Date): Promise<void> => {
+  const isForced = { status: "cancelled" as const, "cancelled_by.by_force": true };
+  await rows.updateOne({ _id, ...isForced }, { $set: { recount: true, updated_at: now, due_at: now } });
+};
 
 const recountAt = async (rows: Rows, _id: string, due_at: Date): Promise<void> => {
   await rows.updateOne({ _id, recount: true }, { $set: { due_at } });

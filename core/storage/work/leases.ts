@@ -74,20 +74,23 @@ export type Settle<Row extends Leasable> = {
   set?: MatchKeysAndValues<Row>;
   unset?: OnlyFieldsOfType<Row, unknown, "">;
   push?: PushOperator<Row>;
+  /** What must also be true of the document. */
+  when?: Filter<Row>;
 };
 
 /** Gives a lease back, and writes its holder's result in the same command. False, and nothing written, when the fence is old. */
 export const settle = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,
-  { dueAt, set, unset, push }: Settle<Row>,
+  { dueAt, set, unset, push, when = {} }: Settle<Row>,
 ): Promise<boolean> => {
   const update = {
     $set: { ...set, lease: null, due_at: dueAt },
     ...(unset && { $unset: unset }),
     ...(push && { $push: push }),
   };
-  const { matchedCount } = await leasable(rows).updateOne({ _id, fence }, update as UpdateFilter<Leasable>); // sound: Row is one
+  const filter = { ...when, _id, fence } as Filter<Leasable>; // sound: Row is one
+  const { matchedCount } = await leasable(rows).updateOne(filter, update as UpdateFilter<Leasable>); // the same
   return matchedCount === 1;
 };
 

@@ -4,12 +4,15 @@ import { ulid } from "#core/domain/ids.ts";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
 import { endOf } from "#core/domain/messages/receipts.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
-import { type ChunkRow, triesBefore } from "#core/storage/messages/chunks.ts";
+import { type ChunkRow, type Tried, triesBefore } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { SuppressionReason } from "../gates/gate.ts";
 
 /** A recipient's result: a delivery that is final, or an instant at which to try again. */
-export type Result = { kind: "final"; row: DeliveryRow } | { kind: "again"; at: Date; mayHaveArrived: boolean };
+export type Result = { kind: "final"; row: DeliveryRow } | { kind: "again"; at: Date; again: Left };
+
+/** What is known of one that is tried again. */
+type Left = { mayHaveArrived: boolean; tried: Tried };
 
 export type Attempt = {
   /** See {@link deliveryIdOf}. */
@@ -34,7 +37,7 @@ export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
       return final(attempt, { ...taken(attempt), ...accepted(outcome) });
     case "uncertain":
       if (attempt.isReplaceable && triesBefore(chunk) < mostRepeats && now < expiresAt)
-        return { kind: "again", at: now, mayHaveArrived: true };
+        return { kind: "again", at: now, again: { mayHaveArrived: true, tried: triedIn(attempt, outcome.reason) } };
       return { kind: "final", row: uncertain(attempt, outcome.reason) };
     case "token_invalid":
       return final(attempt, {
@@ -54,11 +57,25 @@ export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
     case "config_error":
       return final(attempt, { status: "errored", failed_at: now, ...refusal(outcome) });
     case "retry_at":
-      if (outcome.at < expiresAt) return { kind: "again", at: outcome.at, mayHaveArrived: chunk.may_have_arrived };
+      if (outcome.at < expiresAt) return againAt(outcome, attempt);
       if (chunk.may_have_arrived) return { kind: "final", row: uncertain(attempt, lostEarlier) };
       return final(attempt, { ...refusal(outcome), status: "expired", expired_at: now, error_code: "EXPIRED" });
   }
 };
+
+const againAt = (outcome: Extract<Outcome, { kind: "retry_at" }>, attempt: Attempt): Result => {
+  const { may_have_arrived: mayHaveArrived } = attempt.chunk;
+  const again = { mayHaveArrived, tried: triedIn(attempt, outcome.reason, outcome) };
+  return { kind: "again", at: outcome.at, again };
+};
+
+const triedIn = ({ now, provider }: Attempt, answer: string, refused?: Refusal): Tried => ({
+  at: now,
+  provider,
+  code: refused?.code ?? null,
+  provider_code: refused?.providerCode ?? null,
+  answer,
+});
 
 /** Of a push whose answers are all lost: each may be heard. With the pauses of retries they take three quarters of an hour. */
 const mostRepeats = 10;
@@ -135,6 +152,7 @@ const common = ({ deliveryId, chunk, subscription, now, activityId }: Attempt) =
   user_id: subscription.user_id,
   ...(subscription.external_id === null ? {} : { external_id: subscription.external_id }),
   ...(activityId === undefined ? {} : { activity_id: activityId }),
+  ...(chunk.tried && { tries: chunk.tried }),
   ...(chunk.zone_unknown && { time_zone_source: "app_default" as const }),
   channel: chunk.channel,
   address_masked: maskAddress(chunk.channel, subscription.token),

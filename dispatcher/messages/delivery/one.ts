@@ -84,7 +84,7 @@ export const attempt = async (run: Run, subscription: Reached): Promise<void> =>
   const result = resultOf(outcome, { ...made, now });
   if (result.kind === "final") return store(run, result.row);
   const at = nextTry(result.at, triesBefore(work.chunk), now, run.random);
-  delivered.again.push({ subscriptionId: subscription._id, at, mayHaveArrived: result.mayHaveArrived });
+  delivered.again.push({ ...result.again, subscriptionId: subscription._id, at });
 };
 
 /**

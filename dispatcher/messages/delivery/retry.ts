@@ -1,12 +1,12 @@
 import { backoffMs, type Random } from "#core/domain/backoff.ts";
 import { derivedId } from "#core/domain/ids.ts";
-import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import type { ChunkRow, Tried } from "#core/storage/messages/chunks.ts";
 import { collapseKeys } from "#core/storage/messages/collapse.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
 
 /** A recipient that is to be tried again, not before `at`; `mayHaveArrived`: the answer to an attempt was lost. */
-export type Again = { subscriptionId: string; at: Date; mayHaveArrived: boolean };
+export type Again = { subscriptionId: string; at: Date; mayHaveArrived: boolean; tried?: Tried };
 
 /** Between tries of one recipient: 5 s doubling to 30 min, unless the provider names a later instant. */
 const pause = { firstMs: 5_000, capMs: 1_800_000, factor: 2 };
@@ -18,7 +18,10 @@ const sharedMs = 15_000;
 export const nextTry = (at: Date, attempt: number, now: Date, random: Random): Date =>
   new Date(Math.max(at.getTime(), now.getTime() + backoffMs(pause, attempt, random)));
 
-/** The chunks that carry on with what could not be sent: one for each stretch of due times, apart for what may have arrived. */
+/** Tries that are kept of one recipient, the latest. */
+const mostTried = 20;
+
+/** The chunks that carry on with what could not be sent: one for each stretch of due times, apart for what may have arrived and why. */
 export const retryChunks = (
   { chunk, message }: { chunk: ChunkRow; message: Pick<MessageRow, "options"> },
   again: readonly Again[],
@@ -26,16 +29,17 @@ export const retryChunks = (
 ): ChunkRow[] =>
   [false, true].flatMap((mayHaveArrived) => {
     const alike = again.filter((one) => one.mayHaveArrived === mayHaveArrived);
-    const byDue = Map.groupBy(alike, ({ at }) => Math.ceil(at.getTime() / sharedMs) * sharedMs);
-    return [...byDue].map(([dueMs, due]) => {
+    return [...Map.groupBy(alike, sharedBy)].map(([key, due]) => {
+      const [{ tried, at }] = due as [Again]; // sound: a group has a first
       const recipients = due.map(({ subscriptionId }) => subscriptionId);
       const keys = collapseKeys(message, chunk, recipients);
       return {
         ...chunk,
         ...noWork,
-        _id: derivedId("chunk", chunk._id, String(chunk.fence), String(dueMs), String(mayHaveArrived)),
-        due_at: new Date(dueMs),
+        _id: derivedId("chunk", chunk._id, String(chunk.fence), key, String(mayHaveArrived)),
+        due_at: sharedAt(at),
         recipients,
+        ...(tried && { tried: [...(chunk.tried ?? []), tried].slice(-mostTried) }),
         ...(keys.length > 0 && { collapse_keys: keys }),
         scanned: null,
         parent_id: chunk._id,
@@ -48,3 +52,9 @@ export const retryChunks = (
       };
     });
   });
+
+const sharedAt = (at: Date): Date => new Date(Math.ceil(at.getTime() / sharedMs) * sharedMs);
+
+/** What recipients of one retry have in common. */
+const sharedBy = ({ at, tried }: Again): string =>
+  [sharedAt(at).getTime(), tried?.code ?? "", tried?.provider_code ?? ""].join(" ");

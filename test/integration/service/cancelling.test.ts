@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { makeEvent } from "#core/domain/events/make.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection, messages } from "#core/storage/messages/messages.ts";
@@ -27,8 +28,9 @@ describe("a message that is being processed", () => {
     return message;
   };
   const settle = async () => undefined;
-  const ask = (message: MessageRow): Promise<unknown> =>
-    cancel({ messages: messages(db()), chunks: chunks(db()), settle, clock })(message, never).then(
+  const by = { type: "api_key" as const, id: "key_1" };
+  const ask = (message: MessageRow, isForced = false): Promise<unknown> =>
+    cancel({ messages: messages(db()), chunks: chunks(db()), settle, clock })(message, { by, isForced }, never).then(
       ({ status }) => status,
       ({ code }: { code: string }) => code,
     );
@@ -75,6 +77,40 @@ describe("a message that is being processed", () => {
     expect(await beginIt({ ...taken, fence: 0 }), "by a turn that lost it").to.equal(false);
     await rest(left, noon, { planned: false, isUntouched: true });
     expect(await ask(left)).to.equal("cancelled");
+  });
+
+  it("is cancelled by force whatever was sent of it, and neither goes on nor ends otherwise then", async () => {
+    const message = await given({ counts: { targeted: 3, sent: 2 }, reserved: { count: 5, periods: [] } });
+    await begin(message);
+    expect(await ask(message)).to.equal("HS_CONFLICT");
+    expect(await ask(message, true)).to.equal("cancelled");
+    expect(await begin(message)).to.equal(null);
+    const { finish, count } = messageWork(db());
+    const event = makeEvent({
+      kind: "message.completed",
+      appId: "app_1",
+      subjectId: "x",
+      at: noon,
+      from: [],
+      data: {},
+    });
+    expect(await finish(message, { status: "completed", error: null, counts: {}, at: noon, event })).to.equal(false);
+    await count(message._id, { sent: 1 }, new Date(noon.getTime() + 1_000));
+    const row = await messages(db()).find(message.tenant_id, message._id, never);
+    expect(row).to.deep.include({ status: "cancelled", unsettled: 3, recount: true, withdraws: true, outbox: [] });
+    expect(row).to.deep.include({ cancelled_by: { ...by, by_force: true }, counts: { targeted: 3, sent: 2 } });
+  });
+
+  for (const status of ["completed", "failed"] as const)
+    it(`is not cancelled once it is ${status}, by force either`, async () => {
+      expect(await ask(await given({ status }), true)).to.equal("HS_CONFLICT");
+    });
+
+  it("is not cancelled by force where it changes a live activity", async () => {
+    const live_activity = { activity: "act_1" } as MessageRow["live_activity"] & object; // what else it has is not asked
+    expect(await ask(await given({ live_activity, planned: false, dispatched_at: noon }), true)).to.equal(
+      "HS_CONFLICT",
+    );
   });
 
   it("is either cancelled or handed over when both come at once in its turn", async () => {

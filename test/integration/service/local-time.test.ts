@@ -80,6 +80,17 @@ describe("a message by local time", function () {
     expect((await ask("GET", `${id}/deliveries?status=scheduled`)).body.data).to.have.length(2);
     expect((await ask("DELETE", id)).status, "when some are sent").to.equal(409);
     expect(await message(id)).to.include({ status: "processing", planned: true });
+    expect((await ask("DELETE", `${id}?force=true`)).body.status).to.equal("cancelled");
+    const statuses = async () => (await deliveriesOf(system, id)).map(({ status }) => status).toSorted();
+    await until(async () => !(await statuses()).includes("scheduled"), withinMs);
+    expect(await statuses()).to.deep.equal(["cancelled", "cancelled", "sent", "sent"]);
+    const { data } = (await ask("GET", `${id}/timeline`)).body;
+    expect((data as object[]).map((entry) => Reflect.get(entry, "cause"))).to.deep.equal([
+      "accepted",
+      "begun",
+      "cancelled_by_force",
+    ]);
+    expect((await ask("DELETE", `${id}?force=true`)).status, "once more").to.equal(200);
   });
 
   it("sends to each once when their zone changes while they wait, and at the instant that was due", async () => {

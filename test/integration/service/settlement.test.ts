@@ -21,6 +21,8 @@ const period = "2026-03";
 const never = new AbortController().signal;
 const reserved = { periods: [period], count: 10 };
 
+const asked = { by: { type: "api_key" as const, id: "key_1" }, isForced: false };
+
 describe("what a message reserved and did not use", () => {
   const db = testDatabase("settlement");
   const rows = () => collectionOf<MessageRow>(db(), messageCollection);
@@ -87,7 +89,11 @@ describe("what a message reserved and did not use", () => {
 
   it("is given back of a message that was cancelled by an apiserver that was killed then", async () => {
     const message = await stored({ status: "queued", fence: 0 });
-    const cut = cancel({ messages: messages(db()), chunks: chunks(db()), settle: killed, clock })(message, never);
+    const cut = cancel({ messages: messages(db()), chunks: chunks(db()), settle: killed, clock })(
+      message,
+      asked,
+      never,
+    );
     expect(await cut.catch((error: unknown) => error)).to.be.instanceOf(Unavailable);
     expect((await find(message)).due_at).to.not.equal(null);
     await comeDue(message);
@@ -99,7 +105,7 @@ describe("what a message reserved and did not use", () => {
 
   it("leaves nothing to do for one that had reserved nothing", async () => {
     const message = await stored({ status: "queued", fence: 0, reserved: null });
-    await messages(db()).cancel(message.tenant_id, message._id, clock.now());
+    await messages(db()).cancel(message.tenant_id, message._id, { now: clock.now(), by: asked.by });
     expect(await find(message))
       .to.include({ status: "cancelled", due_at: null })
       .and.not.have.property("unsettled");

@@ -16,6 +16,7 @@ import { addMailAccount } from "./exercise-callbacks.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useIncidents } from "./exercise-incidents.ts";
+import { useLists } from "./exercise-lists.ts";
 import { useApps, useAudit, useChannels, useKeys } from "./exercise-organisation.ts";
 import { useSegments } from "./exercise-segments.ts";
 import { useTargets } from "./exercise-targets.ts";
@@ -198,23 +199,6 @@ const useTexts = async (system: Sending["system"], api: SystemProgram, twilio: T
   const [entry] = twilio.channels["sms"]?.log.page() ?? [];
   const [path = ""] = /\/l\/\w+/.exec(entry?.body ?? "") ?? [];
   await fetch(api.url + path, { redirect: "manual" });
-};
-
-const useLists = async (ask: Ask, appId: string): Promise<void> => {
-  await ask("POST", "/v1/notifications/estimate", { app_id: appId, target: { include_external_ids: ["ann"] } });
-  const now = new Date().toISOString();
-  const ranges = `from=2026-01-01T00:00:00Z&to=${now}`;
-  const list = `/v1/notifications?app_id=${appId}&limit=2`;
-  const { next_cursor: next, data } = await ask("GET", list);
-  await ask("GET", `${list}&cursor=${String(next)}`);
-  for (const filter of ["status=completed", "source=api", "label=a", "category=b", "idempotency_key=once", ranges])
-    for (const sort of ["created_at", "-created_at"]) await ask("GET", `${list}&${filter}&sort=${sort}`);
-  const [{ id }] = data as [{ id: string }]; // at least one was sent
-  await ask("GET", `/v1/notifications/${id}?app_id=${appId}`);
-  const deliveries = `/v1/notifications/${id}/deliveries?app_id=${appId}&limit=1`;
-  await ask("GET", `${deliveries}&sort=-created_at`);
-  for (const filter of ["", "status=sent", "channel=ios_push", "external_id=ann", "uncertain=true", ranges])
-    await ask("GET", `${deliveries}&${filter}`);
 };
 
 const useSuppressions = async (ask: Ask, list: string): Promise<void> => {

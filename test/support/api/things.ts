@@ -1,4 +1,6 @@
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { aMail } from "../callbacks/deliveries.ts";
 import { anEnvelope, aWebhookDelivery } from "../rows/webhook-deliveries.ts";
 import type { Installation } from "./api.ts";
 import { formOf } from "./form.ts";
@@ -31,6 +33,8 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
   const row = { tenant_id: tenant._id, endpoint_id: webhookId, _id: "whd_theirs" };
   const delivery = aWebhookDelivery(anEnvelope({ app_id: app._id }), row);
   await site.db.collection<WebhookDeliveryRow>("webhook_deliveries").insertOne(delivery);
+  const ofMessage = aMail({ tenant_id: tenant._id, app_id: app._id }).delivery;
+  await site.db.collection<DeliveryRow>("deliveries").insertOne(ofMessage);
   const upload = formOf({ type: "csv_users", file: "external_id\nthem\n" });
   const message = { app_id: app._id, target: { all: true }, contents: { en: "x" } };
   const incident = { title: "x", severity: "minor", components: ["api"], message: "x" };
@@ -44,6 +48,7 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
     messageId: (await make("/v1/notifications", message)).id,
     webhookId,
     deliveryId: "whd_theirs",
+    messageDeliveryId: ofMessage._id,
     channel: "ios_push",
     token: "ab".repeat(32),
     aliasLabel: "external_id",

@@ -14,6 +14,8 @@ import { handClock } from "../../../support/rows/work.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 
+const asked = { by: { type: "api_key" as const, id: "key_1" }, isForced: false };
+
 describe("what messages reserve of a quota", () => {
   const db = testDatabase("quota");
 
@@ -63,7 +65,7 @@ describe("what messages reserve of a quota", () => {
     const drop = async (id: string): Promise<void> => {
       const message = await kept.find(tenant._id, id, never);
       if (message !== null)
-        await cancel({ messages: kept, chunks: chunks(db()), settle: settleOne, clock })(message, never);
+        await cancel({ messages: kept, chunks: chunks(db()), settle: settleOne, clock })(message, asked, never);
     };
     /** As the dispatcher does when a message has been sent to so many. */
     const settle = async (id: string, sent: number): Promise<void> => {

@@ -14,7 +14,7 @@ describe("an operation that makes or sends something", () => {
   const own = ["createNotification", "startLiveActivity", "updateLiveActivity", "endLiveActivity"]; // it lies in the message
   const harmless = ["renderTemplate", "previewWebhook", "previewSegment", "estimateAudience"]; // they make nothing
   for (const { id, method, headers, isRepeatable } of operations) {
-    if (method !== "POST" || harmless.includes(id)) continue;
+    if (method !== "POST" || harmless.includes(id) || id === "createNotifications") continue; // each item has its own
     it(`honours an idempotency key: ${id}`, () => {
       expect(headers).to.have.property("Idempotency-Key");
       expect(isRepeatable || own.includes(id)).to.equal(true);

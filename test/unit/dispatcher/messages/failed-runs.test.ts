@@ -29,6 +29,7 @@ describe("a run of a chunk that fails", () => {
           ...chunks,
         },
         messages: { content: async () => aMessage() },
+        cancelWaiting: async () => undefined,
         directory: { app: async () => anApp() },
         send: async () => ({ kind: "sent", stored: [], hasRetries: false }),
         aside: () => false,

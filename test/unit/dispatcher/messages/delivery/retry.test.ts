@@ -32,6 +32,21 @@ describe("retry", () => {
     expect(made[0]).to.include({ parent_id: aChunk()._id, attempt: 1, position: 7, status: "open" });
   });
 
+  it("keeps what became of each try with whom failed alike, the latest of them", () => {
+    const triedAs = (code: string) => ({ at: noon, provider: "apns", code, provider_code: null, answer: code });
+    const failed = ["A", "B", "A"].map((code, n) => ({
+      subscriptionId: `sub_${n}`,
+      at: noon,
+      mayHaveArrived: false,
+      tried: triedAs(code),
+    }));
+    const tried = Array.from({ length: 20 }, () => triedAs("FIRST"));
+    const made = retryChunks(of({ tried }), failed, noon);
+    expect(made.map((chunk) => chunk.recipients)).to.deep.equal([["sub_0", "sub_2"], ["sub_1"]]);
+    expect(made.map((chunk) => chunk.tried?.length)).to.deep.equal([20, 20]);
+    expect(made.map((chunk) => chunk.tried?.at(-1)?.code)).to.deep.equal(["A", "B"]);
+  });
+
   it("is due no earlier than its recipients", () => {
     const [chunk] = retryChunks(of(), [{ subscriptionId: "sub_1", at: after(1_000), mayHaveArrived: false }], noon);
     expect(chunk?.due_at?.getTime()).to.be.at.least(after(1_000).getTime());

@@ -1,0 +1,115 @@
+import { expect } from "chai";
+import type { TimelineEntry } from "#core/schema/messages/timeline.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
+import { aMail } from "../../../support/callbacks/deliveries.ts";
+import { aSubscription, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+
+describe("a batch of notifications", () => {
+  const { site, tenant } = useSharedSite();
+  let to: { include_subscription_ids: string[] };
+
+  before(async () => {
+    const phone = aSubscription({ tenant_id: tenant.tenant._id, app_id: tenant.app._id });
+    await seed(site.db, { subscriptions: [phone] });
+    to = { include_subscription_ids: [phone._id] };
+  });
+
+  const one = (more: object = {}) => ({ app_id: tenant.app._id, target: to, contents: { en: "x" }, ...more });
+  const batch = async (notifications: readonly unknown[]) => {
+    const reply = await site.api.call("POST", "/v1/notifications/batch", {
+      token: tenant.token,
+      body: { notifications },
+    });
+    type Result = { index: number; status: number; replayed: boolean; body: { id?: string; error?: { code: string } } };
+    return { status: reply.status, results: (reply.body["results"] ?? []) as Result[] };
+  };
+  const made = () => site.db.collection<MessageRow>("messages").countDocuments({ app_id: tenant.app._id });
+
+  it("accepts each by itself, and answers each as it would have been alone", async () => {
+    const before = await made();
+    const stranger = await seedTenant(site.db);
+    const { status, results } = await batch([
+      one(),
+      one({ contents: { en: "" } }),
+      one({ app_id: stranger.app._id }),
+      "no object",
+      one({ priority: 7 }),
+    ]);
+    expect(status).to.equal(200);
+    expect(results.map((result) => [result.index, result.status, result.body.error?.code])).to.deep.equal([
+      [0, 202, undefined],
+      [1, 400, "HS_VALIDATION_ERROR"],
+      [2, 404, "HS_NOT_FOUND"],
+      [3, 400, "HS_VALIDATION_ERROR"],
+      [4, 400, "HS_VALIDATION_ERROR"],
+    ]);
+    expect(results[0]?.body.id).to.match(/^msg_/);
+    expect(await made()).to.equal(before + 1);
+  });
+
+  it("makes one message of items and batches with one key", async () => {
+    const before = await made();
+    const items = [
+      one({ idempotency_key: "twice" }),
+      one({ idempotency_key: "twice" }),
+      one({ idempotency_key: "once" }),
+    ];
+    const [first, again] = [await batch(items), await batch(items)];
+    const ids = [...first.results, ...again.results].map(({ body }) => body.id);
+    expect(new Set(ids).size).to.equal(2);
+    expect(again.results.map(({ replayed }) => replayed)).to.deep.equal([true, true, true]);
+    expect(await made()).to.equal(before + 2);
+  });
+
+  it("has 1 to 100 items", async () => {
+    expect((await batch([])).status).to.equal(400);
+    expect((await batch(Array.from({ length: 101 }, () => one()))).status).to.equal(400);
+    const { results } = await batch(Array.from({ length: 100 }, () => one()));
+    expect(results).to.have.length(100);
+  });
+
+  it("tells when a notification changed its state, and by whom", async () => {
+    const at = new Date(Date.now() + 3_600_000).toISOString();
+    const [later] = (await batch([one({ send_after: at })])).results;
+    const path = `/v1/notifications/${later?.body.id}`;
+    expect((await site.api.call("DELETE", path, { token: tenant.token })).status).to.equal(200);
+    const timeline = await site.api.call("GET", `${path}/timeline`, { token: tenant.token });
+    const actor = { type: "api_key", id: tenant.key._id };
+    const seen = (timeline.body["data"] as unknown as TimelineEntry[]).map(({ state, cause, actor: by }) => ({
+      state,
+      cause,
+      actor: by,
+    }));
+    expect(seen).to.deep.equal([
+      { state: "queued", cause: "accepted", actor },
+      { state: "cancelled", cause: "cancelled", actor },
+    ]);
+  });
+
+  it("shows a delivery with each call of the provider, to its own organisation alone", async () => {
+    const of = { tenant_id: tenant.tenant._id, app_id: tenant.app._id };
+    const tries = [1, 2].map((minute) => ({
+      at: new Date(Date.UTC(2026, 5, 1, 12, minute)),
+      provider: "apns",
+      code: "PROVIDER_UNAVAILABLE",
+      provider_code: "503",
+      answer: "overloaded",
+    }));
+    const { delivery } = aMail(of, { attempts: 3, tries });
+    const { delivery: none } = aMail(of, { status: "suppressed", attempts: 0, suppression_reason: "unsubscribed" });
+    await site.db.collection<DeliveryRow>("deliveries").insertMany([delivery, none]);
+    const show = (id: string, token = tenant.token, app = of.app_id) =>
+      site.api.call("GET", `/v1/apps/${app}/deliveries/${id}`, { token });
+    const { body } = await show(delivery._id);
+    const shown = body["tries"] as { status: string; at: string }[];
+    expect(shown.map(({ status }) => status)).to.deep.equal(["retried", "retried", "sent"]);
+    expect(shown[0]).to.deep.equal({ ...tries[0], at: "2026-06-01T12:01:00.000Z", status: "retried" });
+    expect(body).to.include({ id: delivery._id, attempts: 3, status: "sent" });
+    expect((await show(none._id)).body["tries"]).to.deep.equal([]);
+    const stranger = await seedTenant(site.db);
+    expect((await show(delivery._id, stranger.token, stranger.app._id)).status).to.equal(404);
+    expect((await show("dlv_nowhere")).status).to.equal(404);
+  });
+});
