@@ -34,6 +34,7 @@ import { messageHints } from "./publishing/message-hints.ts";
 import { peopleOutbox } from "./publishing/people-outbox.ts";
 import { auditEvents } from "./settings/audit.ts";
 import { openBoard, type StatusDeps } from "./status/open.ts";
+import { whyUseCases } from "./why/use-cases.ts";
 
 /** What the program has before any feature. */
 export type Foundation = {
@@ -115,6 +116,8 @@ export const platform = (foundation: Foundation) => {
       if (outcome === "created") usage.count(tenantId, { messages: 1 });
     },
     ...engines,
+    /** Says why somebody would not get a message, and keeps who asked. */
+    explain: whyUseCases({ ...foundation, events, limit: narrowLimit(take) }).why,
     /** How the service was when it was looked at last. */
     status,
     /** What of it runs, in the order in which it is started. */

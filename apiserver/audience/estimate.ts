@@ -36,9 +36,11 @@ export type Estimate = {
 /** Counts a target: exact for explicit ids. @throws ValidationError for an alias label that no user of the app has */
 export const estimate =
   (deps: EstimateDeps) =>
-  async (audience: Audience, target: Target, { aimed = null, onePerUser = false }: Asked = {}): Promise<Estimate> => {
+  async (audience: Audience, target: Target, asked: Asked = {}): Promise<Estimate> => {
+    const { aimed = null, onePerUser = false, onReached } = asked;
+    const isEachSeen = onePerUser || onReached !== undefined;
     const subscriptionIds = [...new Set(target.include_subscription_ids)];
-    const isForAll = target.all === true && aimed === null && !onePerUser;
+    const isForAll = target.all === true && aimed === null && !isEachSeen;
     const [all, found, byId, contacts] = await Promise.all([
       isForAll ? countAll(deps, audience) : [],
       findPeople(deps, audience, target),
@@ -49,12 +51,12 @@ export const estimate =
     const named = [...byUser, ...byId, ...contacts.known];
     const contactIds = contacts.known.map(({ _id }) => _id);
     const chosen = { subscriptionIds: new Set([...subscriptionIds, ...contactIds]), userIds: new Set(found.ids) };
-    const people = onePerUser ? new Set<string>() : null;
-    const looked = aimed ?? (onePerUser && target.all === true ? everyone : null);
-    const meant = looked && (await countMeant(deps, audience, looked, { named, chosen, people }));
-    const there = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience, people));
+    const seen: Seen = { people: onePerUser ? new Set() : null, onReached };
+    const looked = aimed ?? (isEachSeen && target.all === true ? everyone : null);
+    const meant = looked && (await countMeant(deps, audience, looked, { named, chosen, seen }));
+    const there = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience, seen));
     const left = await leftOf(deps, audience, contacts.made, aimed);
-    const fresh = await countReached(deps, left, audience, people);
+    const fresh = await countReached(deps, left, audience, seen);
     const reached = summed([...there, ...fresh]);
     const known = new Set(byId.map(({ _id }) => _id));
     return {
@@ -76,7 +78,17 @@ export type Asked = {
   aimed?: Aimed | null;
   /** Each person counts once. */
   onePerUser?: boolean;
+  /** Told of all who are counted, some at a time: then everybody is looked at, for some seconds at most. */
+  onReached?: OnReached | undefined;
 };
+
+export type OnReached = (rows: readonly Probed[]) => Promise<void>;
+
+/** Those who are counted: with `people` nobody counts who is among them, and who counts is added. */
+type Seen = { people: Set<string> | null; onReached: OnReached | undefined };
+
+/** How long people are looked at where each of them matters. */
+const mostMsOfEach = 5_000;
 
 const everyone: Aimed = {
   aim: { isEveryone: true, included: [], excluded: [], filter: null, segments: [] },
@@ -101,9 +113,13 @@ const countMeant = async (
   deps: EstimateDeps,
   audience: Audience,
   aimed: Aimed,
-  { people, ...given }: Parameters<typeof countAimed>[3] & { people: Set<string> | null },
+  { seen, ...given }: Parameters<typeof countAimed>[3] & { seen: Seen },
 ): Promise<{ reached: ChannelCount[]; isExact: boolean }> => {
-  const counting = { ...deps, countReached: (rows: readonly Probed[]) => countReached(deps, rows, audience, people) };
+  const counting = {
+    ...deps,
+    countReached: (rows: readonly Probed[]) => countReached(deps, rows, audience, seen),
+    ...(seen.onReached && { mostMs: mostMsOfEach }),
+  };
   const reached = await countAimed(counting, audience, aimed, given);
   return reached === null ? { reached: await countAll(deps, audience), isExact: false } : { reached, isExact: true };
 };
@@ -115,12 +131,11 @@ const countAll = (deps: EstimateDeps, audience: Audience): Promise<ChannelCount[
     ),
   );
 
-/** With `people` nobody counts who is among them, and who counts is added. */
 const countReached = async (
   { findSuppressed }: EstimateDeps,
   rows: readonly Probed[],
   audience: Audience,
-  people: Set<string> | null,
+  seen: Seen,
 ): Promise<ChannelCount[]> => {
   const { reach, testOnly } = audience;
   const reached = rows.filter(
@@ -132,12 +147,19 @@ const countReached = async (
   return Promise.all(
     [...Map.groupBy(once, ({ channel }) => channel)].map(async ([channel, of]): Promise<ChannelCount> => {
       const suppressed = await findSuppressed(audience, traitsOn(audience, channel), of);
-      if (people === null) return [channel, of.length - suppressed.size];
-      const before = people.size;
-      for (const { _id, user_id: userId } of of) if (!suppressed.has(_id)) people.add(userId);
-      return [channel, people.size - before];
+      const { people, onReached } = seen;
+      if (people === null && onReached === undefined) return [channel, of.length - suppressed.size];
+      const counted = of.filter(({ _id, user_id: userId }) => !suppressed.has(_id) && isNew(people, userId));
+      await onReached?.(counted);
+      return [channel, counted.length];
     }),
   );
+};
+
+const isNew = (people: Set<string> | null, userId: string): boolean => {
+  if (people === null) return true;
+  const before = people.size;
+  return people.add(userId).size > before;
 };
 
 type People = { ids: string[]; externalIdMissing: string[]; missing: Record<string, string[]> };

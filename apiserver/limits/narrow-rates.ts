@@ -12,6 +12,7 @@ export const narrowRates = {
     seconds: 1,
   },
   "notifications.estimate": { of: "`POST /v1/notifications/estimate` of an app", calls: 10, seconds: 1 },
+  "notifications.validate": { of: "`POST /v1/notifications/validate` of an app", calls: 10, seconds: 1 },
   "notifications.why": { of: "`GET …/notifications/{messageId}/why` of an app", calls: 50, seconds: 1 },
   "subscriptions.write": {
     of: "changes of one subscription, by its id, or by its token where it is registered; also by `subscriptions` of `POST …/users` and `…/users/batch`",

@@ -58,14 +58,8 @@ export const accept =
   (deps: AcceptDeps) =>
   async (request: AcceptRequest, signal: AbortSignal): Promise<Accepted> => {
     const { app } = request;
-    const taken = await deps.take(app, request.body.template_id);
-    const draft = draftOf(request.body, deps.clock.now(), taken);
-    const channels = configuredOf(app, draft);
-    refuse(impossible(draft.meant, channels));
-    const html = await mailHtml(deps, app, draft, channels);
-    const aim = await deps.aimOf(app._id, draft.meant.target);
-    const aimed = aim && { aim, at: draft.scheduledFor ?? deps.clock.now() };
-    const asked = { aimed, onePerUser: draft.options.one_per_user === true };
+    const judged = await judge(deps, app, request.body);
+    const { draft, channels, asked } = judged;
     const plan = {
       estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target, asked),
       decide: async (estimate: Estimate) => {
@@ -75,7 +69,7 @@ export const accept =
           recipients: estimate.recipients,
           rowOf: async (begun: BegunMessage) => {
             if (estimate.contacts.length > 0) await deps.makeContacts(estimate.contacts);
-            return rowOf(request, { draft, channels, html, aim, estimate }, begun);
+            return rowOf(request, { ...judged, estimate }, begun);
           },
           after: await replaced(deps, app, draft),
         };
@@ -85,13 +79,36 @@ export const accept =
     return acceptedOf(await acceptMessage(deps, made, plan, signal));
   };
 
+/** A message that may be sent, as far as itself and what it names say. @throws ValidationError */
+export const judge = async (deps: JudgeDeps, app: AppRow, body: CreateNotification): Promise<Judged> => {
+  const taken = await deps.take(app, body.template_id);
+  const draft = draftOf(body, deps.clock.now(), taken);
+  const channels = configuredOf(app, draft);
+  refuse(impossible(draft.meant, channels));
+  const html = await mailHtml(deps, app, draft, channels);
+  const aim = await deps.aimOf(app._id, draft.meant.target);
+  const aimed = aim && { aim, at: draft.scheduledFor ?? deps.clock.now() };
+  return { draft, channels, html, aim, asked: { aimed, onePerUser: draft.options.one_per_user === true } };
+};
+
+export type JudgeDeps = Pick<AcceptDeps, "take" | "aimOf" | "compile" | "clock">;
+
+export type Judged = {
+  draft: Draft;
+  channels: Channel[];
+  html: string | undefined;
+  aim: MessageAim | null;
+  /** How its target is counted. */
+  asked: Asked;
+};
+
 /** When the newest message was made that one with a collapse id may replace: the later of two ids takes the other's place. */
 const replaced = async ({ messages, clock }: AcceptDeps, app: AppRow, { options }: Draft): Promise<Date | null> =>
   options.collapse_id ? messages.madeBehind({ tenantId: app.tenant_id, appId: app._id }, clock.now()) : null;
 
 /** What its own MJML becomes: its template's was compiled when that was published. */
 const mailHtml = async (
-  { compile }: AcceptDeps,
+  { compile }: Pick<AcceptDeps, "compile">,
   app: AppRow,
   { content: { email_mjml: mjml } }: Draft,
   channels: readonly Channel[],
@@ -103,16 +120,10 @@ const acceptedOf = ({ row: { _id, accepted }, ...repeat }: AcceptedMessage): Acc
   ...repeat,
 });
 
-type Decided = {
-  draft: Draft;
-  channels: Channel[];
-  html: string | undefined;
-  aim: MessageAim | null;
-  estimate: Estimate;
-};
+type Decided = Omit<Judged, "asked"> & { estimate: Estimate };
 
 /** The app's channels that a message which names none does not go over. */
-const skippedBy = (app: AppRow, { channelsAsked, channels, meant }: Draft): SkippedChannel[] =>
+export const skippedBy = (app: AppRow, { channelsAsked, channels, meant }: Draft): SkippedChannel[] =>
   configuredOf(app, { channels: channelsAsked === null ? allChannels : [] }).flatMap((channel) => {
     const reason = channels.includes(channel) ? null : whySkipped(channel, meant.content);
     return reason === null ? [] : [{ channel, reason }];
@@ -124,7 +135,8 @@ const throttleOf = (app: AppRow, { options }: Draft): Pick<MessageRow, "throttle
   return rate === 0 ? {} : { throttle_per_minute: rate };
 };
 
-const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): MessageRow => {
+/** What is stored of it. */
+export const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): MessageRow => {
   const { caller, app, key, traceparent } = request;
   const { draft, channels, html, aim, estimate } = decided;
   const skipped = skippedBy(app, draft);

@@ -51,7 +51,7 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
 };
 
 /** What a schema cannot say of when recipients are sent to. Source: docs/reference/timing.md. */
-const timeErrors = ({ delayed_option: option, delivery_time_of_day: time }: Options): FieldError[] =>
+export const timeErrors = ({ delayed_option: option, delivery_time_of_day: time }: Options): FieldError[] =>
   time !== undefined && option !== "timezone"
     ? [{ field: "delivery_time_of_day", message: 'needs delayed_option to be "timezone"' }]
     : [];
@@ -59,7 +59,7 @@ const timeErrors = ({ delayed_option: option, delivery_time_of_day: time }: Opti
 /** The members of a body that say something. */
 export const contentOf = (body: object): Content => pick(body, Object.keys(Content.properties));
 
-const pick = (body: object, names: readonly string[]): Record<string, never> => {
+export const pick = (body: object, names: readonly string[]): Record<string, never> => {
   const given = new Map(Object.entries(body));
   const entries = names.filter((name) => given.has(name)).map((name) => [name, given.get(name)]);
   return Object.fromEntries(entries) as Record<string, never>; // sound: the names are the group's own

@@ -1,19 +1,24 @@
 import { channelsAsked, impossible, whySkipped } from "#core/channels/content.ts";
 import { meantBy, saidIn } from "#core/domain/messages/neutral.ts";
+import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { refuse } from "#core/errors.ts";
-import type { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
+import { type EstimateAudience, type EstimateAudienceResult, EstimateOptions } from "#core/schema/messages/estimate.ts";
 import type { SkippedChannel } from "#core/schema/messages/message.ts";
-import type { Content, Target } from "#core/schema/messages/notification.ts";
+import type { Content, Options, Target } from "#core/schema/messages/notification.ts";
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { audienceOf, configuredOf, requireChannels } from "../audience/audience.ts";
 import { missingOf } from "../audience/estimate.ts";
+import type { planSchedule } from "../audience/schedule.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { AcceptDeps } from "./accept.ts";
-import { channelsOf, contentOf, targetErrors } from "./draft.ts";
+import { channelsOf, contentOf, pick, targetErrors, timeErrors } from "./draft.ts";
 import { unsupported } from "./unsupported.ts";
 
-export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate" | "aimOf" | "clock"> & { limit: NarrowLimit };
+export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate" | "aimOf" | "clock"> & {
+  limit: NarrowLimit;
+  planSchedule: ReturnType<typeof planSchedule>;
+};
 
 /**
  * Counts whom a message to a target would reach now: over the channels that it names, else over those of the app that it
@@ -21,37 +26,65 @@ export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate" | "aimOf" | "cloc
  * Source: docs/reference/messages.md#estimate.
  */
 export const estimateAudience =
-  ({ estimate, aimOf, limit, clock }: EstimateAudienceDeps) =>
+  ({ estimate, aimOf, limit, planSchedule: plan, clock }: EstimateAudienceDeps) =>
   async (app: AppRow, body: EstimateAudience): Promise<EstimateAudienceResult> => {
     await limit("notifications.estimate", app._id);
-    const aimed = aimedBy(body);
+    const now = clock.now();
+    const aimed = aimedBy(body, now);
+    const { options, scheduledFor } = aimed;
     const configured = configuredOf(app, aimed);
     refuse(impossible({ content: aimed.content, options: {} }, configured));
-    const options = { include_unsubscribed: body.include_unsubscribed === true };
     const over = aimed.channelsAsked === null ? allChannels : configured;
     const aim = await aimOf(app._id, aimed.target);
-    const at = clock.now();
-    const audience = audienceOf(app, { target: aimed.target, options }, over);
-    const found = await estimate(audience, aimed.target, { aimed: aim && { aim, at } });
+    const { category = null } = body;
+    const audience = audienceOf(app, { target: aimed.target, category, options }, over);
+    const planned = plan(app, { options, category, scheduledFor, now });
+    const found = await estimate(audience, aimed.target, {
+      aimed: aim && { aim, at: scheduledFor ?? now },
+      onePerUser: options.one_per_user === true,
+      onReached: planned?.onReached,
+    });
     requireChannels(aimed, configured);
+    const schedule = planned?.shown(found.isUpperBound === true ? null : found.recipients);
     const isExact = found.isUpperBound === true ? { is_exact: false as const } : {};
-    return { ...split(app, aimed, found.byChannel), ...isExact, new_contacts: found.newContacts, ...missingOf(found) };
+    return {
+      ...split(app, aimed, found.byChannel),
+      ...isExact,
+      ...schedule,
+      new_contacts: found.newContacts,
+      ...missingOf(found),
+    };
   };
 
-type Aimed = { target: Target; content: Content; channelsAsked: Channel[] | null; channels: readonly Channel[] };
+type Aimed = {
+  target: Target;
+  content: Content;
+  options: Options;
+  scheduledFor: Date | null;
+  channelsAsked: Channel[] | null;
+  channels: readonly Channel[];
+};
 
 /** What is asked about, judged as a message is. @throws ValidationError */
-const aimedBy = (body: EstimateAudience): Aimed => {
+const aimedBy = (body: EstimateAudience, now: Date): Aimed => {
   const [target, content] = [meantBy(body.target), saidIn(contentOf(body))];
-  const problems = [...unsupported(body), ...targetErrors(body.target)];
+  const options: Options = pick(body, Object.keys(EstimateOptions));
+  const due = dueAtOf(options.send_after, now);
+  const problems = [
+    ...unsupported(body),
+    ...targetErrors(body.target),
+    ...timeErrors(options),
+    ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
+  ];
+  const times = { options, scheduledFor: "at" in due ? due.at : null };
   if (Object.keys(content).length === 0) {
     refuse(problems);
     const asked = channelsAsked(target);
-    return { target, content, channelsAsked: asked, channels: asked ?? allChannels };
+    return { target, content, ...times, channelsAsked: asked, channels: asked ?? allChannels };
   }
   const { channels, asked, errors } = channelsOf({ target, content });
   refuse([...problems, ...errors]);
-  return { target, content, channelsAsked: asked, channels };
+  return { target, content, ...times, channelsAsked: asked, channels };
 };
 
 type Split = Pick<EstimateAudienceResult, "recipients" | "by_channel" | "skipped_channels">;

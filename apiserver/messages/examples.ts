@@ -4,6 +4,7 @@ import { Delivery, type DeliveryTry } from "#core/schema/messages/delivery.ts";
 import { type CreateNotificationResult, Message } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { TimelineEntry } from "#core/schema/messages/timeline.ts";
+import type { NotificationValidated } from "#core/schema/messages/validate.ts";
 
 const laterTime = "2026-11-21T12:00:02.345Z";
 
@@ -153,3 +154,30 @@ export const timeline: TimelineEntry[] = [
   },
   { at: laterTime, state: "processing", cause: "begun", actor: { type: "system" } },
 ];
+
+export const validated: NotificationValidated = {
+  valid: true,
+  errors: [],
+  warnings: [{ field: "target.include_external_ids", message: "1 are nobody's" }],
+  recipients: 2,
+  channels: [
+    {
+      channel: "ios_push",
+      languages: [
+        {
+          language: null,
+          bytes: 94,
+          limit_bytes: 4_096,
+          payload: { aps: { alert: { title: "On its way", body: "Your parcel has left us." } } },
+          missing_variables: [],
+        },
+      ],
+    },
+  ],
+  skipped_channels: [{ channel: "email", reason: "no_content" }],
+  schedule: [{ at: exampleTime, recipients: 2, zones: ["Europe/Berlin"] }],
+  zone_unknown: 0,
+  local_time_missed: 0,
+  quiet_hours: { moved: 0, dropped: 0 },
+  as: null,
+};

@@ -15,6 +15,7 @@ import {
 } from "#core/schema/messages/message.ts";
 import { CreateNotification } from "#core/schema/messages/notification.ts";
 import { MessageTimeline } from "#core/schema/messages/timeline.ts";
+import { NotificationValidated, ValidateNotification, ValidateQuery } from "#core/schema/messages/validate.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import { feature } from "../http/feature.ts";
@@ -83,6 +84,20 @@ const routes = [
     reply: EstimateAudienceResult,
     locate: appOfBody,
     handle: async ({ use, body, resource }) => ({ body: await use.estimateAudience(requireApp(resource), body) }),
+  }),
+
+  route({
+    id: "validateNotification",
+    method: "POST",
+    path: "/v1/notifications/validate",
+    summary: "Say what would become of a notification; nothing is sent",
+    body: ValidateNotification,
+    query: ValidateQuery,
+    reply: NotificationValidated,
+    locate: appOfBody,
+    handle: async ({ use, caller, ip, requestId, body, query: { as }, resource }) => ({
+      body: await use.validate({ caller, ip, requestId, app: requireApp(resource), body, as }),
+    }),
   }),
 
   route({

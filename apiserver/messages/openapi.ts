@@ -1,4 +1,4 @@
-import { exampleAppId, examples as refs } from "#core/schema/events/refs.ts";
+import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import { conditional } from "#core/schema/json/common.ts";
 import { contentNeeds } from "#core/schema/messages/notification.ts";
 import { idSelectors } from "../audience/audience.ts";
@@ -6,7 +6,7 @@ import type { Docs, Json } from "../http/feature.ts";
 import { lastPage, nextPage } from "../http/openapi/examples.ts";
 import { changed, having, refused } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
-import { accepted, delivery, message, notifications, timeline, tries } from "./examples.ts";
+import { accepted, delivery, message, notifications, timeline, tries, validated } from "./examples.ts";
 import { unsupportedMembers, unsupportedOfCard } from "./unsupported.ts";
 
 const contents = [
@@ -41,6 +41,8 @@ const target = (schema: Json): Json => ({
   ],
 });
 
+const timeNeeds = conditional({ when: having("delivery_time_of_day"), require: having("delayed_option") });
+
 const card = (schema: Json): Json => changed(schema, refused(unsupportedOfCard));
 
 /** What the OpenAPI document says of notifications beside their operations. */
@@ -58,6 +60,9 @@ export const docs: Docs = {
         missing: { subscription_ids: [], aliases: { crm: ["A-0816"] } },
       },
     ],
+    ValidateNotification: notifications.slice(0, 1),
+    RenderedLanguage: validated.channels.flatMap(({ languages }) => languages),
+    NotificationValidated: [validated],
     NotificationBatch: [{ notifications: notifications.slice(0, 2) }],
     NotificationsBatched: [
       {
@@ -82,11 +87,16 @@ export const docs: Docs = {
     EstimateAudience: [
       { app_id: exampleAppId, target: { all: true, channels: ["email"] } },
       { app_id: exampleAppId, target: { all: true }, contents: { en: "Goal in the 89th minute." } },
+      { app_id: exampleAppId, target: { all: true }, delayed_option: "timezone", delivery_time_of_day: "9:00" },
     ],
     EstimateAudienceResult: [
       {
         recipients: 2,
         by_channel: { ios_push: 2 },
+        schedule: [{ at: exampleTime, recipients: 2, zones: ["Europe/Berlin"] }],
+        zone_unknown: 0,
+        local_time_missed: 0,
+        quiet_hours: { moved: 1, dropped: 0 },
         skipped_channels: [{ channel: "email", reason: "no_content", recipients: 3 }],
         new_contacts: 0,
         external_id_missing: [],
@@ -118,9 +128,18 @@ export const docs: Docs = {
     suppression_reason: "unsubscribed",
     uncertain: true,
     force: true,
+    as: refs.external_id,
   },
   narrowed: {
-    EstimateAudience: (schema) => changed(schema, { ...refused(["custom_data"]), target, rcs_card: card }),
+    EstimateAudience: (schema) => ({
+      ...changed(schema, {
+        ...refused(["custom_data"]),
+        delayed_option: (member) => ({ ...member, enum: ["timezone"] }),
+        target,
+        rcs_card: card,
+      }),
+      allOf: [contentNeeds, timeNeeds],
+    }),
     CreateNotification: (schema) => ({
       ...changed(schema, {
         ...refused(unsupportedMembers),
@@ -136,10 +155,7 @@ export const docs: Docs = {
       ],
       // As the schema has it, in a form that tools can make requests from: they know no member that has to be absent, and
       // no `dependentRequired` beside a choice.
-      allOf: [
-        { anyOf: [having("template_id"), { type: "object", ...contentNeeds }] },
-        conditional({ when: having("delivery_time_of_day"), require: having("delayed_option") }),
-      ],
+      allOf: [{ anyOf: [having("template_id"), { type: "object", ...contentNeeds }] }, timeNeeds],
     }),
   },
 };

@@ -13,6 +13,8 @@ import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { contacts } from "#core/storage/people/contacts.ts";
+import { users } from "#core/storage/people/users.ts";
+import { zonesOf } from "#core/storage/people/zones.ts";
 import { appSegments } from "#core/storage/segments/segments.ts";
 import { templates } from "#core/storage/templates/templates.ts";
 import { templateVersions } from "#core/storage/templates/versions.ts";
@@ -20,6 +22,7 @@ import type { CountAccepted } from "../accepting/accept-message.ts";
 import { aimOf } from "../audience/aim.ts";
 import { counting } from "../audience/counting.ts";
 import { estimate } from "../audience/estimate.ts";
+import { planSchedule } from "../audience/schedule.ts";
 import type { Cursors } from "../http/pages.ts";
 import { billableCount } from "../limits/billable-count.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
@@ -33,6 +36,7 @@ import { estimateAudience } from "./estimate-audience.ts";
 import { listDeliveries, listMessages } from "./list.ts";
 import { makeContacts } from "./make-contacts.ts";
 import { takeTemplate } from "./take-template.ts";
+import { type ValidateDeps, validate } from "./validate.ts";
 
 export type MessagePlatform = {
   db: Db;
@@ -44,6 +48,8 @@ export type MessagePlatform = {
   limit: NarrowLimit;
   hints: MessageHints;
   mjml: Pick<MjmlCompiler, "compile">;
+  contentTemplates: ValidateDeps["templates"];
+  explain: ValidateDeps["explain"];
   outboxes: { people: PeopleOutbox };
   settings: { firstDayMessages: number };
 };
@@ -51,30 +57,21 @@ export type MessagePlatform = {
 export type MessageUse = ReturnType<typeof messageUseCases>;
 
 /** What the operations on notifications do. */
-export const messageUseCases = ({
-  db,
-  secrets,
-  clock,
-  log,
-  cursors,
-  limit,
-  hints,
-  mjml,
-  settings,
-  countAccepted,
-  outboxes,
-}: MessagePlatform) => {
+export const messageUseCases = (platform: MessagePlatform) => {
+  const { db, secrets, clock, log, cursors, limit, hints, mjml, settings, countAccepted, outboxes } = platform;
   const messages = messageStore(db);
   const counters = usage(db);
   const reservations = quota({ usage: counters, stored: messages.stored, ...settings });
   const aimed = aimOf({ segments: appSegments(db) });
   const counted = estimate({ targets: targets(db), ...counting({ db, secrets, clock, log }) });
+  const take = takeTemplate({ templates: templates(db), versions: templateVersions(db) });
+  const schedules = planSchedule({ zonesOf: zonesOf(db) });
   const limitCreating = notificationLimit(limit);
   const acceptOne = accept({
     messages,
     estimate: counted,
     aimOf: aimed,
-    take: takeTemplate({ templates: templates(db), versions: templateVersions(db) }),
+    take,
     compile: mjml.compile,
     quota: reservations,
     publish: hints.message,
@@ -94,7 +91,19 @@ export const messageUseCases = ({
       accept: acceptOne,
       onFailure: (err, requestId) => log.error({ err, requestId }, "request.failed"),
     }),
-    estimateAudience: estimateAudience({ estimate: counted, aimOf: aimed, limit, clock }),
+    estimateAudience: estimateAudience({ estimate: counted, aimOf: aimed, limit, planSchedule: schedules, clock }),
+    validate: validate({
+      estimate: counted,
+      aimOf: aimed,
+      take,
+      compile: mjml.compile,
+      clock,
+      limit,
+      planSchedule: schedules,
+      templates: platform.contentTemplates,
+      users: users(db),
+      explain: platform.explain,
+    }),
     cancel: cancel({
       messages,
       chunks: chunks(db),

@@ -3,15 +3,32 @@ import { Closed } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { CreateNotificationResult, SkippedChannel } from "./message.ts";
 import { Content, CreateNotification, contentNeeds, Options, Target } from "./notification.ts";
+import { ScheduleShown } from "./schedule.ts";
 
 const { Array: List, Integer, Optional, Record, String: Text } = Type;
+
+/** What of a message's options an estimate takes. */
+const { include_unsubscribed, one_per_user, send_after, delayed_option, delivery_time_of_day } = Options.properties;
+const { throttle_rate_per_minute, quiet_hours_exempt } = Options.properties;
+
+/** Members of an estimate that are options of a message. */
+export const EstimateOptions = {
+  include_unsubscribed,
+  one_per_user,
+  send_after,
+  delayed_option,
+  delivery_time_of_day,
+  throttle_rate_per_minute,
+  quiet_hours_exempt,
+};
 
 /** Body of `POST /v1/notifications/estimate`. Source: docs/reference/messages.md#estimate. */
 export const EstimateAudience = Closed(
   {
     app_id: CreateNotification.properties.app_id,
     target: Target,
-    include_unsubscribed: Optional(Options.properties.include_unsubscribed),
+    category: CreateNotification.properties.category,
+    ...EstimateOptions,
     ...Content.properties,
   },
   contentNeeds,
@@ -38,6 +55,7 @@ export const EstimateAudienceResult = Type.Object({
       description: "there when segments or a filter were left out of the count, as too many would have to be looked at",
     }),
   ),
+  ...Type.Partial(ScheduleShown).properties,
   new_contacts: Integer({
     minimum: 0,
     description: "of `recipients`, those whose address the app does not have yet: a message makes them",

@@ -1,7 +1,7 @@
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { type DueIn, isKnownZone, localTimes } from "#core/domain/messages/local-time.ts";
-import { timeOfDayMs } from "#core/domain/messages/time-of-day.ts";
+import { dueInstants } from "#core/domain/messages/due-instants.ts";
+import { type DueIn, isKnownZone } from "#core/domain/messages/local-time.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import { chunkSize } from "#core/storage/messages/chunks.ts";
@@ -48,17 +48,6 @@ export const byLocalTime =
   };
 
 type Sorted = { later: Later[]; skipped: Reached[] };
-
-/** When the recipients of a message are due, by their zones. */
-export const dueInstants = (
-  { options, scheduled_for, created_at }: Pick<MessageRow, "options" | "scheduled_for" | "created_at">,
-  app: Pick<AppRow, "time_zone" | "local_time_missed">,
-): DueIn => {
-  const { time_zone: appZone, local_time_missed: missed } = settingsOf(app);
-  const { delivery_time_of_day: time } = options;
-  const timeMs = time === undefined ? null : timeOfDayMs(time);
-  return localTimes({ start: scheduled_for ?? created_at, timeMs, appZone, missed });
-};
 
 type SortDeps = Pick<ByLocalTimeDeps, "zonesOf"> & { dueIn: DueIn; app: AppRow; message: MessageRow };
 

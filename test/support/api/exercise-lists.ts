@@ -3,9 +3,9 @@ import type { Ask } from "./exercise.ts";
 /** Reads the lists of notifications and deliveries in every order, and one of each. */
 export const useLists = async (ask: Ask, appId: string): Promise<void> => {
   await ask("POST", "/v1/notifications/estimate", { app_id: appId, target: { include_external_ids: ["ann"] } });
-  await ask("POST", "/v1/notifications/batch", {
-    notifications: [{ app_id: appId, target: { include_external_ids: ["ann"] }, contents: { en: "x" } }],
-  });
+  const timed = { target: { include_external_ids: ["ann"] }, delayed_option: "timezone" };
+  await ask("POST", "/v1/notifications/estimate", { app_id: appId, ...timed });
+  await ask("POST", "/v1/notifications/validate?as=ann", { app_id: appId, ...timed, contents: { en: "x" } });
   const now = new Date().toISOString();
   const ranges = `from=2026-01-01T00:00:00Z&to=${now}`;
   const list = `/v1/notifications?app_id=${appId}&limit=2`;
@@ -21,4 +21,7 @@ export const useLists = async (ask: Ask, appId: string): Promise<void> => {
   await ask("GET", `/v1/apps/${appId}/deliveries/${delivery}`);
   for (const filter of ["", "status=sent", "channel=ios_push", "external_id=ann", "uncertain=true", ranges])
     await ask("GET", `${deliveries}&${filter}`);
+  await ask("POST", "/v1/notifications/batch", {
+    notifications: [{ app_id: appId, target: { include_external_ids: ["ann"] }, contents: { en: "x" } }],
+  });
 };

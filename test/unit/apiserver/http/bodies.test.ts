@@ -3,7 +3,7 @@ import { operations } from "../../../../apiserver/features.ts";
 
 describe("the body of an operation", () => {
   for (const { id, body } of operations) {
-    if (body === undefined) continue;
+    if (body === undefined || id === "validateNotification") continue; // its reply says what of it is wrong
     it(`of ${id} admits no member that it does not name`, () => {
       expect(body).to.include({ additionalProperties: false });
     });
@@ -12,7 +12,7 @@ describe("the body of an operation", () => {
 
 describe("an operation that makes or sends something", () => {
   const own = ["createNotification", "startLiveActivity", "updateLiveActivity", "endLiveActivity"]; // it lies in the message
-  const harmless = ["renderTemplate", "previewWebhook", "previewSegment", "estimateAudience"]; // they make nothing
+  const harmless = ["renderTemplate", "previewWebhook", "previewSegment", "estimateAudience", "validateNotification"]; // they make nothing
   for (const { id, method, headers, isRepeatable } of operations) {
     if (method !== "POST" || harmless.includes(id) || id === "createNotifications") continue; // each item has its own
     it(`honours an idempotency key: ${id}`, () => {

@@ -10,6 +10,7 @@ const asked: string[][] = [];
 const estimated = estimateAudience({
   limit: async () => undefined,
   aimOf: async () => null,
+  planSchedule: () => null,
   clock: { now: () => new Date() },
   estimate: async ({ reach }) => {
     const over = [...new Set(reach.map(({ channel }) => channel))];
