@@ -138,7 +138,7 @@ export const docs: Docs = {
         target,
         rcs_card: card,
       }),
-      allOf: [contentNeeds, timeNeeds],
+      allOf: [...contentNeeds.allOf, timeNeeds],
     }),
     CreateNotification: (schema) => ({
       ...changed(schema, {
