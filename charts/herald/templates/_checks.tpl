@@ -6,6 +6,7 @@
 {{- include "herald.checkPlans" . }}
 {{- include "herald.checkEdge" . }}
 {{- include "herald.checkKeda" . }}
+{{- include "herald.checkMonitors" . }}
 {{- end }}
 
 {{- define "herald.checkStores" -}}
@@ -101,5 +102,11 @@
 {{- fail "\n\nnats.monitoringEndpoint: tell KEDA where your NATS shows what waits, e.g. nats.stores.svc:8222\n" }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "herald.checkMonitors" -}}
+{{- if and .Values.monitoring.serviceMonitor.enabled .Values.monitoring.podMonitor.enabled }}
+{{- fail "\n\nmonitoring: enable serviceMonitor or podMonitor; with both every program would be scraped twice\n" }}
 {{- end }}
 {{- end }}

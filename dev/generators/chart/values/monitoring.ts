@@ -5,16 +5,20 @@ const duration = (description: string) => text(description, { pattern: "^[0-9]+(
 
 const share = (description: string) => Type.Number({ description, minimum: 0.00001, maximum: 0.06 }); // 14.4 times it is a share, too
 
-/** Values of the ServiceMonitor, the PrometheusRule and the dashboards. */
-export const monitoringValues = closed("Prometheus and Grafana", {
-  serviceMonitor: closed("scraping of the three programs; needs the Prometheus operator's kinds", {
+const scraping = (description: string) =>
+  closed(description, {
     enabled: flag("whether there is one"),
     labels: strings("labels by which your Prometheus finds it"),
     interval: duration("time between scrapes"),
     scrapeTimeout: duration("how long a scrape may take; at least 2s, for stores that do not answer"),
     relabelings: kubernetesList("changes of targets' labels before a scrape"),
     metricRelabelings: kubernetesList("changes of metrics' labels after a scrape"),
-  }),
+  });
+
+/** Values of the ServiceMonitor or PodMonitor, the PrometheusRule and the dashboards. */
+export const monitoringValues = closed("Prometheus and Grafana", {
+  serviceMonitor: scraping("scraping of the three programs by their Services; needs the Prometheus operator's kinds"),
+  podMonitor: scraping("the same by their pods, instead of a ServiceMonitor"),
   prometheusRule: closed("the alerts of alerts/; needs the Prometheus operator's kinds", {
     enabled: flag("whether there is one"),
     labels: strings("labels by which your Prometheus finds it"),
