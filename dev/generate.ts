@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { argocdFiles } from "./generators/argocd.ts";
+import { artifactHub } from "./generators/chart/artifact-hub.ts";
 import { chartCrds } from "./generators/chart/crds.ts";
 import { chartKinds } from "./generators/chart/kinds.ts";
 import { chartSchema } from "./generators/chart/schema.ts";
@@ -31,6 +32,7 @@ const generators: readonly (() => GeneratedFile[])[] = [
   chartCrds,
   chartKinds,
   chartSchema,
+  artifactHub,
   dashboards,
   argocdFiles,
   fluxFiles,

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import type { TObject } from "typebox";
@@ -48,6 +48,17 @@ describe("chart, image and programs", function () {
   it("are of the same version", () => {
     const chart = parse(read(chartDir, "Chart.yaml")) as { appVersion: string };
     expect(chart.appVersion).to.equal(manifest.version);
+  });
+
+  it("show Artifact Hub every kind, with an example", () => {
+    const { annotations } = parse(read(chartDir, "Chart.yaml")) as { annotations: Record<string, string> };
+    const shown = parse(annotations["artifacthub.io/crds"] ?? "") as { name: string; kind: string }[];
+    const examples = parse(annotations["artifacthub.io/crdsExamples"] ?? "") as { kind: string }[];
+    const installed = readdirSync(join(rootDir, "crds")).map((file) =>
+      file.replace(/^herald\.dev_(.*)\.yaml$/, "$1.herald.dev"),
+    );
+    expect(shown.map(({ name }) => name)).to.have.members(installed);
+    expect(examples.map(({ kind }) => kind)).to.deep.equal(shown.map(({ kind }) => kind));
   });
 
   it("bring the plans of the samples", () => {
