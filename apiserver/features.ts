@@ -23,6 +23,7 @@ import { statusPage } from "./status/outside.ts";
 import { suppressions } from "./suppressions/feature.ts";
 import { templates } from "./templates/feature.ts";
 import { usage } from "./usage/feature.ts";
+import { warehouse } from "./warehouse/feature.ts";
 import { webhooks } from "./webhooks/feature.ts";
 import { why } from "./why/feature.ts";
 
@@ -39,6 +40,7 @@ export const features: readonly Feature<Platform>[] = [
   templates,
   imports,
   exports,
+  warehouse,
   liveActivities,
   webhooks,
   events,

@@ -12,6 +12,7 @@ import { jobParts } from "./jobs/job-parts.ts";
 import { messageParts } from "./messages/message-parts.ts";
 import { peopleParts } from "./people/people-parts.ts";
 import { type Made, platform } from "./platform.ts";
+import { warehouseParts } from "./warehouse/warehouse-parts.ts";
 import { webhookParts } from "./webhooks/webhook-parts.ts";
 import { streams } from "./work/streams.ts";
 import { unpublishedEvents } from "./work/unpublished-events.ts";
@@ -29,7 +30,7 @@ export const parts = (made: Made): Part[] => {
     { parts: webhookParts({ ...shared, onSilent: (holder) => void countCutOff(holder) }), timers: [] },
     { parts: eventParts(shared), timers: [] },
     { parts: callbackParts(shared), timers: [] },
-    jobParts({ ...shared, jobs: allJobs({ ...shared, openAccount, sendHeld }) }),
+    jobParts({ ...shared, jobs: allJobs({ ...shared, ...warehouseParts(shared), openAccount, sendHeld }) }),
     cleanUpParts(shared),
   ];
   const sources = features.flatMap((feature) => feature.timers);

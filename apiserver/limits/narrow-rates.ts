@@ -27,6 +27,12 @@ export const narrowRates = {
   "webhooks.preview": { of: "`POST …/webhooks/preview` of an app", calls: 10, seconds: 60 },
   "webhooks.replay": { of: "`POST …/webhooks/deliveries/{deliveryId}/replay` of an app", calls: 60, seconds: 60 },
   "segments.preview": { of: "`POST …/segments/preview` of an app", calls: 10, seconds: 60 },
+  "warehouse.test": {
+    of: "tests of destinations of warehouse exports of an app, also by `POST` and `PATCH` of them",
+    calls: 10,
+    seconds: 60,
+  },
+  "warehouse.backfill": { of: "`POST …/backfill` of a warehouse export", calls: 10, seconds: 60 },
   "exports.create": { of: "new exports of an app", calls: 10, seconds: 60 },
   "exports.history": { of: "new exports of `…/history` of an app", calls: 10, seconds: 60 },
   "exports.events": { of: "`POST …/export_events` of an app", calls: 10, seconds: 60 },

@@ -6,6 +6,7 @@ import { mostChannels } from "#core/schema/live-activities/channel.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import { segmentLimits } from "#core/schema/segments/segment.ts";
 import { templateBounds } from "#core/schema/templates/template.ts";
+import { warehouseLimits } from "#core/schema/warehouse/export.ts";
 import { mostEndpoints } from "#core/storage/webhooks/endpoints.ts";
 
 /** What limits each quota, and when what is used of it begins anew, in Markdown: docs/reference/limits.md#quotas is made of them. */
@@ -30,6 +31,7 @@ export const quotas = {
   live_activity_types: { limit: `${activityLimits.types} of an app`, resets: "never" },
   live_activity_channels: { limit: `${mostChannels.toLocaleString("en")} of an app`, resets: "never" },
   templates: { limit: `${templateBounds.templates.toLocaleString("en")} of an app`, resets: "never" },
+  warehouse_exports: { limit: `${warehouseLimits.exports} of an app`, resets: "never" },
   imports_pending: { limit: `${importLimits.pending} of an app that wait`, resets: "when one of them ends" },
   exports_pending: { limit: `${exportLimits.pending} of an app that wait`, resets: "when one of them ends" },
 } as const satisfies Record<string, { limit: string; resets: string }>;

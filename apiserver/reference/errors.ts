@@ -46,9 +46,14 @@ const errors: Record<ErrorCode, Known> = {
     details: "`kind`, `namespace`, `name` of the resource; `member` where it owns some of several",
   },
   HS_NOT_REMOVABLE: { meaning: "a key cannot lift the suppression", details: "`reason` of the suppression" },
+  HS_JOB_IN_PROGRESS: { meaning: "long work of the thing has not ended", details: "`run_id`" },
   HS_PAYLOAD_TOO_LARGE: { meaning: "the body is too large, or what would be answered", details: "`limit_bytes`" },
   HS_UNSUPPORTED_MEDIA_TYPE: { meaning: "the body is of another type than the operation takes", details: "`allowed`" },
   HS_EXPECTATION_FAILED: { meaning: "`Expect` asks for something else than `100-continue`" },
+  HS_DESTINATION_UNREACHABLE: {
+    meaning: "a store cannot be written to as it is set up",
+    details: "`step`, `message`",
+  },
   HS_IDEMPOTENCY_KEY_REUSED: {
     meaning: "the key was used with another body, and the app asks to refuse that",
     details: "`key`; of a notification also `message_id`",

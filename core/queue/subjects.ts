@@ -26,6 +26,8 @@ export const subjects = (prefix: string) => ({
   job: (type: string, id: string): string => `${prefix}.jobs.${type}.${id}`,
   shortJob: (type: string, id: string): string => `${prefix}.short-jobs.${type}.${id}`,
   webhookTests: (): string => `${prefix}.webhook-tests`,
+  /** Asked for a test of a destination of warehouse exports; a dispatcher answers. */
+  warehouseTests: (): string => `${prefix}.warehouse-tests`,
   webhookPartitions: (): string => `${prefix}.webhook-partitions`,
   /** `*`: those of every partition. */
   webhookNotices: (partition: number | "*"): string => `${prefix}.webhook-notices.${partition}`,

@@ -53,6 +53,8 @@ import { templateVersionCollection } from "./templates/versions.ts";
 import { tenantCollection } from "./tenants/tenants.ts";
 import { webhookBacklogCollection } from "./usage/backlogs.ts";
 import { tenantUsageCollection } from "./usage/tenant-usage.ts";
+import { warehouseExportCollection } from "./warehouse/exports.ts";
+import { warehouseRunCollection } from "./warehouse/runs.ts";
 import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
 import { webhookOwnerCollection } from "./webhooks/owners.ts";
 import { webhookStatsCollection } from "./webhooks/stats.ts";
@@ -114,6 +116,8 @@ export const allCollections: readonly CollectionSpec[] = [
   tenantUsageCollection,
   usageCollection,
   userCollection,
+  warehouseExportCollection,
+  warehouseRunCollection,
   webhookBacklogCollection,
   webhookCollection,
   webhookDeliveryCollection,

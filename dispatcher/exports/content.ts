@@ -22,7 +22,7 @@ async function* bytesOf({ lines, onPage }: ContentOptions): AsyncGenerator<Uint8
 }
 
 /** Asks for the next item before it gives the one that is there. */
-async function* oneAhead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+export async function* oneAhead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   const source = items[Symbol.asyncIterator]();
   let next = source.next();
   try {

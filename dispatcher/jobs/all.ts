@@ -6,6 +6,8 @@ import type { Job } from "./job.ts";
 import { type LiveActivityJobDeps, liveActivityJob } from "./live-activities.ts";
 import { type RemovalJobDeps, removalJob } from "./removals.ts";
 import { type SegmentCountJobDeps, segmentCountJob } from "./segment-counts.ts";
+import { type WarehouseExportJobDeps, warehouseExportJob } from "./warehouse-exports.ts";
+import { type WarehouseRunJobDeps, warehouseRunJob } from "./warehouse-runs.ts";
 
 /** Every type of job. */
 export const allJobs = (
@@ -15,7 +17,9 @@ export const allJobs = (
     ActivityChannelJobDeps &
     ImportJobDeps &
     ExportJobDeps &
-    SegmentCountJobDeps,
+    SegmentCountJobDeps &
+    WarehouseExportJobDeps &
+    WarehouseRunJobDeps,
 ): readonly Job[] => [
   removalJob(deps),
   accountCheckJob(deps),
@@ -24,4 +28,6 @@ export const allJobs = (
   importJob(deps),
   exportJob(deps),
   segmentCountJob(deps),
+  warehouseExportJob(deps),
+  warehouseRunJob(deps),
 ];

@@ -30,6 +30,8 @@ export const idPrefixes = {
   incident: "inc",
   import: "imp",
   export: "exp",
+  warehouseExport: "wex",
+  warehouseRun: "wxr",
 } as const;
 
 export type IdKind = keyof typeof idPrefixes;

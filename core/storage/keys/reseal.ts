@@ -4,6 +4,7 @@ import { ifOpenable, type KeyRing, type Sealed } from "../../runtime/process/key
 import { type AppRow, appCollection } from "../apps/apps.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { type SuppressionKeyRow, suppressionKeyCollection } from "../suppressions/keys.ts";
+import { type WarehouseExportRow, warehouseExportCollection, warehouseSecretPlace } from "../warehouse/exports.ts";
 import { type WebhookRow, webhookCollection } from "../webhooks/webhooks.ts";
 
 /** How many secrets of a collection a key seals, in how many documents. */
@@ -24,6 +25,7 @@ export const reseal = async (deps: ResealDeps, signal: AbortSignal): Promise<Sea
   ...(await resealIn(deps, ofApps, signal)),
   ...(await resealIn(deps, ofWebhooks, signal)),
   ...(await resealIn(deps, ofSuppressions, signal)),
+  ...(await resealIn(deps, ofWarehouse, signal)),
 ];
 
 type Row = { _id: string };
@@ -58,6 +60,17 @@ const ofSuppressions: Place<SuppressionKeyRow> = {
   spec: suppressionKeyCollection,
   members: ({ _id, key }, replace) => ({ key: replace(key, `suppression_keys/${_id}`) }),
   unchanged: ({ key }) => ({ "key.data": key.data }),
+};
+
+const ofWarehouse: Place<WarehouseExportRow> = {
+  spec: warehouseExportCollection,
+  members: ({ _id, secrets }, replace) => ({
+    secrets: {
+      access_key_id: replace(secrets.access_key_id, warehouseSecretPlace(_id, "access_key_id")),
+      secret_access_key: replace(secrets.secret_access_key, warehouseSecretPlace(_id, "secret_access_key")),
+    },
+  }),
+  unchanged: ({ updated_at, secrets_updated_at }) => ({ updated_at, secrets_updated_at }),
 };
 
 const pageSize = 200;

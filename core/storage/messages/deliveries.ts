@@ -5,6 +5,7 @@ import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { anyText } from "../mongo/page-range.ts";
+import { changeIndex } from "../warehouse/changes.ts";
 import type { Tried } from "./chunks.ts";
 
 /**
@@ -63,6 +64,7 @@ export const deliveryCollection: CollectionSpec = {
       name: "clicked_by",
       partialFilterExpression: { clicked_at: { $gt: longAgo } },
     },
+    changeIndex, // for warehouse exports: docs/decisions/0126
   ],
   owner: { kind: "message", member: "message_id" },
   appRemoval: { with: "messages" },

@@ -33,6 +33,7 @@ const requests: Record<string, readonly string[]> = {
   suppressions: ["CreateSuppression"],
   templates: ["CreateTemplate", "RenderTemplate"],
   exports: ["CreateExport"],
+  "warehouse exports": ["CreateWarehouseExport", "BackfillWarehouseExport"],
   events: ["PublishEvents", "UpdateEventDefinition"],
   webhooks: ["CreateWebhook"],
   "live activity types": ["CreateLiveActivityType", "LiveActivityProperty"],

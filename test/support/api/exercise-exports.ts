@@ -1,7 +1,8 @@
 import { until } from "../until.ts";
 import type { Ask } from "./exercise.ts";
+import { useWarehouse } from "./exercise-warehouse.ts";
 
-/** The operations on exports, each type made to its end, once something was sent. */
+/** The operations on exports, each type made to its end, and on warehouse exports, once something was sent. */
 export const useExports = async (ask: Ask, list: string): Promise<void> => {
   const { data } = await ask("GET", `/v1/notifications?app_id=${list.split("/")[3]}&limit=1`);
   const [{ id: message }] = data as [{ id: string }]; // at least one was sent
@@ -18,4 +19,5 @@ export const useExports = async (ask: Ask, list: string): Promise<void> => {
   await ask("GET", `${list}?limit=1&cursor=${String(next)}`);
   const { id } = await ask("POST", list, { type: "users" });
   await ask("POST", `${list}/${String(id)}/cancel`);
+  await useWarehouse(ask, list.replace("/exports", "/warehouse-exports"));
 };

@@ -63,8 +63,15 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
     templateId,
     version: "1",
     keyId: (await make("/v1/api-keys", { name: "theirs", scopes: ["events:write"] })).id,
+    warehouseExportId: await makeBelow("/warehouse-exports", { name: "theirs", ...warehouse }),
     incidentId: (await make("/v1/incidents", incident)).id,
   };
+};
+
+const warehouse = {
+  destination: { type: "s3", bucket: "their-lake", access_key_id: "theirs", secret_access_key: "theirs" },
+  datasets: ["deliveries"],
+  test: false, // no dispatcher runs
 };
 
 /** A path with the ids of things in the place of its parameters. */

@@ -12,7 +12,14 @@ describe("the body of an operation", () => {
 
 describe("an operation that makes or sends something", () => {
   const own = ["createNotification", "startLiveActivity", "updateLiveActivity", "endLiveActivity"]; // it lies in the message
-  const harmless = ["renderTemplate", "previewWebhook", "previewSegment", "estimateAudience", "validateNotification"]; // they make nothing
+  const harmless = [
+    "renderTemplate",
+    "previewWebhook",
+    "previewSegment",
+    "estimateAudience",
+    "validateNotification",
+    "testWarehouseExport",
+  ]; // they make nothing
   for (const { id, method, headers, isRepeatable } of operations) {
     if (method !== "POST" || harmless.includes(id) || id === "createNotifications") continue; // each item has its own
     it(`honours an idempotency key: ${id}`, () => {

@@ -1,0 +1,293 @@
+import { type Static, Type } from "typebox";
+import { Closed, DateTime, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
+import { PageOf, pagingOf } from "../json/page.ts";
+import { patterns, worded } from "../json/patterns.ts";
+
+const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
+
+/** Bounds of warehouse exports. Source: docs/reference/warehouse.md#bounds. */
+export const warehouseLimits = { exports: 10, partRows: 250_000, partBytes: 100_000_000, retries: 5 } as const;
+
+/** What can be exported. Source: docs/reference/warehouse.md#datasets. */
+export const warehouseDatasets = ["deliveries"] as const;
+export type WarehouseDataset = (typeof warehouseDatasets)[number];
+
+export const warehouseFormats = ["jsonl"] as const;
+export type WarehouseFormat = (typeof warehouseFormats)[number];
+
+export const frequencies = ["15m", "1h", "6h", "12h", "24h"] as const;
+export type Frequency = (typeof frequencies)[number];
+
+export const warehouseExportStatuses = ["active", "paused", "failing"] as const;
+export type WarehouseExportStatus = (typeof warehouseExportStatuses)[number];
+
+const keyPart = "[A-Za-z0-9_=-][A-Za-z0-9_=.-]*";
+const time = worded("^([01][0-9]|2[0-3]):[0-5][0-9]$", "must be a time of day, such as 03:30");
+const TimeOfDay = Text({ pattern: time });
+
+const Name = Text({ minLength: 1, maxLength: 100, pattern: patterns.noNull, description: "unique in the app" });
+const Secret = Text({ minLength: 1, maxLength: 512, pattern: patterns.headerValue });
+
+const s3 = {
+  type: Enum(["s3"], { description: "a bucket of S3, or of a store that speaks its protocol" }),
+  bucket: Text({
+    pattern: worded(
+      "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+      "must be a bucket's name: 3 to 63 small letters, digits, - and ., with a letter or digit at both ends",
+    ),
+  }),
+  region: Optional(
+    Text({ pattern: worded("^[a-z0-9-]{1,32}$", "must be the name of a region"), description: "default us-east-1" }),
+  ),
+  prefix: Optional(
+    Text({
+      maxLength: 512,
+      pattern: worded(
+        `^(${keyPart}(/${keyPart})*)?$`,
+        "must be names with a slash between them, of letters, digits, _, =, . and -",
+      ),
+      description: "what all keys begin with, without its last slash; default empty",
+    }),
+  ),
+  endpoint: Optional(
+    Nullable(
+      Text({
+        maxLength: 2000,
+        format: "uri",
+        pattern: patterns.httpAddress,
+        description: "of a store other than AWS; it is guarded as addresses of webhooks are",
+      }),
+    ),
+  ),
+  path_style: Optional(Flag({ description: "default true with an endpoint, else false" })),
+  sse: Optional(Enum(["none", "AES256", "aws:kms"], { description: "encryption by the store; default none" })),
+  kms_key_id: Optional(Nullable(Text({ minLength: 1, maxLength: 512, pattern: patterns.headerValue }))),
+};
+
+/** The names of a destination's secrets. */
+export const warehouseSecrets = ["access_key_id", "secret_access_key"] as const;
+export type WarehouseSecret = (typeof warehouseSecrets)[number];
+
+/** Where an export writes: as it is set up, with its secrets, which are never shown. */
+export const NewWarehouseDestination = Closed({ ...s3, access_key_id: Secret, secret_access_key: Secret });
+export type NewWarehouseDestination = Static<typeof NewWarehouseDestination>;
+
+/** The same for a change: a secret that is left out stays. */
+export const ChangedWarehouseDestination = Closed({
+  ...s3,
+  access_key_id: Optional(Secret),
+  secret_access_key: Optional(Secret),
+});
+export type ChangedWarehouseDestination = Static<typeof ChangedWarehouseDestination>;
+
+const Schedule = Closed({
+  frequency: Enum([...frequencies]),
+  start_at: Optional(Text({ ...TimeOfDay, description: "HH:MM of the first run of a day; default 00:00" })),
+  timezone: Optional(
+    Text({ maxLength: 64, pattern: patterns.timeZone, description: "of the IANA database; default UTC" }),
+  ),
+  exclude_window: Optional(
+    Nullable(
+      Closed(
+        { start: TimeOfDay, end: TimeOfDay },
+        { description: "no run begins in it; it may go over midnight. The end is not in it" },
+      ),
+    ),
+  ),
+});
+export type WarehouseScheduleInput = Static<typeof Schedule>;
+
+const Datasets = List(Enum([...warehouseDatasets]), { minItems: 1, maxItems: 10, uniqueItems: true });
+const Excluded = List(Text({ minLength: 3, maxLength: 100 }), {
+  maxItems: 100,
+  uniqueItems: true,
+  description: "columns that are left out, as `deliveries.error_code`",
+});
+const Format = Enum([...warehouseFormats], { description: "jsonl: a JSON object on each line, gzip; the default" });
+
+/** Body of `POST …/warehouse-exports`. */
+export const CreateWarehouseExport = Closed({
+  name: Name,
+  destination: NewWarehouseDestination,
+  datasets: Datasets,
+  excluded_columns: Optional(Excluded),
+  format: Optional(Format),
+  schedule: Optional(Schedule),
+  start_from: Optional(
+    Type.String({ format: "date-time", description: "what changed since then is exported; default now" }),
+  ),
+  test: Optional(Flag({ description: "whether the destination is tried first; default true" })),
+});
+export type CreateWarehouseExport = Static<typeof CreateWarehouseExport>;
+
+/** Body of `PATCH …/warehouse-exports/{exportId}`. */
+export const UpdateWarehouseExport = Closed({
+  name: Optional(Name),
+  destination: Optional(ChangedWarehouseDestination),
+  datasets: Optional(Datasets),
+  excluded_columns: Optional(Excluded),
+  format: Optional(Format),
+  schedule: Optional(Schedule),
+  test: Optional(Flag({ description: "whether a changed destination is tried first; default true" })),
+});
+export type UpdateWarehouseExport = Static<typeof UpdateWarehouseExport>;
+
+const Count = Integer({ minimum: 0 });
+
+const Destination = Type.Object({
+  type: Enum(["s3"]),
+  bucket: Text(),
+  region: Text(),
+  prefix: Text(),
+  endpoint: Nullable(Text()),
+  path_style: Flag(),
+  sse: Text(),
+  kms_key_id: Nullable(Text()),
+  secret_names: List(Text()),
+  secrets_updated_at: DateTime,
+});
+
+const ShownSchedule = Type.Object({
+  frequency: Enum([...frequencies]),
+  start_at: Text(),
+  timezone: Text(),
+  exclude_window: Nullable(Type.Object({ start: Text(), end: Text() })),
+});
+export type WarehouseSchedule = Static<typeof ShownSchedule>;
+
+export const warehouseRunStatuses = ["pending", "running", "completed", "failed", "cancelled"] as const;
+export type WarehouseRunStatus = (typeof warehouseRunStatuses)[number];
+
+/** A continuous copy of what an app has. Source: docs/reference/warehouse.md. */
+export const WarehouseExport = Type.Object({
+  id: Text(),
+  app_id: Text(),
+  name: Text(),
+  destination: Destination,
+  datasets: List(Enum([...warehouseDatasets])),
+  excluded_columns: List(Text()),
+  format: Enum([...warehouseFormats]),
+  schedule: ShownSchedule,
+  status: Enum([...warehouseExportStatuses]),
+  pause_reason: Nullable(Text()),
+  failure_count: Type.Integer({ minimum: 0, description: "runs that failed in a row" }),
+  watermarks: Type.Record(Text(), Text(), { description: "dataset to the instant up to which it is exported" }),
+  last_run: Nullable(
+    Type.Object({ id: Text(), status: Enum([...warehouseRunStatuses]), row_count: Count, completed_at: DateTime }),
+  ),
+  next_run_at: Nullable(DateTime),
+  managed: Flag({ description: "whether a custom resource keeps it as it is" }),
+  created_at: DateTime,
+  updated_at: DateTime,
+});
+export type WarehouseExport = Static<typeof WarehouseExport>;
+
+export const WarehouseExportPage = PageOf(WarehouseExport);
+export const warehouseExportPaging = pagingOf({ most: 100, sort: "-created_at" });
+
+/** Query of `GET …/warehouse-exports`. */
+export const WarehouseExportListQuery = Type.Object({
+  ...warehouseExportPaging.pageQuery,
+  status: Optional(Enum([...warehouseExportStatuses])),
+});
+export type WarehouseExportListQuery = Static<typeof WarehouseExportListQuery>;
+
+/** Body of `POST …/pause`. */
+export const PauseWarehouseExport = Closed({
+  reason: Optional(Text({ maxLength: 200, pattern: patterns.noNull, description: "shown as `pause_reason`" })),
+});
+export type PauseWarehouseExport = Static<typeof PauseWarehouseExport>;
+
+/** Body of `POST …/resume`. */
+export const ResumeWarehouseExport = Closed({
+  catch_up: Optional(Flag({ description: "default true; false leaves out what changed until now" })),
+});
+export type ResumeWarehouseExport = Static<typeof ResumeWarehouseExport>;
+
+/** Body of `POST …/test`. */
+export const TestWarehouseExport = Closed({
+  destination: Optional(ChangedWarehouseDestination),
+});
+export type TestWarehouseExport = Static<typeof TestWarehouseExport>;
+
+export const testSteps = ["resolve", "authenticate", "write", "read_back", "delete", "list"] as const;
+
+/** What a test of a destination found: each step that was made, in its order. */
+export const WarehouseTestResult = Type.Object({
+  ok: Flag(),
+  steps: List(Type.Object({ name: Enum([...testSteps]), ok: Flag(), message: Nullable(Text()), duration_ms: Count })),
+});
+export type WarehouseTestResult = Static<typeof WarehouseTestResult>;
+
+/** Body of `POST …/backfill`. */
+export const BackfillWarehouseExport = Closed({
+  from: Optional(Type.String({ format: "date-time", description: "included; with `to`" })),
+  to: Optional(Type.String({ format: "date-time", description: "not included; with `from`" })),
+  datasets: Optional(Datasets),
+});
+export type BackfillWarehouseExport = Static<typeof BackfillWarehouseExport>;
+
+export const runTriggers = ["schedule", "manual", "backfill"] as const;
+export type RunTrigger = (typeof runTriggers)[number];
+
+export const runErrorCodes = ["AUTH", "NOT_FOUND", "PERMISSION", "NETWORK", "QUOTA", "INTERNAL"] as const;
+export type RunErrorCode = (typeof runErrorCodes)[number];
+
+/** One run of an export. Source: docs/reference/warehouse.md#runs. */
+export const WarehouseRun = Type.Object({
+  id: Text(),
+  export_id: Text(),
+  trigger: Enum([...runTriggers]),
+  status: Enum([...warehouseRunStatuses]),
+  window_start: Type.String({ format: "date-time", description: "of the dataset that begins first" }),
+  window_end: DateTime,
+  datasets: List(
+    Type.Object({
+      dataset: Enum([...warehouseDatasets]),
+      status: Enum([...warehouseRunStatuses]),
+      row_count: Count,
+      file_count: Count,
+      bytes: Count,
+      error: Nullable(Text()),
+    }),
+  ),
+  row_count: Count,
+  file_count: Count,
+  bytes: Count,
+  manifest_key: Nullable(Text()),
+  attempt: Type.Integer({ minimum: 0, description: "how often it was tried again, at most 5" }),
+  error: Nullable(Type.Object({ code: Enum([...runErrorCodes]), message: Text() })),
+  next_retry_at: Nullable(DateTime),
+  started_at: Nullable(DateTime),
+  completed_at: Nullable(DateTime),
+  created_at: DateTime,
+});
+export type WarehouseRun = Static<typeof WarehouseRun>;
+
+export const WarehouseRunPage = PageOf(WarehouseRun);
+export const warehouseRunPaging = pagingOf({ most: 100, sort: "-created_at" });
+
+/** Query of `GET …/runs`. */
+export const WarehouseRunListQuery = Type.Object({
+  ...warehouseRunPaging.pageQuery,
+  status: Optional(Enum([...warehouseRunStatuses])),
+  trigger: Optional(Enum([...runTriggers])),
+  from: Optional(DateTime),
+  to: Optional(DateTime),
+});
+export type WarehouseRunListQuery = Static<typeof WarehouseRunListQuery>;
+
+named({
+  WarehouseExport,
+  WarehouseExportPage,
+  CreateWarehouseExport,
+  UpdateWarehouseExport,
+  PauseWarehouseExport,
+  ResumeWarehouseExport,
+  TestWarehouseExport,
+  WarehouseTestResult,
+  BackfillWarehouseExport,
+  WarehouseRun,
+  WarehouseRunPage,
+});

@@ -1,0 +1,104 @@
+import type { Db } from "mongodb";
+import type { Sealed } from "../../runtime/process/key-ring.ts";
+import type {
+  WarehouseDataset,
+  WarehouseExportStatus,
+  WarehouseFormat,
+  WarehouseRunStatus,
+  WarehouseSchedule,
+  WarehouseSecret,
+} from "../../schema/warehouse/export.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
+import { type PagePlace, pageRange } from "../mongo/page-range.ts";
+import { appSettings } from "../settings/app-settings.ts";
+import type { Managed } from "../settings/managed.ts";
+import { dueIndex } from "../work/due.ts";
+import type { Changeable } from "../work/intended-changes.ts";
+import type { JobRow } from "../work/jobs.ts";
+
+/** Where an export writes, without its secrets. */
+export type DestinationRow = {
+  type: "s3";
+  bucket: string;
+  region: string;
+  prefix: string;
+  endpoint: string | null;
+  path_style: boolean;
+  sse: "none" | "AES256" | "aws:kms";
+  kms_key_id: string | null;
+};
+
+/** Secrets by name, each sealed under {@link warehouseSecretPlace}. */
+export type SealedSecrets = Record<WarehouseSecret, Sealed>;
+
+/** The last manifest of an export's chain; sequence 0 before the first. */
+export type ChainRow = { sequence: number; run_id: string | null; key: string | null; sha256: string | null };
+
+/** A continuous copy of an app's data, and the work that begins its runs: `due_at` is when its schedule is looked at. */
+export type WarehouseExportRow = Changeable &
+  JobRow & {
+    name: string;
+    destination: DestinationRow;
+    secrets: SealedSecrets;
+    secrets_updated_at: Date;
+    datasets: WarehouseDataset[];
+    excluded_columns: string[];
+    format: WarehouseFormat;
+    schedule: WarehouseSchedule;
+    status: WarehouseExportStatus;
+    pause_reason: string | null;
+    failure_count: number;
+    /** Since when every run has failed. */
+    failing_since: Date | null;
+    /** Up to where each dataset is exported. */
+    watermarks: Partial<Record<WarehouseDataset, Date>>;
+    chain: ChainRow;
+    /** The end of the last window that its schedule has begun. */
+    scheduled_until: Date;
+    last_run: { id: string; status: WarehouseRunStatus; row_count: number; completed_at: Date } | null;
+    managed: Managed | null;
+    created_at: Date;
+    updated_at: Date;
+  };
+
+export const warehouseExportCollection: CollectionSpec = {
+  name: "warehouse_exports",
+  indexes: [
+    dueIndex,
+    { key: { app_id: 1, _id: -1 }, name: "list" },
+    { key: { app_id: 1, name: 1 }, name: "name", unique: true },
+  ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { index: "list" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "until it is deleted" },
+};
+
+/** Where a secret of an export is sealed for. */
+export const warehouseSecretPlace = (id: string, name: string): string => `warehouse_exports/${id}/${name}`;
+
+export type WarehouseExports = ReturnType<typeof warehouseExports>;
+
+/** What the REST interface does to warehouse exports. */
+export const warehouseExports = (db: Db) => {
+  const rows = collectionOf<WarehouseExportRow>(db, warehouseExportCollection);
+  return {
+    ...appSettings<WarehouseExportRow>(db, warehouseExportCollection, "list"),
+
+    findByName: ({ tenantId, appId }: OfApp, name: string): Promise<WarehouseExportRow | null> =>
+      rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint: "name" }),
+
+    /** One page of an app's, the newest first. */
+    page: (
+      { tenantId, appId }: OfApp,
+      { limit, status, ...place }: PagePlace & { limit: number; status?: WarehouseExportStatus | undefined },
+    ): Promise<WarehouseExportRow[]> => {
+      const of = { app_id: appId, tenant_id: tenantId, _id: pageRange("warehouseExport", {}, place) };
+      return rows
+        .find({ ...of, ...(status !== undefined && { status }) }, { hint: "list" })
+        .sort({ _id: -1 })
+        .limit(limit)
+        .toArray();
+    },
+  };
+};

@@ -1,0 +1,136 @@
+import type { GetObjectCommandOutput, S3 } from "@aws-sdk/client-s3";
+import { hostOf } from "#core/runtime/http/address-guard.ts";
+import type { DestinationRow, SealedSecrets } from "#core/storage/warehouse/exports.ts";
+import { type Destination, DestinationError, type DestinationFile } from "./destination.ts";
+import { type GuardedAgents, type GuardedDeps, guardedAgents } from "./guarded-agents.ts";
+import { s3Fault } from "./s3-faults.ts";
+
+export type OpenedSecrets = Record<keyof SealedSecrets, string>;
+
+/** A bucket of S3, or of a store that speaks its protocol. The SDK is loaded with the first destination. */
+export const s3Destination = async (
+  deps: GuardedDeps,
+  settings: DestinationRow,
+  secrets: OpenedSecrets,
+): Promise<Destination> => {
+  const { S3 } = await import("./s3-sdk.ts");
+  const { bucket: Bucket } = settings;
+  const url = new URL(settings.endpoint ?? `https://${Bucket}.s3.${settings.region}.amazonaws.com`);
+  const agents = guardedAgents(deps, url);
+  const s3 = new S3(configOf(settings, secrets, agents));
+  /** @throws DestinationError for all that the store answers else, and the signal's reason once it has aborted */
+  const ask = async <T>(
+    call: (options: { abortSignal: AbortSignal }) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> => {
+    const late = AbortSignal.any([signal, AbortSignal.timeout(mostMs)]);
+    try {
+      requireAllowed(deps, url);
+      return await call({ abortSignal: late });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw s3Fault(error);
+    }
+  };
+  const link: Link = { s3, settings, bucket: Bucket, ask };
+  return {
+    resolve: async (signal) => {
+      requireAllowed(deps, url);
+      await agents.judge(hostOf(url), signal);
+    },
+    authenticate: async (signal) => void (await ask((options) => s3.headBucket({ Bucket }, options), signal)),
+    write: (file, mode, signal) => write(link, file, mode, signal),
+    read: (key, mostBytes, signal) => read(link, key, mostBytes, signal),
+    remove: async (Key, signal) => void (await ask((options) => s3.deleteObject({ Bucket, Key }, options), signal)),
+    list: async (Prefix, signal) => {
+      const { Contents = [] } = await ask((o) => s3.listObjectsV2({ Bucket, Prefix, MaxKeys: 10 }, o), signal);
+      return Contents.flatMap(({ Key }) => Key ?? []);
+    },
+    close: () => {
+      s3.destroy();
+      agents.close();
+    },
+  };
+};
+
+/** A request with its repeats: a part has 100 MB at most. */
+const mostMs = 120_000;
+
+const requireAllowed = ({ guard }: GuardedDeps, url: URL): void => {
+  const problem = guard.problemOf(url);
+  if (problem !== null) throw new DestinationError("PERMISSION", problem);
+};
+
+const configOf = (settings: DestinationRow, secrets: OpenedSecrets, agents: GuardedAgents) => ({
+  region: settings.region,
+  credentials: { accessKeyId: secrets.access_key_id, secretAccessKey: secrets.secret_access_key },
+  forcePathStyle: settings.path_style,
+  ...(settings.endpoint !== null && { endpoint: settings.endpoint }),
+  requestHandler: {
+    httpAgent: agents.http,
+    httpsAgent: agents.https,
+    connectionTimeout: 5_000,
+    requestTimeout: 60_000,
+    throwOnRequestTimeout: true,
+    socketTimeout: 60_000,
+  },
+  maxAttempts: 2, // a run that fails is tried again
+  followRegionRedirects: false,
+  // as core/storage/files/s3/client.ts has it
+  requestChecksumCalculation: "WHEN_REQUIRED" as const,
+  responseChecksumValidation: "WHEN_REQUIRED" as const,
+});
+
+type Link = {
+  s3: S3;
+  settings: DestinationRow;
+  bucket: string;
+  ask: <T>(call: (options: { abortSignal: AbortSignal }) => Promise<T>, signal: AbortSignal) => Promise<T>;
+};
+
+const write = async (
+  { s3, bucket: Bucket, settings: { sse, kms_key_id: key }, ask }: Link,
+  { key: Key, body: Body, contentType: ContentType }: DestinationFile,
+  mode: "new" | "over",
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const object = {
+    Bucket,
+    Key,
+    Body,
+    ContentType,
+    ...(sse !== "none" && { ServerSideEncryption: sse }),
+    ...(key !== null && { SSEKMSKeyId: key }),
+    ...(mode === "new" && { IfNoneMatch: "*" }),
+  };
+  try {
+    await ask((options) => s3.putObject(object, options), signal);
+  } catch (error) {
+    if (nameOf(error) === "PreconditionFailed") return false;
+    throw error;
+  }
+  const { ContentLength: size } = await ask((options) => s3.headObject({ Bucket, Key }, options), signal);
+  if (size !== Body.byteLength)
+    throw new DestinationError("INTERNAL", `the store took ${Body.byteLength} bytes and has ${size ?? "none"} of them`);
+  return true;
+};
+
+const read = async ({ s3, bucket: Bucket, ask }: Link, Key: string, mostBytes: number, signal: AbortSignal) => {
+  let found: GetObjectCommandOutput;
+  try {
+    found = await ask((options) => s3.getObject({ Bucket, Key }, options), signal);
+  } catch (error) {
+    if (nameOf(error) === "NoSuchKey") return null;
+    throw error;
+  }
+  const { Body, ContentLength: size = Number.POSITIVE_INFINITY } = found;
+  if (Body === undefined || size > mostBytes) {
+    await Body?.transformToWebStream().cancel();
+    return null;
+  }
+  return Buffer.from(await ask(() => Body.transformToByteArray(), signal));
+};
+
+/** The store's own name of a fault. */
+const nameOf = (error: unknown): string | null =>
+  error instanceof DestinationError && error.cause instanceof Error ? error.cause.name : null;

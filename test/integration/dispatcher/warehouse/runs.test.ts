@@ -1,0 +1,281 @@
+import { expect } from "chai";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { warehouseExportCollection } from "#core/storage/warehouse/exports.ts";
+import { warehouseRunCollection, warehouseRuns } from "#core/storage/warehouse/runs.ts";
+import { type Destination, DestinationError } from "../../../../dispatcher/warehouse/destinations/destination.ts";
+import { testDestination } from "../../../../dispatcher/warehouse/tests.ts";
+import { s3Destination } from "../../../support/rows/warehouse.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+import { bucketOf, deliveriesFrom, sha256Of, warehouseSite } from "../../../support/warehouse/site.ts";
+
+const of = { tenant_id: "ten_1", app_id: "app_1" };
+const hourMs = 3_600_000;
+
+/** What a killed process leaves: nothing that comes after is done. */
+class Killed extends Error {}
+
+describe("the runs of a warehouse export", function () {
+  this.timeout(60_000);
+  const db = testDatabase("warehouse", [deliveryCollection, warehouseExportCollection, warehouseRunCollection]);
+  const site = warehouseSite(db);
+  const start = new Date(Date.now() - hourMs);
+  let destination: ReturnType<typeof s3Destination>;
+  let bucket: ReturnType<typeof bucketOf>;
+
+  beforeEach(async () => {
+    site.shift(0);
+    destination = s3Destination((await testServers()).s3Url);
+    bucket = bucketOf(destination);
+    for (const name of [warehouseExportCollection.name, warehouseRunCollection.name])
+      await db().collection(name).deleteMany({});
+    await db().collection(deliveryCollection.name).deleteMany({});
+  });
+  afterEach(() => bucket.close());
+
+  const seed = async (count: number, at = start): Promise<DeliveryRow[]> => {
+    const made = deliveriesFrom(of, at, count);
+    await db().collection<DeliveryRow>(deliveryCollection.name).insertMany(made);
+    return made;
+  };
+  const idsOf = (rows: readonly Record<string, unknown>[]) => rows.map(({ id }) => id);
+  const before = new Date(start.getTime() - 1);
+  const later = new Date(start.getTime() + hourMs / 2);
+
+  it("write what changed in their window, and a manifest that says what that is", async () => {
+    const made = await seed(1_100);
+    await seed(3, later);
+    const row = await site.add(destination, { ...of, excluded_columns: ["deliveries.campaign_id"] });
+    const id = await site.begin(row, before, later);
+    await site.run(id, { partRows: 1_000 });
+    const [manifest, ...others] = await bucket.manifests();
+    expect(others).to.deep.equal([]);
+    if (manifest === undefined) throw new Error("no manifest");
+    expect(manifest).to.deep.include({ sequence: 1, previous: null, run_id: id, chain: "changes" });
+    const [dataset] = manifest.datasets;
+    expect(dataset?.files.map(({ rows }) => rows)).to.deep.equal([1_000, 100]);
+    expect(dataset?.files[0]?.key).to.match(/\/v1\/deliveries\/dt=\d{4}-\d\d-\d\d\/hr=\d\d\/wxr_\w+-00000\.jsonl\.gz$/);
+    const rows = await bucket.rows([manifest]);
+    expect(idsOf(rows)).to.have.members(made.map(({ _id }) => _id));
+    expect(Object.keys(rows[0] ?? {})).to.deep.equal(dataset?.columns.map(({ name }) => name));
+    expect(rows[0])
+      .to.include({ _hs_run_id: id, channel: "email", status: "sent" })
+      .and.not.to.have.property("campaign_id");
+    const run = await site.runNow(id);
+    expect(run).to.deep.include({ status: "completed", attempt: 0, error: null, due_at: null });
+    const after = await site.exportNow(row._id);
+    expect(after?.watermarks).to.deep.equal({ deliveries: later });
+    expect(after?.last_run).to.include({ id, status: "completed", row_count: 1_100 });
+  });
+
+  it("are a chain: each manifest names the one before it and its hash, also where nothing changed", async () => {
+    await seed(2);
+    const row = await site.add(destination, of);
+    const ends = [later, new Date(later.getTime() + 1_000), new Date(later.getTime() + 2_000)];
+    let from = before;
+    for (const to of ends) {
+      await site.run(await site.begin(row, from, to));
+      from = to;
+    }
+    const manifests = await bucket.manifests();
+    expect(manifests.map(({ sequence }) => sequence)).to.deep.equal([1, 2, 3]);
+    for (const [n, { previous }] of manifests.entries()) {
+      if (n === 0) expect(previous).to.equal(null);
+      else expect(sha256Of(await bucket.read(previous?.key ?? ""))).to.equal(previous?.sha256);
+    }
+    expect(await bucket.rows(manifests)).to.have.length(2);
+  });
+
+  it("of a range have a chain of their own, and leave the watermarks", async () => {
+    await seed(4);
+    const row = await site.add(destination, of);
+    const id = await site.begin(row, before, later, "backfill");
+    await site.run(id);
+    expect(await bucket.manifests()).to.have.length(1);
+    expect((await bucket.manifests())[0]).to.deep.include({ chain: id, sequence: 1 });
+    const after = await site.exportNow(row._id);
+    expect(after).to.deep.include({ chain: row.chain, watermarks: row.watermarks });
+  });
+
+  it("killed at each step give each row to one manifest, and the same bytes to a part that is written again", async () => {
+    const count = 2_500;
+    const made = await seed(count);
+    const row = await site.add(destination, of);
+    const id = await site.begin(row, before, later);
+    const [kept, died] = [new Map<string, string>(), new Set<string>()];
+    for (let deaths = -1; deaths < died.size; ) {
+      deaths = died.size;
+      await site.run(id, { partRows: 1_000, through: (one) => mortal(one, died, kept) });
+      if (deaths < died.size) await expire(id);
+    }
+    expect(died.size, "before and behind each of three parts and a manifest").to.equal(8);
+    const manifests = await bucket.manifests();
+    expect(manifests).to.have.length(1);
+    const ids = idsOf(await bucket.rows(manifests));
+    expect(new Set(ids).size).to.equal(count);
+    expect(ids).to.have.members(made.map(({ _id }) => _id));
+    expect((await bucket.keys()).length, "no file that no manifest names").to.equal(4);
+  });
+
+  /** Ends the lease of a run whose holder is dead. */
+  const expire = (_id: string) =>
+    site.runs().updateOne({ _id }, { $set: { due_at: new Date(0), lease: null }, $unset: { set_aside: "" } });
+
+  /** A store whose user dies once before and once behind each write; a key that is written again must get the same bytes. */
+  const mortal = (one: Destination, died: Set<string>, kept: Map<string, string>): Destination => {
+    const kill = (step: string): void => {
+      if (died.has(step)) return;
+      died.add(step);
+      throw new Killed();
+    };
+    return {
+      ...one,
+      write: async (file, mode, signal) => {
+        kill(`before ${file.key}`);
+        expect(kept.get(file.key) ?? sha256Of(file.body), file.key).to.equal(sha256Of(file.body));
+        kept.set(file.key, sha256Of(file.body));
+        const isNew = await one.write(file, mode, signal);
+        kill(`behind ${file.key}`);
+        return isNew;
+      },
+    };
+  };
+
+  it("that another process took over write nothing more", async () => {
+    await seed(1_500);
+    const row = await site.add(destination, of);
+    const id = await site.begin(row, before, later);
+    let isFirst = true;
+    const through = (one: Destination): Destination => ({
+      ...one,
+      write: async (...given) => {
+        if (isFirst) {
+          isFirst = false;
+          await expire(id);
+          await site.run(id, { partRows: 1_000 }); // the other one, from begin to end
+        }
+        return one.write(...given);
+      },
+    });
+    await site.run(id, { partRows: 1_000, through });
+    expect(await bucket.manifests()).to.have.length(1);
+    expect(new Set(idsOf(await bucket.rows(await bucket.manifests()))).size).to.equal(1_500);
+    expect((await site.exportNow(row._id))?.chain).to.deep.include({ sequence: 1, run_id: id });
+  });
+
+  it("are tried again after ever longer pauses, then have failed; after three the export is failing, and well again after one", async () => {
+    const row = await site.add(destination, { ...of, failure_count: 2, failing_since: start });
+    const id = await site.begin(row, before, later);
+    const away = (one: Destination): Destination => ({
+      ...one,
+      write: () => Promise.reject(new DestinationError("NETWORK", "the store did not answer (ECONNREFUSED)")),
+    });
+    const pauses: number[] = [];
+    for (let attempt = 0; attempt < 6; attempt++) {
+      const at = site.clock.now().getTime();
+      await site.run(id, { through: away });
+      const { next_retry_at: next, status } = (await site.runNow(id)) ?? {};
+      if (next === null || next === undefined) break;
+      expect(status).to.equal("pending");
+      pauses.push(Math.round((next.getTime() - at) / 60_000));
+      site.shift(next.getTime() - Date.now() + 1);
+    }
+    expect(pauses).to.deep.equal([1, 5, 15, 60, 240]);
+    const failed = await site.runNow(id);
+    expect(failed).to.deep.include({ status: "failed", attempt: 5 });
+    expect(failed?.error).to.deep.equal({ code: "NETWORK", message: "the store did not answer (ECONNREFUSED)" });
+    expect(await site.exportNow(row._id)).to.deep.include({
+      status: "failing",
+      failure_count: 3,
+      watermarks: row.watermarks,
+    });
+    await site.run(await site.begin(row, before, later));
+    expect(await site.exportNow(row._id)).to.deep.include({ status: "active", failure_count: 0, failing_since: null });
+  });
+
+  it("end when their export is removed", async () => {
+    await seed(10);
+    const row = await site.add(destination, of);
+    const id = await site.begin(row, before, later);
+    const through = (one: Destination): Destination => ({
+      ...one,
+      write: async (...given) => {
+        await site.exports().deleteOne({ _id: row._id });
+        await warehouseRuns(db()).cancelOpen(row._id, new Date());
+        return one.write(...given);
+      },
+    });
+    await site.run(id, { through });
+    expect(await site.runNow(id)).to.deep.include({ status: "cancelled", due_at: null, lease: null });
+    expect(await bucket.manifests()).to.deep.equal([]);
+  });
+
+  it("tell what a store refuses by a code, and never a secret", async () => {
+    const cases = [
+      [{ ...destination, secret_access_key: "wrong" }, "AUTH"],
+      [{ ...destination, bucket: "no-such-bucket" }, "NOT_FOUND"],
+      [{ ...destination, endpoint: "http://127.0.0.1:1" }, "NETWORK"],
+      [{ ...destination, endpoint: "http://10.1.2.3:9000" }, "PERMISSION"],
+    ] as const;
+    for (const [given, code] of cases) {
+      const row = await site.add(given, of);
+      const id = await site.begin(row, before, later);
+      await site.run(id);
+      const { error } = (await site.runNow(id)) ?? {};
+      expect(error?.code, JSON.stringify(error)).to.equal(code);
+      expect(JSON.stringify(error)).not.to.include(given.access_key_id).and.not.to.include(given.secret_access_key);
+    }
+  });
+
+  it("are preceded by a test, whose steps leave nothing behind", async () => {
+    const row = await site.add(destination, of);
+    const never = new AbortController().signal;
+    const open = await site.openDestination(row._id, row.destination, row.secrets);
+    const steps = await testDestination(open, row.destination.prefix, never);
+    expect(steps.map(({ name, ok, message }) => [name, ok, message])).to.deep.equal(
+      ["resolve", "authenticate", "write", "read_back", "delete", "list"].map((name) => [name, true, null]),
+    );
+    expect(await bucket.keys()).to.deep.equal([]);
+    const readOnly = {
+      ...open,
+      write: () => Promise.reject(new DestinationError("PERMISSION", "the store answered AccessDenied")),
+    };
+    const failed = await testDestination(readOnly, "", never);
+    expect(failed.at(-1)).to.include({
+      name: "write",
+      ok: false,
+      message: "PERMISSION: the store answered AccessDenied",
+    });
+    open.close();
+  });
+
+  it("begin by the schedule, one for all windows that were missed, and none while another is under way", async () => {
+    await seed(5);
+    const row = await site.add(destination, of);
+    await site.look(row._id);
+    const [run, ...others] = await site.runs().find({ export_id: row._id }).toArray();
+    expect(others).to.deep.equal([]);
+    expect(run).to.deep.include({ trigger: "schedule", status: "pending" });
+    const [{ from, to } = { from: null, to: null }] = run?.datasets ?? [];
+    expect(from).to.deep.equal(row.watermarks.deliveries);
+    expect((to?.getTime() ?? 0) % 900_000, "a quarter of an hour of the schedule").to.equal(0);
+    site.shift(hourMs);
+    await site.look(row._id);
+    expect(await site.runs().countDocuments({ export_id: row._id }), "one is open").to.equal(1);
+    await site.run(run?._id ?? "");
+    site.shift(hourMs + 60_000);
+    await site.look(row._id);
+    const next = await site.runs().findOne({ export_id: row._id, open: true });
+    expect(next?.datasets[0]?.from).to.deep.equal(to);
+  });
+
+  it("are not begun while the export is paused, and the plan pauses it that no longer has them", async () => {
+    const row = await site.add(destination, { ...of, status: "paused" });
+    await site.look(row._id);
+    const without = warehouseSite(db, []);
+    const other = await without.add(destination, of);
+    await without.look(other._id);
+    expect(await site.runs().countDocuments()).to.equal(0);
+    expect(await site.exportNow(other._id)).to.include({ status: "paused", pause_reason: "plan" });
+  });
+});

@@ -1,0 +1,61 @@
+import { randomUUID } from "node:crypto";
+import { newId } from "#core/domain/ids.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
+import { s3Settings } from "../../../dev/servers/s3.ts";
+import { testKeyRing } from "./fixtures.ts";
+
+/** The members of a destination in the bucket of a test's store, below a prefix of its own. */
+export const s3Destination = (url: string) => {
+  const settings = s3Settings(url);
+  return {
+    type: "s3" as const,
+    bucket: settings["HERALD_S3_BUCKET"] ?? "",
+    endpoint: settings["HERALD_S3_ENDPOINT"] ?? "",
+    region: "us-east-1",
+    prefix: `wh/${randomUUID()}`,
+    access_key_id: settings["HERALD_S3_ACCESS_KEY_ID"] ?? "",
+    secret_access_key: settings["HERALD_S3_SECRET_ACCESS_KEY"] ?? "",
+  };
+};
+
+/** An export to such a destination, of what changed since an hour ago. */
+export const aWarehouseExport = (
+  destination: ReturnType<typeof s3Destination>,
+  over: Partial<WarehouseExportRow> & Pick<WarehouseExportRow, "tenant_id" | "app_id">,
+): WarehouseExportRow => {
+  const { access_key_id: id, secret_access_key: secret, ...settings } = destination;
+  const now = new Date();
+  const since = new Date(now.getTime() - 3_600_000);
+  const _id = newId("warehouseExport", now);
+  const { seal } = keyRing(testKeyRing);
+  return {
+    _id,
+    name: _id,
+    destination: { ...settings, path_style: true, sse: "none", kms_key_id: null },
+    secrets: {
+      access_key_id: seal(id, warehouseSecretPlace(_id, "access_key_id")),
+      secret_access_key: seal(secret, warehouseSecretPlace(_id, "secret_access_key")),
+    },
+    secrets_updated_at: now,
+    datasets: ["deliveries"],
+    excluded_columns: [],
+    format: "jsonl",
+    schedule: { frequency: "15m", start_at: "00:00", timezone: "UTC", exclude_window: null },
+    status: "active",
+    pause_reason: null,
+    failure_count: 0,
+    failing_since: null,
+    watermarks: { deliveries: since },
+    chain: { sequence: 0, run_id: null, key: null, sha256: null },
+    scheduled_until: since,
+    last_run: null,
+    managed: null,
+    created_at: now,
+    updated_at: now,
+    due_at: now,
+    lease: null,
+    fence: 0,
+    ...over,
+  };
+};
