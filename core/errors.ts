@@ -59,9 +59,12 @@ export type FieldError = { field: string; message: string };
 
 /** Bad input. The first failing member also stands at the top of `details`. */
 export class ValidationError extends AppError {
+  readonly errors: readonly FieldError[];
+
   constructor(errors: readonly [FieldError, ...FieldError[]], details: ErrorDetails = {}) {
     const [{ field, message }] = errors;
     super("HS_VALIDATION_ERROR", `${field}: ${message}`, { field, message, errors, ...details });
+    this.errors = errors;
   }
 }
 

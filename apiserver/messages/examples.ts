@@ -61,6 +61,16 @@ export const notifications: CreateNotification[] = [
   },
   {
     app_id: exampleAppId,
+    target: { all: true, channels: ["ios_push"] },
+    contents: { en: "The sale has begun." },
+    variants: [
+      { name: "plain", weight_percent: 45 },
+      { name: "urgent", weight_percent: 45, contents: { en: "Only today: the sale." } },
+      { name: "nothing", weight_percent: 10, is_control: true },
+    ],
+  },
+  {
+    app_id: exampleAppId,
     target: { include_external_ids: [refs.external_id], channels: ["ios_push", "android_push", "web_push"] },
     headings: { en: "2 : 1" },
     contents: { en: "Goal in the 89th minute." },

@@ -26,6 +26,7 @@ import { planSchedule } from "../audience/schedule.ts";
 import type { Cursors } from "../http/pages.ts";
 import { billableCount } from "../limits/billable-count.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { type AllPlans, requireFeature } from "../limits/plan-rules.ts";
 import { quota } from "../limits/quota.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
 import type { PeopleOutbox } from "../publishing/people-outbox.ts";
@@ -51,6 +52,7 @@ export type MessagePlatform = {
   contentTemplates: ValidateDeps["templates"];
   explain: ValidateDeps["explain"];
   outboxes: { people: PeopleOutbox };
+  plans: AllPlans;
   settings: { firstDayMessages: number };
 };
 
@@ -58,7 +60,7 @@ export type MessageUse = ReturnType<typeof messageUseCases>;
 
 /** What the operations on notifications do. */
 export const messageUseCases = (platform: MessagePlatform) => {
-  const { db, secrets, clock, log, cursors, limit, hints, mjml, settings, countAccepted, outboxes } = platform;
+  const { db, secrets, clock, log, cursors, limit, hints, mjml, plans, settings, countAccepted, outboxes } = platform;
   const messages = messageStore(db);
   const counters = usage(db);
   const reservations = quota({ usage: counters, stored: messages.stored, ...settings });
@@ -72,6 +74,7 @@ export const messageUseCases = (platform: MessagePlatform) => {
     estimate: counted,
     aimOf: aimed,
     take,
+    requireFeature: requireFeature(plans),
     compile: mjml.compile,
     quota: reservations,
     publish: hints.message,

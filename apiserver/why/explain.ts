@@ -63,7 +63,7 @@ const passedBy = (gate: Gate, seen: Seen): Evidence =>
   readAgain.has(gate.gate) ? replay(seen) : { evidence: "exact" };
 
 const factsOf = ({ gate }: Gate, { facts = {} }: Found): Pick<Found, "facts"> =>
-  gate === "targeted" || readAgain.has(gate) ? { facts } : {};
+  gate === "targeted" || gate === "variant" || readAgain.has(gate) ? { facts } : {};
 
 /** The gate that gives a suppression reason, the first of several unless a recipient is known; `send` tells of one that none gives. */
 export const gateOf = (reason: string, seen?: Seen): Gate | undefined =>

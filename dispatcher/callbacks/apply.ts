@@ -95,7 +95,8 @@ const moveAll = async (
     const areAll = await deps.receipts.move(moved, now);
     unsure ||= !areAll; // nobody knows which of them are ours to count
     if (areAll && moved.length > 0) await deps.receipts.count(countsOf(moved), now);
-    if (areAll && unsure) await deps.receipts.recount([...new Set(rows.map((row) => row.message_id))], now);
+    const again = unsure ? rows : moved.flatMap(({ before }) => (before.variant_id === undefined ? [] : [before]));
+    if (areAll && again.length > 0) await deps.receipts.recount([...new Set(again.map((row) => row.message_id))], now);
     if (areAll) return moves.map(({ before, after }) => [before._id, { ...before, ...after }]);
   }
   throw new Unavailable("deliveries that others move all the time");

@@ -1,12 +1,14 @@
 import { isEnd, reportedOf } from "#core/domain/messages/progress.ts";
 import { type Counts, zeroCounts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 
 /** How many of these deliveries ended how. */
 export const grouped = (rows: readonly DeliveryRow[]): StatusCount[] =>
-  [...Map.groupBy(rows, ({ status, error_code: code }) => `${status} ${code ?? ""}`).values()].flatMap((group) =>
-    group.slice(0, 1).map(({ status, error_code: code }) => ({
+  [...Map.groupBy(rows, keyOf).values()].flatMap((group) =>
+    group.slice(0, 1).map(({ status, error_code: code, variant_id: variant }) => ({
       status,
+      variant_id: variant ?? null,
       error_code: code ?? null,
       count: group.length,
       reported: reportedIn(group),
@@ -14,6 +16,9 @@ export const grouped = (rows: readonly DeliveryRow[]): StatusCount[] =>
       segments: group.reduce((sum, { sms_segments: segments = 0 }) => sum + segments, 0),
     })),
   );
+
+const keyOf = ({ status, error_code: code, variant_id: variant }: DeliveryRow): string =>
+  `${status} ${code ?? ""} ${variant ?? ""}`;
 
 const reportedIn = (rows: readonly DeliveryRow[]): StatusCount["reported"] => {
   const reported: StatusCount["reported"] = {};
@@ -37,3 +42,24 @@ export const countsOf = (groups: readonly StatusCount[]): Required<Counts> => {
 /** The counters that these deliveries move. */
 export const changesOf = (rows: readonly DeliveryRow[]): Counts =>
   Object.fromEntries(Object.entries(countsOf(grouped(rows))).filter(([key, count]) => count > 0 || key === "targeted"));
+
+/** Those of a message, and of each of its variants. */
+export const allCountsOf = (
+  { variants }: Pick<MessageRow, "variants">,
+  groups: readonly StatusCount[],
+): { counts: Required<Counts> } & Pick<MessageRow, "variant_counts"> => ({
+  counts: countsOf(groups),
+  ...(variants !== undefined && {
+    variant_counts: Object.fromEntries(
+      variants.map(({ id }) => [id, countsOf(groups.filter(({ variant_id: of }) => of === id))]),
+    ),
+  }),
+});
+
+/** The counters that these deliveries move, by the variants that they are of. */
+export const variantChangesOf = (rows: readonly DeliveryRow[]): Record<string, Counts> => {
+  const ofVariants = rows.filter(({ variant_id: id }) => id !== undefined);
+  return Object.fromEntries(
+    [...Map.groupBy(ofVariants, ({ variant_id: id = "" }) => id)].map(([id, some]) => [id, changesOf(some)]),
+  );
+};

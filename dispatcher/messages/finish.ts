@@ -6,9 +6,12 @@ import type { Counts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Settling } from "#core/storage/messages/settlement.ts";
-import { countsOf, grouped } from "./counts.ts";
+import { allCountsOf, countsOf, grouped } from "./counts.ts";
 
-type End = { status: "completed" | "failed"; error: string | null; counts: Counts; unsettled?: number };
+type End = { status: "completed" | "failed"; error: string | null; counts: Counts; unsettled?: number } & Pick<
+  MessageRow,
+  "variant_counts"
+>;
 
 export type FinishDeps = {
   deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
@@ -29,7 +32,7 @@ export const finish = (deps: FinishDeps) => ({
   /** Ends a message whose every delivery is stored: its counters are made anew from them, or from `all` of them. */
   complete: async (message: MessageRow, all?: readonly DeliveryRow[]): Promise<void> => {
     const groups = all === undefined ? await deps.deliveries.tally(message._id) : grouped(all);
-    await end(deps, message, { ...verdict(groups), counts: countsOf(groups) });
+    await end(deps, message, { ...verdict(groups), ...allCountsOf(message, groups) });
   },
   /** Ends a message that could not be sent at all. */
   fail: (message: MessageRow, error: string): Promise<void> =>

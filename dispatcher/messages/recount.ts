@@ -2,7 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
 import type { StatusCount } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { countsOf } from "./counts.ts";
+import { allCountsOf } from "./counts.ts";
 
 export type RecountDeps = {
   deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
@@ -15,9 +15,12 @@ export type RecountDeps = {
   clock: Clock;
 };
 
-export type Recounted = Pick<MessageRow, "_id" | "updated_at" | "counted_at" | "completed_at" | "counts" | "reserved">;
+export type Recounted = Pick<
+  MessageRow,
+  "_id" | "updated_at" | "counted_at" | "completed_at" | "counts" | "reserved" | "variants"
+>;
 
-type Counted = { counts: Counts; at: Date; again: Date } & Unsettled;
+type Counted = Pick<MessageRow, "variant_counts"> & { counts: Counts; at: Date; again: Date } & Unsettled;
 type Unsettled = Pick<MessageRow, "unsettled">;
 
 const quietMs = 10_000; // since a counter moved last: receipts mostly come together
@@ -33,9 +36,9 @@ export const recount =
     const nowMs = clock.now().getTime();
     const dueMs = dueOf(message, nowMs);
     if (dueMs > nowMs) return messages.recountAt(message._id, new Date(dueMs));
-    const counts = countsOf(await deliveries.tally(message._id));
+    const counted = allCountsOf(message, await deliveries.tally(message._id));
     const again = new Date(nowMs + firstMs);
-    await messages.recounted(message, { counts, at: clock.now(), again, ...sentLate(message, counts) });
+    await messages.recounted(message, { ...counted, at: clock.now(), again, ...sentLate(message, counted.counts) });
   };
 
 /** What was sent after the end, to devices that an update had waited for, is charged beyond what was reserved. */

@@ -7,7 +7,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { DeliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import type { Lease } from "../work/lease.ts";
-import { changesOf } from "./counts.ts";
+import { changesOf, variantChangesOf } from "./counts.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
 import { isTimed } from "./timing/by-local-time.ts";
 
@@ -18,7 +18,9 @@ export type SendChunksDeps = {
   chunks: { recipientsOfRetries: (chunkId: string) => Promise<string[]> };
   /** Counts as usage what is stored of a batch; safe to repeat until its holder has ended. */
   countUsage: DeliveryCounts["count"];
-  messages: { count: (messageId: string, counts: Counts, now: Date) => Promise<void> };
+  messages: {
+    count: (messageId: string, counts: Counts, now: Date, ofVariants: Record<string, Counts>) => Promise<void>;
+  };
   clock: Clock;
 };
 
@@ -75,6 +77,6 @@ export const sendChunks =
       if (sent.kind !== "sent") break;
     }
     const endsHere = isWhole && sent.kind === "sent" && !sent.hasRetries;
-    if (!endsHere) await deps.messages.count(message._id, changesOf(fresh), deps.clock.now());
+    if (!endsHere) await deps.messages.count(message._id, changesOf(fresh), deps.clock.now(), variantChangesOf(fresh));
     return sent;
   };

@@ -30,7 +30,7 @@ export type OpenMessage = {
 
 export type MessageTemplates = {
   /** The message as it is sent; one that takes no template says what it says, and null is given for it. */
-  open: (message: MessageRow, app: AppRow) => Promise<OpenMessage | null>;
+  open: (message: MessageRow & { variant_id?: string }, app: AppRow) => Promise<OpenMessage | null>;
 };
 
 /** Joins messages with the templates that they take. */
@@ -38,18 +38,23 @@ export const messageTemplates = (deps: TemplateDeps): MessageTemplates => {
   const versions = versionCache(deps.versions);
   const renders = new LRUCache<string, Render>({ max: 1_000, maxSize: mostSteps });
   /** A template is parsed once for all messages that add nothing but data to it. */
-  const renderOf = (message: MessageRow, content: Content, version: TakenVersion) => (language: string | null) => {
-    const { custom_data: _, ...own } = message.content;
-    const of = Object.keys(own).length === 0 ? `${message.template_id}/${message.template_version}` : message._id;
-    const key = `${of} ${language ?? ""}`;
-    const known = renders.get(key);
-    if (known !== undefined) return known;
-    const { custom_data: _data, ...texts } = content;
-    const template = templateIn(texts, version, language);
-    const render = deps.templates.open(template);
-    renders.set(key, render, { size: 1 + stepsIn(template) });
-    return render;
-  };
+  const renderOf =
+    (message: MessageRow & { variant_id?: string }, content: Content, version: TakenVersion) =>
+    (language: string | null) => {
+      const { custom_data: _, ...own } = message.content;
+      const of =
+        Object.keys(own).length === 0
+          ? `${message.template_id}/${message.template_version}`
+          : `${message._id}/${message.variant_id ?? ""}`;
+      const key = `${of} ${language ?? ""}`;
+      const known = renders.get(key);
+      if (known !== undefined) return known;
+      const { custom_data: _data, ...texts } = content;
+      const template = templateIn(texts, version, language);
+      const render = deps.templates.open(template);
+      renders.set(key, render, { size: 1 + stepsIn(template) });
+      return render;
+    };
   return {
     open: async (message, app) => {
       const version = await versions(message);

@@ -1,3 +1,4 @@
+import { variantOf } from "#core/domain/experiments/assignment.ts";
 import type { Found, Gate, Seen } from "./gate.ts";
 
 const pass = (at: Date | null, facts: Record<string, unknown> = {}): Found => ({ verdict: "pass", at, facts });
@@ -86,6 +87,12 @@ const seenAt =
     return delivery === null || at === undefined ? null : pass(at, factsOf(delivery));
   };
 
+const variantIn = ({ message, delivery, person }: Seen): Record<string, unknown> => {
+  const { _id, variants = [] } = message;
+  const found = person === null ? null : variantOf(_id, variants, person._id);
+  return { variant_id: delivery?.variant_id ?? found?.id ?? null, name: found?.name ?? null };
+};
+
 const mostShown = 20;
 
 /** The messages that had filled the cap, the latest first: those of them that are still counted. */
@@ -108,6 +115,15 @@ export const sendingGates: readonly Gate[] = [
     gate: "frequency_cap",
     reasons: { frequency_cap: "they have had as many messages as a frequency cap allows" },
     judge: (seen) => (seen.delivery?.suppression_reason === "frequency_cap" ? filledBy(seen) : null),
+  },
+  {
+    gate: "variant",
+    reasons: { control_group: "they are of those who get nothing, so that the effect can be measured" },
+    judge: (seen) => {
+      if (seen.message.variants === undefined) return null;
+      const isOut = seen.delivery?.suppression_reason === "control_group";
+      return { ...pass(null, variantIn(seen)), ...(isOut && { verdict: "stop" }) };
+    },
   },
   { gate: "one_per_user", reasons: { duplicate_user: "another subscription of theirs is chosen for it" } },
   { gate: "superseded", reasons: { superseded: "a newer message of the same collapse id took its place" } },

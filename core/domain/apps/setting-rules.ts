@@ -1,5 +1,6 @@
 import type { FieldError } from "../../errors.ts";
 import type { SettingValues } from "../../schema/apps/settings.ts";
+import { dayMs } from "../durations.ts";
 import { timeOfDayMs } from "../messages/time-of-day.ts";
 import { isTimeZone } from "../time-zone.ts";
 import { settingsOf } from "./settings.ts";
@@ -34,5 +35,18 @@ const frequencyCaps: Rule = ({ frequency_caps: caps }) =>
     return isTwice ? [{ field: `frequency_caps[${i}].name`, message: "is that of another cap" }] : [];
   });
 
+const mostHoldoutMs = 180 * dayMs;
+
+/** Somebody is not left out for ever, and not by mistake. */
+const holdout: Rule = (given) => {
+  const { percent, starts_at: starts, ends_at: ends } = settingsOf(given).holdout;
+  if (percent === 0) return [];
+  if (starts === null) return [{ field: "holdout.starts_at", message: "is required with a percent" }];
+  if (ends === null) return [{ field: "holdout.ends_at", message: "is required with a percent" }];
+  const forMs = new Date(ends).getTime() - new Date(starts).getTime();
+  if (forMs <= 0) return [{ field: "holdout.ends_at", message: "must be behind starts_at" }];
+  return forMs > mostHoldoutMs ? [{ field: "holdout.ends_at", message: "is more than 180 days behind starts_at" }] : [];
+};
+
 /** One for each setting that needs it. */
-const rules: readonly Rule[] = [zone, quietHours, frequencyCaps];
+const rules: readonly Rule[] = [zone, quietHours, frequencyCaps, holdout];

@@ -1,16 +1,21 @@
 import { noReferences } from "../../schema/events/refs.ts";
 import { type DocumentOf, showAs } from "../../schema/json/show.ts";
-import { Message } from "../../schema/messages/message.ts";
+import { type Counts, Message } from "../../schema/messages/message.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { defined } from "../defined.ts";
 
 /** What a message's view is made of. */
-export type ViewedMessage = Omit<DocumentOf<typeof Message>, "id" | "content"> & {
+export type ViewedMessage = Omit<DocumentOf<typeof Message>, "id" | "content" | "variants"> & {
   _id: string;
   content: Content;
+  variants?: readonly ViewedVariant[];
+  variant_counts?: Record<string, Counts>;
   live_activity?: ViewedActivity;
 };
 
+type ViewedVariant = Omit<NonNullable<Message["variants"]>[number], "counts" | "is_winner" | "content"> & {
+  content: Content;
+};
 type ViewedActivity = { activity: string; type_id: string; type_name: string; channel?: object };
 
 /** A message as the REST interface shows it: every member, always. */
@@ -18,8 +23,12 @@ export const messageView = (row: ViewedMessage): Message =>
   showAs(Message, {
     ...row,
     id: row._id,
+    variants: row.variants === undefined ? null : variantsOf(row, row.variants),
     ...(row.live_activity && { content: activityContent(row, row.live_activity) }),
   });
+
+const variantsOf = ({ variant_counts: counts }: ViewedMessage, variants: readonly ViewedVariant[]) =>
+  variants.map((variant) => ({ ...variant, counts: counts?.[variant.id] ?? {}, is_winner: false }));
 
 /** The members that a send of a live activity has, and which event it is. */
 const activityContent = (
@@ -52,9 +61,10 @@ const fitted = (message: Message): Message & { truncated?: true } => {
     ...message,
     content: shortened(message.content),
     target: shortened(message.target),
+    variants: message.variants?.map((one) => ({ ...one, content: shortened(one.content) })) ?? null,
     truncated: true as const,
   };
-  return bytesOf(short) <= maxBytes ? short : { ...short, content: {}, target: {} };
+  return bytesOf(short) <= maxBytes ? short : { ...short, content: {}, target: {}, variants: null };
 };
 
 const bytesOf = (message: Message): number => Buffer.byteLength(JSON.stringify(message));

@@ -47,6 +47,24 @@ const QuietHours = Closed(
   { description: "when recipients are not to be disturbed" },
 );
 
+const instant = (description: string) =>
+  Type.Union([Text({ format: "date-time", maxLength: 40 }), Type.Null()], { default: null, description });
+
+const Holdout = Closed(
+  {
+    percent: Integer({ default: 0, minimum: 0, maximum: 10, description: "part of the people; 0: nobody" }),
+    salt: Text({ default: "", maxLength: 64, description: "another one chooses other people" }),
+    starts_at: instant("since when"),
+    ends_at: instant("until when, at most 180 days"),
+    exempt_categories: Type.Array(Text({ minLength: 1, maxLength: 64 }), {
+      default: [],
+      maxItems: 20,
+      description: "categories of messages that they get nevertheless",
+    }),
+  },
+  { description: "people who get no messages, so that the effect of all messages can be measured; the same for all" },
+);
+
 /** What becomes of recipients for whom the time of day has passed when a message starts. */
 export const missedLocalTimes = ["next_day", "send_now", "skip"] as const;
 export type MissedLocalTime = (typeof missedLocalTimes)[number];
@@ -122,6 +140,7 @@ export const settingSchemas = {
       "what becomes of recipients by local time for whom the time of day has passed on the app's day when the message starts: " +
       "next_day, send_now, or skip, who are suppressed",
   }),
+  holdout: Holdout,
   outcomes: Outcomes,
 };
 
@@ -129,6 +148,7 @@ export const settingSchemas = {
 export const settingFeatures: Partial<Record<SettingName, PlanFeature>> = {
   quiet_hours: "quiet_hours",
   frequency_caps: "frequency_caps",
+  holdout: "ab_testing",
 };
 
 export type SettingName = keyof typeof settingSchemas;

@@ -35,6 +35,17 @@ export const zeroCounts = (): Required<Counts> =>
 
 const AnyMap = Type.Object({}, { additionalProperties: true });
 
+/** A variant as it is shown with its message. Source: docs/reference/variants.md. */
+const ShownVariant = Type.Object({
+  id: Text({ description: "`a` for the first: deliveries have it as `variant_id`" }),
+  name: Text(),
+  weight_percent: Type.Number(),
+  is_control: Type.Boolean(),
+  content: AnyMap,
+  counts: Counts,
+  is_winner: Type.Boolean(),
+});
+
 /** A notification as the interface shows it. Source: docs/reference/messages.md#message-fields. */
 export const Message = Type.Object({
   id: Text(),
@@ -51,7 +62,7 @@ export const Message = Type.Object({
   template_id: Nullable(Text()),
   template_version: Nullable(Integer({ description: "of the template, when the message was accepted" })),
   campaign_id: Nullable(Text()),
-  variants: Nullable(List(AnyMap)),
+  variants: Nullable(List(ShownVariant)),
   counts: Counts,
   requested_by: Type.Object({ type: Enum(["api_key", "account", "system"]), id: Optional(Text()) }),
   error: Nullable(Text()),

@@ -169,6 +169,22 @@ export const Options = Partial(
 );
 export type Options = Static<typeof Options>;
 
+const { email_mjml: _mjml, ...ofVariants } = Content.properties; // compiled once for a message
+
+/** One of several forms of a message. Source: docs/reference/variants.md. */
+export const Variant = Closed(
+  {
+    name: Text({ minLength: 1, maxLength: 100 }),
+    weight_percent: Num({ minimum: 0, maximum: 100, description: "its part of the audience; all make 100" }),
+    is_control: Optional(
+      Flag({ description: "its people get nothing, so that the effect of the message can be measured" }),
+    ),
+    ...ofVariants,
+  },
+  { description: "what it says otherwise than the message: content members, merged over the message's" },
+);
+export type Variant = Static<typeof Variant>;
+
 const having = (members: Record<string, object | true>): object => ({
   type: "object",
   properties: members,
@@ -251,6 +267,7 @@ export const CreateNotification = Closed(
     category: Optional(Text({ minLength: 1, maxLength: 64 })),
     template_id: Optional(Text({ minLength: 1, maxLength: 64 })),
     target: Target,
+    variants: Optional(List(Variant, { maxItems: 10, description: "2–10 forms, each for a part of the audience" })),
     ...Content.properties,
     ...Options.properties,
   },

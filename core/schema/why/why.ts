@@ -24,6 +24,7 @@ export const whyGates = [
   "local_time",
   "quiet_hours",
   "frequency_cap",
+  "variant",
   "one_per_user",
   "superseded",
   "activity",

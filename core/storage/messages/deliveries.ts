@@ -22,6 +22,8 @@ export type DeliveryRow = Progress & {
   /** Null once the person is erased. */
   user_id: string | null;
   external_id?: string;
+  /** Of a message that has some. */
+  variant_id?: string;
   /** As callers name the live activity that it is of. */
   activity_id?: string;
   channel: Channel;
@@ -85,6 +87,7 @@ export const deliveryBatch = 100;
  */
 export type StatusCount = {
   status: DeliveryStatus;
+  variant_id?: string | null;
   error_code: string | null;
   count: number;
   reported: Partial<Record<Reported, number>>;
@@ -117,7 +120,7 @@ export const deliveries = (db: Db) => {
       return found.length > most ? null : found;
     },
 
-    /** How many deliveries of a message ended how: its counters are made from this. */
+    /** How many deliveries of a message, and of each variant, ended how: its counters are made from this. */
     tally: async (messageId: string): Promise<StatusCount[]> => {
       const of = { message_id: messageId, position: anyText };
       const all = await groups(rows, of, {});
@@ -138,13 +141,17 @@ const groups = async (
   sums: Document,
 ): Promise<StatusCount[]> => {
   type Group = {
-    _id: { status: DeliveryStatus; code: string | null };
+    _id: { status: DeliveryStatus; code: string | null; variant: string | null };
     count: number;
     uncertain: number;
     segments: number;
   };
   const isUncertain = { $cond: [{ $eq: ["$uncertain", true] }, 1, 0] };
-  const by = { status: "$status", code: { $ifNull: ["$error_code", null] } };
+  const by = {
+    status: "$status",
+    code: { $ifNull: ["$error_code", null] },
+    variant: { $ifNull: ["$variant_id", null] },
+  };
   const group = {
     _id: by,
     count: { $sum: 1 },
@@ -153,8 +160,9 @@ const groups = async (
     ...sums,
   };
   const found = await rows.aggregate<Group>([{ $match: filter }, { $group: group }]).toArray();
-  return found.map(({ _id: { status, code }, count, uncertain, segments, ...sent }) => ({
+  return found.map(({ _id: { status, code, variant }, count, uncertain, segments, ...sent }) => ({
     status,
+    variant_id: variant,
     error_code: code,
     count,
     uncertain,

@@ -22,8 +22,7 @@ export const deliveryList = (db: Db, slices?: Slices) => {
       { after, isDescending, limit }: PagePlace & { limit: number },
       signal: AbortSignal,
     ): Promise<Within<DeliveryRow>> => {
-      const { from, to, variant_id: variant } = filters;
-      if (variant !== undefined) return { rows: [], isWhole: true }; // no delivery has a variant yet
+      const { from, to } = filters;
       const times = { from: dateOf(from), to: dateOf(to) }; // made at the instant of its position
       const range = pageRange(null, times, { after, isDescending });
       const wanted = conditions(filters);
@@ -44,9 +43,9 @@ export const deliveryList = (db: Db, slices?: Slices) => {
 };
 
 const conditions = (query: DeliveryListQuery): Filter<DeliveryRow> => {
-  const { status, channel, subscription_id, user_id, external_id, error_code, suppression_reason } = query;
+  const { status, channel, variant_id, subscription_id, user_id, external_id, error_code, suppression_reason } = query;
   return {
-    ...defined({ status, channel, subscription_id, user_id, external_id, error_code, suppression_reason }),
+    ...defined({ status, channel, variant_id, subscription_id, user_id, external_id, error_code, suppression_reason }),
     ...(query.uncertain !== undefined && { uncertain: query.uncertain ? true : { $ne: true as const } }),
   };
 };

@@ -35,6 +35,15 @@ export type MessageActivity = Omit<LiveActivityPush, "at" | "channel"> & {
   is_superseded?: true;
 };
 
+/** One of several forms: `content` is what it says otherwise than the message. */
+export type MessageVariant = {
+  id: string;
+  name: string;
+  weight_percent: number;
+  is_control: boolean;
+  content: Content;
+};
+
 /**
  * A notification as accepted: one document, written once, then changed by the holder of its lease.
  * `due_at` is its timer (`send_after`) while queued and its safety net while processing; null when it has ended
@@ -76,6 +85,10 @@ export type MessageRow = DueWork &
     options: Options;
     /** Sends a minute at most, by its options or its app's default when it was accepted; absent: as many as can be. */
     throttle_per_minute?: number;
+    /** Its forms, each for a part of the audience, in the order of the request; absent: it has one form. */
+    variants?: MessageVariant[];
+    /** Counters by variant, made with `counts`. */
+    variant_counts?: Record<string, Counts>;
     /** Of one that starts, updates or ends a live activity. */
     live_activity?: MessageActivity;
     counts: Counts;

@@ -59,17 +59,23 @@ export const messageWork = (db: Db) => {
     },
 
     /** Counts what was newly stored, for those who watch; when the message ends the counters are made anew from `tally`. */
-    count: async (id: string, counts: Counts, now: Date): Promise<void> => {
-      const changes = Object.entries(counts).filter(([, by]) => by > 0);
+    count: async (id: string, counts: Counts, now: Date, ofVariants: Record<string, Counts> = {}): Promise<void> => {
+      const changes = [
+        ...added("counts", counts),
+        ...Object.entries(ofVariants).flatMap(([variant, of]) => added(`variant_counts.${variant}`, of)),
+      ];
       if (changes.length === 0) return;
       const { matchedCount } = await rows.updateOne(
         { _id: id, status: "processing" },
-        { $inc: Object.fromEntries(changes.map(([key, by]) => [`counts.${key}`, by])), $set: { updated_at: now } },
+        { $inc: Object.fromEntries(changes), $set: { updated_at: now } },
       );
       if (matchedCount === 0) await countAfterCancelling(rows, id, now);
     },
   };
 };
+
+const added = (member: string, counts: Counts): [string, number][] =>
+  Object.entries(counts).flatMap(([key, by]) => (by > 0 ? [[`${member}.${key}`, by]] : []));
 
 type Rows = Collection<MessageRow>;
 type ChunkOf = Pick<ChunkRow, "message_id" | "resend_until" | "scheduled_for">;
@@ -115,7 +121,15 @@ const leftAs = ({ planned, isUntouched }: Left): Partial<MessageRow> => ({
   ...(isUntouched && { waits: true }),
 });
 
-type End = { status: "completed" | "failed"; error: string | null; counts: Counts; unsettled?: number; at: Date };
+type Counted = Pick<MessageRow, "counts" | "variant_counts">;
+
+type End = {
+  status: "completed" | "failed";
+  error: string | null;
+  counts: Counts;
+  unsettled?: number;
+  at: Date;
+} & Pick<MessageRow, "variant_counts">;
 
 const ending = (rows: Rows) => ({
   /** Ends the message; `event` waits in its outbox until it is published. */
@@ -136,10 +150,10 @@ const ending = (rows: Rows) => ({
    */
   recounted: async (
     { _id, updated_at }: Pick<MessageRow, "_id" | "updated_at">,
-    { counts, at, again, unsettled }: { counts: Counts; at: Date; again: Date; unsettled?: number },
+    { at, again, unsettled, ...counted }: Counted & { at: Date; again: Date; unsettled?: number },
   ): Promise<void> => {
     const left = unsettled === undefined ? { due_at: null } : { unsettled, due_at: at };
-    const stored = { $set: { counts, counted_at: at, updated_at: at, ...left }, $unset: { recount: "" as const } };
+    const stored = { $set: { ...counted, counted_at: at, updated_at: at, ...left }, $unset: { recount: "" as const } };
     const isSettled = unsettled === undefined ? {} : { unsettled: { $exists: false } };
     const { matchedCount } = await rows.updateOne({ _id, recount: true, updated_at, outbox: [], ...isSettled }, stored);
     if (matchedCount === 0) await recountAt(rows, _id, again);

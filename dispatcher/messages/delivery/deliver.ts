@@ -1,7 +1,6 @@
 import { isReplaceable } from "#core/channels/content.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { isTranslated } from "#core/domain/messages/languages.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
@@ -19,6 +18,7 @@ import type { Caps, IsLookedAt } from "../timing/caps.ts";
 import type { Quiet } from "../timing/quiet.ts";
 import type { Slots } from "../timing/throttle.ts";
 import { type BadgesOf, badgesOf } from "./badges.ts";
+import { preparing, type Shares, sharesOf } from "./by-variant.ts";
 import { deliveryIdOf } from "./delivery-row.ts";
 import { expiry } from "./expiry.ts";
 import { goneBefore, judged } from "./gone.ts";
@@ -26,7 +26,6 @@ import type { Instead } from "./instead.ts";
 import type { Later } from "./later.ts";
 import { attempt, isEnded, type Run } from "./one.ts";
 import { inLanguages, reachedFirst } from "./order.ts";
-import { prepared } from "./prepare.ts";
 import type { Recorded } from "./record.ts";
 import type { Again } from "./retry.ts";
 import type { Window } from "./window.ts";
@@ -111,6 +110,7 @@ export const deliver =
     const opened = await deps.templates.open(given.message, given.app);
     const work = opened === null ? given : { ...given, message: opened.message };
     const { chunk, message, app } = work;
+    const shares = sharesOf(work, deps.clock.now());
     const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
     const [stored, subscriptions, sender] = await Promise.all([
       isFirstRun(chunk) ? [] : deps.deliveries.existing([...ids.values()]),
@@ -121,18 +121,19 @@ export const deliver =
     const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
     const expiresAt = expiry(chunk, message, deps.clock.now());
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
-    const speaks = opened?.speaksLanguages ?? isTranslated(message.content);
-    const recipients = reachedFirst(speaks ? await inLanguages(deps, rest) : rest, sender);
+    const forms = await preparing({ ...deps, sender }, { given, opened, shares, ttlSeconds });
+    const recipients = reachedFirst(forms.speaks ? await inLanguages(deps, rest) : rest, sender);
     const drawn = deps.random();
     const run: Omit<Run, "suppressed" | "slots" | "badges"> = {
-      caps: deps.caps(work, () => false),
+      shares,
+      caps: deps.caps(work, (one) => isHeldOut(shares, one)),
       deps,
       work,
       isOver,
       delivered: { stored, fresh: [], again: [], invalid: [], doubted: 0, halted: false },
       ids,
       quiet: await deps.quietHours(work, rest),
-      prepare: await prepared(sender, { message, ttlSeconds, opened }, recipients),
+      prepare: await forms.for(recipients),
       provider: sender.name,
       capacity: sender.capacity,
       expiresAt,
@@ -145,8 +146,9 @@ export const deliver =
       { message, recipients: rest, chunk, everyMs: deps.gatesEveryMs },
       async (suppressed) => {
         const sendable = await takePlaces({ ...run, suppressed }, rest);
-        const slots = deps.throttle(message, chunk, sendable.length);
-        const badges = await badgesOf(deps.recipients.badges, work, deps.clock.now() < expiresAt ? sendable : []);
+        const slots = deps.throttle(message, chunk, sendable.length); // who is held out takes theirs, too
+        const said = sendable.filter((one) => !isHeldOut(shares, one));
+        const badges = await badgesOf(deps.recipients.badges, work, deps.clock.now() < expiresAt ? said : []);
         const open = { ...run, suppressed, slots, badges };
         await mapBounded(recipients, chunkConcurrency, (subscription) => serve(open, subscription));
       },
@@ -154,6 +156,8 @@ export const deliver =
     await run.caps?.giveBack(notSent(run.delivered));
     return { ...run.delivered, ...(await judged(deps.guard, run, deps.clock.now())) };
   };
+
+const isHeldOut = (shares: Shares | null, one: Reached): boolean => (shares?.heldOutBy(one) ?? null) !== null;
 
 /** Takes the places under caps of those who are not left out for another reason; gives whom none of both holds back. */
 const takePlaces = async (

@@ -27,6 +27,8 @@ export type Attempt = {
   isReplaceable: boolean;
   /** Of a live activity: as callers name it. */
   activityId?: string | undefined;
+  /** Of a message with variants: the one that they get. */
+  variantId?: string | undefined;
 };
 
 /** Turns a provider's outcome into what is stored, or into a retry inside the ttl. */
@@ -143,7 +145,7 @@ const attempted = (attempt: Attempt) => ({
   attempts: triesBefore(attempt.chunk) + 1,
 });
 
-const common = ({ deliveryId, chunk, subscription, now, activityId }: Attempt) => ({
+const common = ({ deliveryId, chunk, subscription, now, activityId, variantId }: Attempt) => ({
   _id: deliveryId,
   message_id: chunk.message_id,
   tenant_id: chunk.tenant_id,
@@ -153,6 +155,7 @@ const common = ({ deliveryId, chunk, subscription, now, activityId }: Attempt) =
   ...(subscription.external_id === null ? {} : { external_id: subscription.external_id }),
   ...(activityId === undefined ? {} : { activity_id: activityId }),
   ...(chunk.tried && { tries: chunk.tried }),
+  ...(variantId === undefined ? {} : { variant_id: variantId }),
   ...(chunk.zone_unknown && { time_zone_source: "app_default" as const }),
   channel: chunk.channel,
   address_masked: maskAddress(chunk.channel, subscription.token),

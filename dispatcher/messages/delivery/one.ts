@@ -10,6 +10,7 @@ import type { Caps } from "../timing/caps.ts";
 import type { Quiet } from "../timing/quiet.ts";
 import type { Slots } from "../timing/throttle.ts";
 import type { Badges } from "./badges.ts";
+import type { Shares } from "./by-variant.ts";
 import type { DeliverDeps, Delivered, Work } from "./deliver.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
 import { type FoundGone, foundGone } from "./gone.ts";
@@ -28,6 +29,7 @@ export type Run = {
   slots: Slots | null;
   quiet: Quiet | null;
   caps: Caps | null;
+  shares: Shares | null;
   badges: Badges;
   prepare: Prepare;
   provider: string;
@@ -76,6 +78,8 @@ const isSuppressed = async (run: Run, subscription: Reached): Promise<boolean> =
 export const attempt = async (run: Run, subscription: Reached): Promise<void> => {
   const { deps, work, delivered, gone } = run;
   const made = attemptOf(run, subscription);
+  const heldOut = run.shares?.heldOutBy(subscription) ?? null;
+  if (heldOut !== null) return store(run, suppress(made, "control_group", heldOut));
   const outcome = await send(run, subscription, made.deliveryId);
   if (outcome !== null && "aborted" in outcome) return store(run, suppress(made, "template_abort", outcome.aborted));
   if (outcome === null) return void (delivered.halted = !(await isSuppressed(run, subscription)) || delivered.halted);
@@ -120,6 +124,7 @@ const attemptOf = (run: Run, subscription: Reached): Attempt => ({
   expiresAt: run.expiresAt,
   isReplaceable: run.isReplaceable,
   activityId: run.work.message.live_activity?.activity_id,
+  variantId: run.shares?.variantOf(subscription)?.id,
 });
 
 const recipientOf = (to: Reached, deliveryId: string, badge: number | undefined): Recipient => ({

@@ -17,6 +17,7 @@ export type SuppressionReason =
   | "local_time_missed"
   | "quiet_hours"
   | "frequency_cap"
+  | "control_group"
   | `suppression_${ListReason}`;
 
 /** Why this recipient is left out; null lets the next gate decide. */

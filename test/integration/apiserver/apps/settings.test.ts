@@ -39,7 +39,7 @@ describe("the settings of an app", function () {
   const wrong: { it: string; body: object; field: string }[] = [
     { it: "a zone that there is not", body: { time_zone: "Europe/Atlantis" }, field: "time_zone" },
     { it: "a value out of bounds", body: { outcomes: { direct_minutes: 1441 } }, field: "outcomes.direct_minutes" },
-    { it: "a setting that has no effect in this release", body: { holdout: 5 }, field: "holdout" },
+    { it: "a setting that has no effect in this release", body: { in_app_enabled: true }, field: "in_app_enabled" },
     { it: "a member of an object that there is not", body: { outcomes: { minutes: 5 } }, field: "outcomes.minutes" },
   ];
   for (const { it: what, body, field } of wrong) {

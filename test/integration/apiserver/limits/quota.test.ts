@@ -45,6 +45,7 @@ describe("what messages reserve of a quota", () => {
       const rest = {
         take: async () => null,
         aimOf: async () => null,
+        requireFeature: async () => undefined,
         compile: async () => "",
         requireRoom: async () => undefined,
         makeContacts: async () => undefined,

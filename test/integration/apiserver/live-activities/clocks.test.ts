@@ -55,6 +55,7 @@ describe("two apiservers whose clocks are 200 ms apart", () => {
     const rest = {
       aimOf: async () => null,
       take: async () => null,
+      requireFeature: async () => undefined,
       compile: async () => "",
       requireRoom: async () => undefined,
       makeContacts: async () => undefined,

@@ -73,6 +73,7 @@ describe("why somebody got a notification, or did not", () => {
     local_time_missed: "local_time",
     quiet_hours: "quiet_hours",
     frequency_cap: "frequency_cap",
+    control_group: "variant",
     duplicate_user: "one_per_user",
     superseded: "superseded",
     already_started: "activity",

@@ -1,0 +1,86 @@
+import { settingsOf } from "#core/domain/apps/settings.ts";
+import { mergedContent } from "#core/domain/content/merge.ts";
+import { isHoldoutOn, isInHoldout, variantOf } from "#core/domain/experiments/assignment.ts";
+import { isTranslated } from "#core/domain/messages/languages.ts";
+import type { Reached } from "#core/storage/messages/audience.ts";
+import type { MessageRow, MessageVariant } from "#core/storage/messages/message-row.ts";
+import type { Sender } from "../../channels/registry.ts";
+import type { MessageTemplates, OpenMessage } from "../../templates/open.ts";
+import type { Work } from "./deliver.ts";
+import { type Prepare, prepared } from "./prepare.ts";
+
+/** Which form of a message each recipient gets, and who gets nothing so that its effect can be measured. */
+export type Shares = {
+  variantOf: (recipient: Reached) => MessageVariant | null;
+  /** Why somebody gets nothing, in words; null when they do. Asked when they would be sent to. */
+  heldOutBy: (recipient: Reached) => string | null;
+};
+
+/** Null where all recipients get the same. Source: docs/reference/variants.md. */
+export const sharesOf = ({ app, message, chunk }: Work, now: Date): Shares | null => {
+  const { variants = [], category, live_activity: activity, source } = message;
+  const isMeasured = activity === undefined && source !== "test" && chunk.resend_until === undefined;
+  const holdout = isMeasured && app.holdout ? settingsOf(app).holdout : null;
+  const of = { appId: app._id, category, at: now };
+  const isOn = holdout !== null && isHoldoutOn(holdout, of);
+  if (variants.length === 0 && !isOn) return null;
+  const known = new Map<string, MessageVariant | null>();
+  const variant = ({ user_id: person }: Reached): MessageVariant | null => {
+    const found = known.get(person) ?? variantOf(message._id, variants, person);
+    known.set(person, found);
+    return found;
+  };
+  return {
+    variantOf: variant,
+    heldOutBy: (recipient) => {
+      if (isOn && isInHoldout(holdout, of, recipient.user_id)) return "the app's holdout";
+      return variant(recipient)?.is_control === true ? "the control of the message" : null;
+    },
+  };
+};
+
+type Preparing = { given: Work; opened: OpenMessage | null; shares: Shares | null; ttlSeconds: number };
+type PrepareDeps = { templates: MessageTemplates; sender: Pick<Sender, "prepare"> };
+
+type Form = { id: string | undefined; said: MessageRow; opened: OpenMessage | null };
+
+/** What a message says to its recipients, each in the form that they get; `speaks`: whether it does in several languages. */
+export const preparing = async (
+  { templates, sender }: PrepareDeps,
+  { given: { message, app }, opened: plain, shares, ttlSeconds }: Preparing,
+): Promise<{ speaks: boolean; for: (recipients: readonly Reached[]) => Promise<Prepare> }> => {
+  const others = (message.variants ?? []).filter(({ is_control: isControl }) => !isControl);
+  const forms = others.map(async ({ id, content }): Promise<Form> => {
+    const said = { ...message, content: mergedContent(content, message.content), variant_id: id };
+    const opened = await templates.open(said, app);
+    return { id, said: opened?.message ?? said, opened };
+  });
+  const usual: Form = { id: undefined, said: plain?.message ?? message, opened: plain };
+  const all = [usual, ...(await Promise.all(forms))]; // eleven at most
+  const idOf = (to: Reached): string | undefined => {
+    const variant = shares?.variantOf(to) ?? null;
+    return variant === null || variant.is_control ? undefined : variant.id; // nothing is said to a control
+  };
+  return {
+    speaks: all.some(({ said, opened }) => opened?.speaksLanguages ?? isTranslated(said.content)),
+    for: async (recipients) => {
+      if (all.length === 1)
+        return prepared(sender, { message: usual.said, ttlSeconds, opened: usual.opened }, recipients);
+      const groups = Map.groupBy(recipients, idOf);
+      const made = await Promise.all(
+        all.map(async ({ id, said, opened }): Promise<[string | undefined, Prepare]> => {
+          const of = groups.get(id) ?? [];
+          return [id, await prepared(sender, { message: said, ttlSeconds, opened }, of)];
+        }),
+      );
+      const byId = new Map(made);
+      return (to, now) => formOf(byId, idOf(to))(to, now);
+    },
+  };
+};
+
+const formOf = (forms: ReadonlyMap<string | undefined, Prepare>, id: string | undefined): Prepare => {
+  const form = forms.get(id);
+  if (form === undefined) throw new Error(`there is no form ${id}`);
+  return form;
+};
