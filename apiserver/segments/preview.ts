@@ -71,9 +71,9 @@ const countAll = async ({ people, clock }: PreviewDeps, app: AppRow, checked: Ch
   const at = clock.now();
   const members = segmentMembers(checked.definitions, at);
   const counting = counter(members, checked.tree);
-  const { asks } = members.ofFilter(checked.tree);
+  const { asks, reads } = members.ofFilter(checked.tree);
   const signal = AbortSignal.timeout(mostMs);
-  for await (const page of people.all(ofApp(app), { ...everybody, asks }, signal))
+  for await (const page of people.all(ofApp(app), { ...everybody, asks, reads }, signal))
     for (const one of page) counting.add(one);
   signal.throwIfAborted();
   return { counts: counting.counts, at };

@@ -45,9 +45,10 @@ async function* membersOf(
 ): AsyncGenerator<FilteredPerson[]> {
   const definitions = await appSegments(db).definitions(of.appId, [segmentId]);
   const selection = segmentMembers(definitions, new Date()).ofSegment(segmentId);
+  const { asks, mayPass, isOfPeople } = selection; // all that filters read is: rows are made of it
   const read = segmentPeople(db, factsOf).all(
     of,
-    { ...selection, query: selection.query("users") },
+    { asks, mayPass, isOfPeople, query: selection.query("users") },
     new AbortController().signal,
   );
   for await (const page of read)

@@ -16,6 +16,8 @@ export type Field = {
   /** Undefined and null: it is absent. */
   read: (subject: Subject) => unknown;
   stored: Stored | null;
+  /** The members of documents that `read` looks at. */
+  reads: Reads;
   /** The only values of a `choice`. */
   values?: readonly string[];
   /** It is not read of the person, but of what is stored of them elsewhere. */
@@ -29,6 +31,11 @@ export type History = { of: "events"; name: string } | { of: "messages"; name: M
 
 export const messageSteps = ["received", "opened", "clicked"] as const;
 export type MessageStep = (typeof messageSteps)[number];
+
+/** Members of people and of subscriptions, as they are stored. */
+export type Reads = { users: readonly string[]; subscriptions: readonly string[] };
+
+const readsNothing: Reads = { users: [], subscriptions: [] };
 
 /** The field that a condition names; null when there is none. */
 export const fieldNamed = (name: string): Field | null => {
@@ -44,13 +51,18 @@ const ofPerson = (kind: KindName, path: string, read: Field["read"]): Field => (
   level: "user",
   read,
   stored: { of: "users", path },
+  reads: { users: [topOf(path)], subscriptions: [] },
 });
+
+/** What a path begins with: a whole member is read. */
+const topOf = (path: string): string => path.split(".", 1)[0] ?? path;
 
 const ofSubscription = (kind: KindName, path: string, read: Field["read"]): Field => ({
   kind,
   level: "subscription",
   read,
   stored: { of: "subscriptions", path, ...(path.includes(".") ? {} : { isNeverNull: true }) },
+  reads: { users: [], subscriptions: [topOf(path)] },
 });
 
 const ofDevice = (kind: KindName, member: string): Field =>
@@ -77,12 +89,15 @@ const countryOf = ({ subscription }: Subject): string | null =>
 const isPhone = (channel: string): boolean =>
   channels.some((one) => one === channel && isContact(one) && one !== "email");
 
+const ofAddress: Reads = { users: [], subscriptions: ["channel", "token"] };
+
 /** How often somebody did something: what a condition asks of it says which of it counts. */
 const historyOf = (history: History): Field => ({
   kind: "history",
   level: "user",
   read: () => undefined,
   stored: null,
+  reads: readsNothing,
   isFact: true,
   history,
 });
@@ -96,12 +111,18 @@ export const fixedFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ["first_seen_at", ofPerson("date", "first_seen_at", ({ person }) => person.first_seen_at)],
   ["last_active_at", ofPerson("date", "last_active_at", ({ person }) => person.last_active_at)],
   ["created_at", ofPerson("date", "created_at", ({ person }) => person.created_at)],
-  ["session_count", { kind: "number", level: "user", read: ({ person }) => person.session_count ?? 0, stored: null }],
+  [
+    "session_count",
+    { ...ofPerson("number", "session_count", ({ person }) => person.session_count ?? 0), stored: null },
+  ],
   ["session_time", ofPerson("number", "session_time", ({ person }) => person.session_time)],
   ["amount_spent", ofPerson("number", "amount_spent", ({ person }) => person.amount_spent)],
   ["location", ofPerson("place", "location", ({ person }) => person.location)],
-  ["segment", { kind: "segment", level: "user", read: () => undefined, stored: null }],
-  ["random", { kind: "number", level: "user", read: ({ person }) => bucketOf(person._id), stored: null }],
+  ["segment", { kind: "segment", level: "user", read: () => undefined, stored: null, reads: readsNothing }],
+  [
+    "random",
+    { kind: "number", level: "user", read: ({ person }) => bucketOf(person._id), stored: null, reads: readsNothing },
+  ],
   [
     "timezone",
     {
@@ -109,6 +130,7 @@ export const fixedFields: ReadonlyMap<string, Field> = new Map<string, Field>([
       level: "subscription",
       read: ({ person, subscription }) => subscription && (own(subscription.device, "timezone") ?? person.time_zone),
       stored: null,
+      reads: { users: ["time_zone"], subscriptions: ["device"] },
     },
   ],
   [
@@ -136,9 +158,13 @@ export const fixedFields: ReadonlyMap<string, Field> = new Map<string, Field>([
       level: "subscription",
       read: ({ subscription }) => (subscription?.channel === "email" ? domainOf(subscription.token) : undefined),
       stored: null,
+      reads: ofAddress,
     },
   ],
-  ["phone.country", { kind: "text without case", level: "subscription", read: countryOf, stored: null }],
+  [
+    "phone.country",
+    { kind: "text without case", level: "subscription", read: countryOf, stored: null, reads: ofAddress },
+  ],
   [
     "suppressed",
     {
@@ -146,6 +172,7 @@ export const fixedFields: ReadonlyMap<string, Field> = new Map<string, Field>([
       level: "subscription",
       read: (subject) => subject.subscription && factsOf(subject).isSuppressed(subject.subscription),
       stored: null,
+      reads: { users: [], subscriptions: [...ofAddress.subscriptions, "external_id"] },
       isFact: true,
     },
   ],

@@ -46,6 +46,7 @@ const ofMessage = (kind: KindName, more: Partial<Field> = {}): Field => ({
   level: "user",
   read: () => undefined,
   stored: null,
+  reads: { users: [], subscriptions: [] },
   ...more,
 });
 

@@ -30,7 +30,13 @@ const rowOf = (kind: ValueKind, op: FilterOp, found: readonly unknown[]): TruthR
 };
 
 const resultOf = (kind: ValueKind, { op, value }: { op: FilterOp; value: unknown }, found: unknown): boolean => {
-  const field: Field = { kind, level: "user", read: () => found, stored: null };
+  const field: Field = {
+    kind,
+    level: "user",
+    read: () => found,
+    stored: null,
+    reads: { users: [], subscriptions: [] },
+  };
   return compileFilter({ kind: "condition", path: "", name: kind, field, op, value }, truthNow)(nobody);
 };
 

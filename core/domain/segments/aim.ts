@@ -4,6 +4,7 @@ import type { Subject } from "../filters/subject.ts";
 import {
   type Asks,
   joinedAsks,
+  joinedReads,
   type SegmentDefinition,
   type Selection,
   segmentMembers,
@@ -46,6 +47,7 @@ export const openAim = (aim: MessageAim, now: Date, chosen: Chosen): Selection =
       const inAny = hasChosen ? {} : joined("any", queries); // who is chosen need not be in a segment
       return joined("all", [inAny, ...filters.map(({ query }) => query(of))]);
     },
+    reads: joinedReads([...included, ...excluded, ...filters].map(({ reads }) => reads)),
     asks: joinedAsks([...included, ...excluded, ...filters].map(({ asks }) => asks)),
     mayPass: (subject) => parts.mayBeIn(subject) && filters.every(({ mayPass }) => mayPass(subject)),
     isOfPeople: [...included, ...excluded, ...filters].every(({ isOfPeople }) => isOfPeople),

@@ -1,5 +1,5 @@
 import { type Assumed, compileFilter, type Passes } from "../filters/compile.ts";
-import type { Stored } from "../filters/fields.ts";
+import type { Reads, Stored } from "../filters/fields.ts";
 import { type HistoryAsk, historyAsk } from "../filters/history.ts";
 import { parseFilter } from "../filters/parse.ts";
 import { preFilter, type Query } from "../filters/pre-filter.ts";
@@ -17,6 +17,8 @@ export type Selection = {
   passes: Passes;
   /** What the store can judge of it: whoever passes is found by this, others may be too. */
   query: (of: Stored["of"]) => Query;
+  /** The members of documents that decide. */
+  reads: Reads;
   /** It asks nothing about subscriptions: somebody without one can pass. */
   isOfPeople: boolean;
   /** What has to be read of somebody before `passes` can be asked; null when nothing has to. */
@@ -27,6 +29,12 @@ export type Selection = {
 
 /** What filters ask about people beside what is read of everybody, judged at `at`. */
 export type Asks = { history: readonly HistoryAsk[]; isSuppressed: boolean; at: Date };
+
+/** All that several read, each member once. */
+export const joinedReads = (all: readonly Reads[]): Reads => ({
+  users: [...new Set(all.flatMap(({ users }) => users))],
+  subscriptions: [...new Set(all.flatMap(({ subscriptions }) => subscriptions))],
+});
 
 /** All that several ask; null when that is nothing. */
 export const joinedAsks = (all: readonly (Asks | null)[]): Asks | null => {
@@ -87,24 +95,13 @@ export const segmentMembers = (definitions: Definitions, now: Date) => {
     return known;
   };
 
-  const asksOf = (tree: FilterTree): Asks | null =>
-    joinedAsks(
-      conditionsOf(tree).map((condition) => {
-        const { name, field, value } = condition;
-        if (name === "segment") return ofSegment(String(value)).asks;
-        const ask = historyAsk(condition);
-        return field.isFact === true
-          ? { history: ask === null ? [] : [ask], isSuppressed: ask === null, at: now }
-          : null;
-      }),
-    );
-
   const ofFilter = (tree: FilterTree): Selection => {
-    const [passes, asks] = [compiled(tree), asksOf(tree)];
+    const [passes, asks] = [compiled(tree), asksOf(tree, now, ofSegment)];
     return { ...restOf(tree), passes, asks, mayPass: asks === null ? passes : compiled(tree, "passes") };
   };
 
-  const restOf = (tree: FilterTree): Pick<Selection, "query" | "isOfPeople"> => ({
+  const restOf = (tree: FilterTree): Pick<Selection, "query" | "isOfPeople" | "reads"> => ({
+    reads: readsOf(tree, ofSegment),
     query: (of) => preFilter(tree, of, now, (id) => listQuery(id, of)),
     isOfPeople: conditionsOf(tree).every(({ name, field, value }) =>
       name === "segment" ? ofSegment(String(value)).isOfPeople : field.level === "user",
@@ -114,12 +111,32 @@ export const segmentMembers = (definitions: Definitions, now: Date) => {
   return { ofSegment, ofFilter };
 };
 
+type OfSegment = (id: string) => Selection;
+
+const asksOf = (tree: FilterTree, at: Date, ofSegment: OfSegment): Asks | null =>
+  joinedAsks(
+    conditionsOf(tree).map((condition) => {
+      const { name, field, value } = condition;
+      if (name === "segment") return ofSegment(String(value)).asks;
+      const ask = historyAsk(condition);
+      return field.isFact === true ? { history: ask === null ? [] : [ask], isSuppressed: ask === null, at } : null;
+    }),
+  );
+
+const readsOf = (tree: FilterTree, ofSegment: OfSegment): Reads =>
+  joinedReads(
+    conditionsOf(tree).map(({ name, field, value }) =>
+      name === "segment" ? ofSegment(String(value)).reads : field.reads,
+    ),
+  );
+
 export type SegmentMembers = ReturnType<typeof segmentMembers>;
 
 const onList = (id: string): Selection => ({
   passes: ({ person }) => person.lists?.includes(id) === true,
   query: (of) => (of === "users" ? { lists: id } : {}),
   isOfPeople: true,
+  reads: { users: ["lists"], subscriptions: [] },
   asks: null,
   mayPass: ({ person }) => person.lists?.includes(id) === true,
 });

@@ -1,21 +1,20 @@
 import type { Collection, Db } from "mongodb";
-import type { Query } from "../../domain/filters/pre-filter.ts";
 import type { FilteredPerson } from "../../domain/filters/subject.ts";
 import type { Selection } from "../../domain/segments/members.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
-import { type AppStretch, stretchFilter } from "../people/subscription-counts.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { mostOfUser } from "../people/subscriptions.ts";
 import { type UserRow, userCollection } from "../people/users.ts";
 import type { FactsOf } from "./facts.ts";
-import { type ReadSubscription, readOfPeople, readOfSubscriptions } from "./people.ts";
+import { fewPeople, pageSize } from "./few.ts";
+import { projected, type ReadSubscription, readOfSubscriptions } from "./people.ts";
+import { narrowed, type Page, type Place, type Span, scanner } from "./scan.ts";
 
 export type AimedSubscriptions = ReturnType<typeof aimedSubscriptions>;
 
-/** Ids in one $in: keeps each query's plan an index probe. */
-const pageSize = 500;
 const batchSize = pageSize + 1; // what a page finds comes in one reply
+const usersAtOnce = 100; // in one $in, with which the store compares all that it finds
 
 /** Reads the subscriptions that a selection means. The store leaves out what it can; the selection decides. */
 export const aimedSubscriptions = (db: Db, factsOf: FactsOf) => {
@@ -24,6 +23,8 @@ export const aimedSubscriptions = (db: Db, factsOf: FactsOf) => {
 
   const passing = passingIn(users, factsOf);
 
+  const scan = scanner({ subscriptions, few: fewPeople(users, subscriptions), passing });
+
   return {
     factsOf,
 
@@ -31,28 +32,11 @@ export const aimedSubscriptions = (db: Db, factsOf: FactsOf) => {
      * The first `limit` subscriptions of a stretch behind `after` that are meant, in the order of ids; fewer when the stretch
      * ends, and what was found when `isOver` says so.
      */
-    page: async (
-      { after, limit, tenantId, ...of }: AppStretch & OfApp & { after: string; limit: number },
+    page: (
+      { after, limit, ...place }: Omit<Place, "selection"> & Span,
       selection: Selection,
-      isOver: () => boolean = () => false,
-    ): Promise<{ rows: ReadSubscription[]; isWhole: boolean }> => {
-      const query = narrowed(selection.query("subscriptions"));
-      const found: ReadSubscription[] = [];
-      let behind: string | undefined = after;
-      while (behind !== undefined && found.length < limit && !isOver()) {
-        const rows: ReadSubscription[] = await subscriptions
-          .find<ReadSubscription>(
-            { ...stretchFilter(of, behind), ...query },
-            { projection: readOfSubscriptions, batchSize },
-          )
-          .sort({ _id: 1 })
-          .limit(pageSize)
-          .toArray();
-        found.push(...(await passing({ tenantId, appId: of.appId }, rows, selection)));
-        behind = rows.at(-1)?._id;
-      }
-      return { rows: found.slice(0, limit), isWhole: behind === undefined };
-    },
+      isOver?: () => boolean,
+    ): Promise<Page> => scan({ ...place, selection }, { after, limit }, isOver),
 
     /** Every subscription of these users. */
     ofUsers: ownedIn(subscriptions),
@@ -85,11 +69,11 @@ const readOfOwned = { ...readOfSubscriptions, last_active_at: 1 } as const;
 const ownedIn =
   (subscriptions: Collection<SubscriptionRow>) =>
   (appId: string, userIds: readonly string[]): Promise<OwnedSubscription[]> =>
-    inPages(userIds, pageSize, (page) =>
+    inPages(userIds, usersAtOnce, (page) =>
       subscriptions
         .find<OwnedSubscription>(
           { app_id: appId, user_id: { $in: page } },
-          { projection: readOfOwned, hint: "user", batchSize: pageSize * mostOfUser + 1 },
+          { projection: readOfOwned, hint: "user", batchSize: usersAtOnce * mostOfUser + 1 },
         )
         .toArray(),
     );
@@ -100,14 +84,14 @@ const passingIn =
   async <Row extends ReadSubscription>(
     of: OfApp,
     rows: readonly Row[],
-    { passes, query, asks, mayPass }: Selection,
+    { passes, query, asks, mayPass, reads }: Selection,
   ): Promise<Row[]> => {
     if (rows.length === 0) return [];
     const ids = [...new Set(rows.map(({ user_id: id }) => id))];
     const found = await users
       .find<FilteredPerson>(
         { _id: { $in: ids }, app_id: of.appId, ...narrowed(query("users")) },
-        { projection: readOfPeople, batchSize },
+        { projection: projected(["external_id", ...reads.users]), batchSize },
       )
       .toArray();
     const owners = new Map(found.map((person) => [person._id, person]));
@@ -121,6 +105,3 @@ const passingIn =
     const facts = await factsOf(of, asks, { userIds, subscriptions: may.map(({ subscription }) => subscription) });
     return may.flatMap((subject) => (passes({ ...subject, facts }) ? [subject.subscription] : []));
   };
-
-/** Beside other members of a query, which it may name, too. */
-const narrowed = (query: Query): Query => (Object.keys(query).length === 0 ? {} : { $and: [query] });

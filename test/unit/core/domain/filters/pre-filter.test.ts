@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { compileFilter } from "#core/domain/filters/compile.ts";
-import { fieldNamed } from "#core/domain/filters/fields.ts";
+import { fieldNamed, type Reads } from "#core/domain/filters/fields.ts";
 import { kinds } from "#core/domain/filters/kinds.ts";
 import { parseFilter } from "#core/domain/filters/parse.ts";
 import { preFilter } from "#core/domain/filters/pre-filter.ts";
+import type { Subject } from "#core/domain/filters/subject.ts";
 import { segmentMembers } from "#core/domain/segments/members.ts";
 import { anyFacts } from "../../../../support/filters/facts.ts";
 import { matches } from "../../../../support/filters/matches.ts";
@@ -16,16 +17,25 @@ const subjects = Array.from({ length: 40 }, (_, n) => ({
   facts: anyFacts,
 }));
 
+/** Somebody as they are read for a filter: with the members alone that it says it reads. */
+const only = ({ users, subscriptions }: Reads, { person, subscription }: Subject): Subject => {
+  const member = (of: object | null, names: readonly string[]): object =>
+    Object.fromEntries(Object.entries(of ?? {}).filter(([name]) => name === "_id" || names.includes(name)));
+  return { person: member(person, users), subscription: member(subscription, subscriptions) } as Subject; // sound: what is left out is not read
+};
+
 /** How many pass, and how many the queries let through; fails for one who passes and is not let through. */
 const judge = (input: object) => {
   const tree = parseFilter(input);
   const passes = compileFilter(tree, now);
   const [users, subscriptions] = [preFilter(tree, "users", now), preFilter(tree, "subscriptions", now)];
-  const { asks, mayPass } = segmentMembers(new Map(), now).ofFilter(tree);
+  const { asks, mayPass, reads } = segmentMembers(new Map(), now).ofFilter(tree);
   const count = { passed: 0, through: 0, may: 0 };
   for (const { facts, ...subject } of subjects) {
     const isThrough = matches(users, subject.person) && matches(subscriptions, subject.subscription);
     const isMeant = passes({ ...subject, facts });
+    if (passes({ ...only(reads, subject), facts }) !== isMeant)
+      throw new Error(`reads more than ${JSON.stringify(reads)}: ${JSON.stringify(input)}`);
     const mayBeMeant = mayPass(subject);
     if (asks === null && mayBeMeant !== isMeant) throw new Error(`not by facts: ${JSON.stringify(input)}`);
     if (isMeant && !mayBeMeant) throw new Error(`loses by facts ${JSON.stringify(subject)}: ${JSON.stringify(input)}`);
