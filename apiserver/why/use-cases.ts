@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { auditEntry, auditEvent } from "#core/queue/audit.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Why, WhyQuery } from "#core/schema/why/why.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -17,7 +18,7 @@ import { deliveryEnds } from "#core/storage/why/ends.ts";
 import { whySubjects } from "#core/storage/why/subjects.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { EventStore } from "../publishing/event-store.ts";
-import { auditEntry, auditEvent, type By } from "../settings/audit.ts";
+import type { By } from "../settings/audit.ts";
 import { whySummary } from "./summary.ts";
 import { why } from "./why.ts";
 

@@ -1,5 +1,6 @@
 import type { Finding } from "../policies/conditions.ts";
 import { type Claimant, idOf, isRetained } from "../policies/management.ts";
+import { audited } from "./audited.ts";
 import { ownRecord } from "./heirs.ts";
 import { tenantOf } from "./owner-refs.ts";
 import type { NamedRow, Place, RecordDeps } from "./record-deps.ts";
@@ -23,7 +24,10 @@ export const dropping = <R extends Claimant, Row extends NamedRow>(deps: RecordD
     }
     const blocked = (await before?.(id)) ?? null;
     if (blocked !== null) return blocked;
-    if (await rows.remove(id, uid)) announce(collection.name, id, row?.app_id);
+    const gone = { id, kind: "removed", before: row, after: null } as const;
+    const remove = (): Promise<boolean> => rows.remove(id, uid);
+    if (await (row === null ? remove() : audited(deps)(resource, gone, remove, (isGone) => isGone)))
+      announce(collection.name, id, row?.app_id);
     await after?.(id);
     return null;
   };

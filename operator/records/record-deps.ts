@@ -1,8 +1,10 @@
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
 import type { ManagedRow, ManagedRows } from "#core/storage/settings/managed.ts";
+import type { Changeable } from "#core/storage/work/intended-changes.ts";
 import type { Store } from "../kube/store.ts";
 import type { Claimant, Stand } from "../policies/management.ts";
+import type { AuditDeps } from "./audited.ts";
 import type { OwnSecret } from "./own-secret.ts";
 import type { Platform } from "./platform.ts";
 
@@ -21,10 +23,12 @@ export type RecordDeps<R extends Claimant, Row extends NamedRow> = Pick<
   /** The record that has the unique name; null when the kind has none, or another unique member is taken. */
   called: (set: Partial<Row>) => Promise<Row | null>;
   ownSecret?: OwnSecret<R>;
+  /** Where what the audit log gets to know is stored before it is done. */
+  batches: AuditDeps["batches"];
 };
 
 /** `name` is looked at when it is unique. */
-export type NamedRow = ManagedRow & { name?: string; app_id?: string };
+export type NamedRow = ManagedRow & Changeable & { name?: string; app_id?: string };
 
 /** The only stand on which something may be written. */
 export type MayWrite<Row> = Extract<Stand<Row>, { kind: "write" }>;

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import { differingMembers, type ManagedRow, type WriteResult } from "#core/storage/settings/managed.ts";
+import {
+  differingMembers,
+  type ManagedRow,
+  type RecordWrite,
+  type WriteResult,
+} from "#core/storage/settings/managed.ts";
+import { rememberChange } from "#core/storage/work/intended-changes.ts";
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import {
@@ -14,6 +20,7 @@ import {
   olderThan,
 } from "../policies/management.ts";
 import { memberName } from "../policies/member-names.ts";
+import { audited } from "./audited.ts";
 import type { MayWrite, NamedRow, RecordDeps } from "./record-deps.ts";
 
 export type DesiredRow<Row> = {
@@ -77,13 +84,33 @@ export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
     const { set, begin, members } = wanted;
     const managed = { ...claimOf(definition, resource), ...(members !== undefined && { members: [...members] }) };
     const write = { id, found: stand.row, managed, set, begin };
-    const kept = await deps.rows.keep(write, deps.clock.now());
+    const kept = await keepAudited(deps, resource, write);
     const apps = new Set([stand.row?.app_id ?? set.app_id, set.app_id]); // two, when the record was another app's
     if (isWritten(kept)) for (const appId of apps) deps.announce(deps.collection.name, id, appId);
     return kept === "taken" ? { verdict: again(await conflict(resource, set)) } : { kept };
   };
 
   return { problem, keep };
+};
+
+/** Writes a record, and has what changes in it reported. */
+const keepAudited = <R extends Claimant, Row extends NamedRow>(
+  deps: RecordDeps<R, Row>,
+  resource: R,
+  write: RecordWrite<Row>,
+): Promise<WriteResult> => {
+  const { id, found, set, begin } = write;
+  if (found !== null && differingMembers(found, set).length === 0) return deps.rows.keep(write, deps.clock.now());
+  const after = found === null ? { ...begin, ...set } : set;
+  return audited(deps)(
+    resource,
+    { id, kind: found === null ? "made" : "changed", before: found, after },
+    (changeId) => {
+      const more = changeId === null ? {} : rememberChange(found ?? {}, changeId);
+      return deps.rows.keep({ ...write, set: { ...set, ...more } }, deps.clock.now());
+    },
+    isWritten,
+  );
 };
 
 /** The members that a resource names anew, although somebody has given them another value over the REST interface. */

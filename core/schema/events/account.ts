@@ -56,8 +56,8 @@ const AuditData = eventData(
   {},
   {
     actor: Closed({
-      type: Enum(["api_key", "account", "system"]),
-      id: Nullable(Text({ description: "`key_…` of an API key" })),
+      type: Enum(["api_key", "account", "system", "resource"]),
+      id: Nullable(Text({ description: "`key_…` of an API key; of a custom resource its kind, namespace and name" })),
     }),
     action: Text({ description: "what was done: `<kind>.<verb>`, such as webhook.updated" }),
     target: Closed({ type: Text({ description: "kind of the thing, such as webhook" }), id: Text() }),
@@ -70,7 +70,7 @@ const AuditData = eventData(
 
 export const accountEvents = {
   "audit.created": {
-    description: "A setting was changed through the REST interface.",
+    description: "A setting was changed, through the REST interface or by a custom resource.",
     emitted: true,
     subject: ["target.id"],
     data: AuditData,

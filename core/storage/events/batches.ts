@@ -64,6 +64,11 @@ export const eventBatches = (db: Db) => {
       await rows.updateOne({ _id: id }, { $unset: { change: 1 } });
     },
 
+    /** The same, and has a dispatcher publish them now. */
+    hasten: async (id: string, now: Date): Promise<void> => {
+      await rows.updateOne({ _id: id }, { $unset: { change: 1 }, $set: { due_at: now } });
+    },
+
     /** Keeps what the audit log gets to know of the change of a batch; may be repeated. */
     keepAudit: ({ audit = [] }: Pick<EventBatchRow, "audit">): Promise<void> => log.add(audit),
 

@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 
-/** A document of settings knows the latest changes that were made of it over the REST interface; absent until one was. */
+/** A document of settings knows the latest changes that were made of it and are reported; absent until one was. */
 export type Changeable = { change_ids?: string[] };
 
 /** A change whose events are stored before it is made. */

@@ -1,8 +1,9 @@
 import { expect } from "chai";
+import type { AuditFact } from "#core/queue/audit.ts";
 import type { Managed } from "#core/storage/settings/managed.ts";
 import { webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
-import type { Audit, AuditFact } from "../../../../apiserver/settings/audit.ts";
+import type { Audit } from "../../../../apiserver/settings/audit.ts";
 import { settings } from "../../../../apiserver/settings/settings.ts";
 import { webhookSetting } from "../../../../apiserver/webhooks/use-cases.ts";
 import { anApiKey, aPlan, aTenant } from "../../../support/rows/fixtures.ts";

@@ -1,5 +1,10 @@
 import { expect } from "chai";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import { parser } from "#core/schema/json/parser.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
+import { eventBatchCollection } from "#core/storage/events/batches.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
@@ -94,5 +99,30 @@ describe("operator: the settings of an App", function () {
       .to.have.property("channels")
       .that.has.all.keys("sms");
     expect((await row()).channels.sms).to.deep.equal(sms);
+  });
+
+  it("are reported once for each generation that changed something, without a secret", async () => {
+    const log = async () => {
+      const batches = await collectionOf<EventBatchRow>(herald.db, eventBatchCollection).find({ app_id: id }).toArray();
+      return batches.sort((a, b) => (a._id < b._id ? -1 : 1));
+    };
+    const known = (await log()).length;
+    await settle({ timeZone: "Europe/Rome" });
+    await herald.ready(make.app());
+    await herald.patch(make.app(), { metadata: { labels: { nothing: "of-it" } } });
+    await herald.ready(make.app());
+    const batches = await log();
+    expect(batches.length).to.equal(known + 1);
+    const [last] = batches.slice(-1);
+    expect(last?.change).to.equal(undefined); // it was made
+    expect(last?.audit).to.have.length(1);
+    expect(last?.audit?.[0]).to.deep.include({
+      actor: { type: "resource", id: `App ${make.app().metadata.namespace}/${make.app().metadata.name}` },
+      action: "app.updated",
+      target: { type: "app", id },
+      changes: JSON.stringify({ time_zone: { before: "Europe/Berlin", after: "Europe/Rome" } }),
+    });
+    parser(eventTypes["audit.created"].data)(JSON.parse(last?.events[0]?.text ?? "").data);
+    expect(JSON.stringify(batches)).not.to.match(/"kid"|PRIVATE KEY/);
   });
 });

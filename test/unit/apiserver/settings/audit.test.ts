@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { AppError } from "#core/errors.ts";
-import { type AuditFact, auditEvents } from "../../../../apiserver/settings/audit.ts";
+import type { AuditFact } from "#core/queue/audit.ts";
+import { auditEvents } from "../../../../apiserver/settings/audit.ts";
 
 const fact: AuditFact = {
   tenantId: "ten_1",

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { AppError } from "#core/errors.ts";
+import type { AuditFact } from "#core/queue/audit.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { AppSettings, SettingRow } from "#core/storage/settings/app-settings.ts";
-import type { AuditFact } from "../../../../apiserver/settings/audit.ts";
 import { newSetting, settings } from "../../../../apiserver/settings/settings.ts";
 import { anApiKey, anApp, aPlan, aTenant } from "../../../support/rows/fixtures.ts";
 import { handClock } from "../../../support/rows/work.ts";
