@@ -32,9 +32,9 @@ export type RecordChange = {
  * to the installation is nobody's to see, and is not reported.
  */
 export const audited =
-  <R extends Claimant>(deps: AuditDeps) =>
+  (deps: AuditDeps) =>
   async <T>(
-    resource: R,
+    resource: Claimant,
     change: RecordChange,
     make: (changeId: string | null) => Promise<T>,
     isMade: (made: T) => boolean,

@@ -9,28 +9,7 @@ type Around = { before?: (id: string) => Promise<Finding | null>; after?: (id: s
 
 export const dropping = <R extends Claimant, Row extends NamedRow>(deps: RecordDeps<R, Row>) => {
   const { definition, rows, announce, collection } = deps;
-
-  const ownOf = ownRecord(deps);
-
-  const dropRecord = async (resource: R, around: Around, place: Place<R, Row>): Promise<Finding | null> => {
-    const { before, after } = around;
-    const id = idOf(definition, resource);
-    const { uid } = resource.metadata;
-    const row = await ownOf(resource, place);
-    if (row === "another's") return null;
-    if (isRetained(resource)) {
-      if (row !== null) await release(deps, resource, row);
-      return null;
-    }
-    const blocked = (await before?.(id)) ?? null;
-    if (blocked !== null) return blocked;
-    const gone = { id, kind: "removed", before: row, after: null } as const;
-    const remove = (): Promise<boolean> => rows.remove(id, uid);
-    if (await (row === null ? remove() : audited(deps)(resource, gone, remove, (isGone) => isGone)))
-      announce(collection.name, id, row?.app_id);
-    await after?.(id);
-    return null;
-  };
+  const dropRecord = droppingRecord(deps);
 
   return {
     /**
@@ -68,6 +47,30 @@ export const dropping = <R extends Claimant, Row extends NamedRow>(deps: RecordD
       if (await rows.remove(id, resource.metadata.uid)) announce(collection.name, id);
       throw new Error(`${collection.name} ${id}: the namespace changed hands while it was made`);
     },
+  };
+};
+
+const droppingRecord = <R extends Claimant, Row extends NamedRow>(deps: RecordDeps<R, Row>) => {
+  const { definition, rows, announce, collection } = deps;
+  const ownOf = ownRecord(deps);
+  return async (resource: R, around: Around, place: Place<R, Row>): Promise<Finding | null> => {
+    const { before, after } = around;
+    const id = idOf(definition, resource);
+    const { uid } = resource.metadata;
+    const row = await ownOf(resource, place);
+    if (row === "another's") return null;
+    if (isRetained(resource)) {
+      if (row !== null) await release(deps, resource, row);
+      return null;
+    }
+    const blocked = (await before?.(id)) ?? null;
+    if (blocked !== null) return blocked;
+    const gone = { id, kind: "removed", before: row, after: null } as const;
+    const remove = (): Promise<boolean> => rows.remove(id, uid);
+    if (await (row === null ? remove() : audited(deps)(resource, gone, remove, (isGone) => isGone)))
+      announce(collection.name, id, row?.app_id);
+    await after?.(id);
+    return null;
   };
 };
 
