@@ -50,7 +50,7 @@ export const updateSegment =
     const checked = await check({ _id: appId }, given);
     refuseCircle(_id, checked);
     const { filter, names } = checked;
-    requireUnmanaged("segment", found);
+    requireUnmanaged("segment", found, ["filter", ...Object.keys(members)]);
     await counts.ask([found], clock.now());
     return settings.change(by, "updated", found, () => ({ set: { ...members, filter, names } }));
   };

@@ -17,6 +17,7 @@ import { secretValues } from "../kube/secrets.ts";
 import { accountsStatus, accountsVerified, testedAccounts, unasked } from "../policies/apps/accounts.ts";
 import { accountsOf } from "../policies/apps/credentials.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
+import { hasNamed } from "../policies/named-members.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { inTenant, noTenant, ofTenant, tenantOf } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
@@ -166,10 +167,6 @@ const letGo = (row: AppRow | null): SettingValues =>
   Object.fromEntries(
     settingNames.filter((name) => hasNamed(row, name) && (row?.[name] ?? null) !== null).map((name) => [name, null]),
   );
-
-/** Whether a resource has named a member before; a record of a former release says nothing: then it had named all. */
-const hasNamed = (row: AppRow | null, member: string): boolean =>
-  row !== null && row.managed !== null && (row.managed.members?.includes(member) ?? true);
 
 const channelMember = (channel: string): string => `channels.${channel}`;
 

@@ -13,6 +13,7 @@ import { removals, segmentRemoval } from "#core/storage/work/removals.ts";
 import { type Handler, refusal } from "../engine/handler.ts";
 import { beside, link } from "../engine/links.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
+import { namedOf } from "../policies/named-members.ts";
 import { statusOf } from "../policies/segments/status.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
@@ -67,7 +68,7 @@ const handler = (deps: Deps): Handler<SegmentResource> => {
       const id = record.idOf(resource);
       const stand = await record.look(resource, inApp(resource, app.row));
       if (stand.kind === "refused") return record.report(resource, stand, neverAsked, signal);
-      const asked = await membersOf(deps, { resource, id, app: app.row });
+      const asked = await membersOf(deps, { resource, id, app: app.row, row: stand.row });
       const about = async (row: SegmentRow) => ({
         status: await statusFor(id, row),
         members: "set" in asked ? asked.set : {},
@@ -77,7 +78,8 @@ const handler = (deps: Deps): Handler<SegmentResource> => {
       const finding = otherKind(stand.row, resource.spec);
       if (finding !== null) return refusal(finding);
       const { set } = asked;
-      const wanted = { set, begin: { ...uncounted, created_at: clock.now() }, names: [nameOf(resource)] };
+      const begin = { description: null, ...uncounted, created_at: clock.now() };
+      const wanted = { set, begin, names: [nameOf(resource)], members: ownOf(resource.spec) };
       const at = { owner: app.row, id, row: stand.row };
       const result = await deps.withinPlan(at, () => keepCounted(deps, { resource, id, stand, wanted }));
       if ("verdict" in result) return result.verdict;
@@ -119,16 +121,25 @@ const beginRemoval = async ({ rows, db, fence, clock }: Deps, id: string): Promi
   return null;
 };
 
-type Members = Pick<SegmentRow, "tenant_id" | "app_id" | "name" | "description" | "kind" | "filter" | "names">;
-type Asked = { resource: SegmentResource; id: string; app: AppRow };
+type Members = Pick<SegmentRow, "tenant_id" | "app_id" | "name" | "kind" | "filter" | "names"> &
+  Partial<Pick<SegmentRow, "description">>;
+type Asked = { resource: SegmentResource; id: string; app: AppRow; row: SegmentRow | null };
+
+/** The members that are the resource's: the REST interface owns the rest. */
+const ownOf = ({ description }: SegmentSpec): string[] => [
+  "name",
+  "kind",
+  "filter",
+  ...(description === undefined ? [] : ["description"]),
+];
 
 /** The record that a resource asks for, with the ids of the segments that its filter names; or what is wrong with that. */
 const membersOf = async (
   { segments }: Deps,
-  { resource: { spec }, id, app }: Asked,
+  { resource: { spec }, id, app, row }: Asked,
 ): Promise<{ set: Members } | { finding: Finding }> => {
-  const { name, description = null, kind } = spec;
-  const own = { tenant_id: app.tenant_id, app_id: app._id, name, description, kind };
+  const { name, description, kind } = spec;
+  const own = { tenant_id: app.tenant_id, app_id: app._id, name, kind, ...namedOf(row, { description }) };
   if (spec.filter === undefined) return { set: { ...own, filter: null, names: [] } };
   try {
     const checked = await checkFilter({ segments })(app, spec.filter, "spec.filter");

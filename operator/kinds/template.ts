@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { defined } from "#core/domain/defined.ts";
 import { type FieldError, ValidationError } from "#core/errors.ts";
 import type { Resource } from "#core/runtime/kube/objects.ts";
 import { checkDraft } from "#core/runtime/templates/content/draft.ts";
@@ -12,6 +13,7 @@ import { type TemplateVersions, templateVersions } from "#core/storage/templates
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { beside, link } from "../engine/links.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
+import { namedOf } from "../policies/named-members.ts";
 import { configMapsOf, contentOf, placeOf } from "../policies/templates/content.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
@@ -74,7 +76,7 @@ const handler = (deps: Deps): Handler<TemplateResource> => {
       if (app.kind !== "found") return refusal(app.finding);
       const stand = await record.look(resource, inApp(resource, app.row));
       if (stand.kind === "refused") return record.report(resource, stand, neverAsked, signal);
-      const asked = await membersOf(deps, { resource, app: app.row }, signal);
+      const asked = await membersOf(deps, { resource, app: app.row, row: stand.row }, signal);
       if (stand.kind === "write")
         return "finding" in asked ? refusal(asked.finding) : apply(deps, { resource, app: app.row, stand, ...asked });
       const about = async (row: TemplateRow) => ({
@@ -91,13 +93,23 @@ const handler = (deps: Deps): Handler<TemplateResource> => {
 /** A refused stand describes no record. */
 const neverAsked = () => ({ status: {}, members: {} });
 
-type Members = Pick<TemplateRow, "tenant_id" | "app_id" | "name" | "kind" | "description" | "channels" | "content">;
+type Members = Pick<TemplateRow, "tenant_id" | "app_id" | "name" | "kind" | "content"> &
+  Partial<Pick<TemplateRow, "description" | "channels">>;
 type Of = { resource: TemplateResource; app: AppRow };
+
+/** The members that are the resource's: the REST interface owns the rest, and publishes what the resource does not. */
+const ownOf = ({ description, channels, publish: isPublished }: TemplateSpec): string[] => [
+  "name",
+  "kind",
+  "content",
+  ...Object.keys(defined({ description, channels })),
+  ...(isPublished ? ["published_version"] : []),
+];
 
 /** The record that a resource asks for, its Liquid not yet judged; or what of its content is not there, or of no form. */
 const membersOf = async (
   { configMaps }: Deps,
-  { resource, app }: Of,
+  { resource, app, row }: Of & { row: TemplateRow | null },
   signal: AbortSignal,
 ): Promise<{ set: Members } | { finding: Finding }> => {
   const { spec, metadata } = resource;
@@ -106,8 +118,9 @@ const membersOf = async (
   const texts = new Map(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
   const said = contentOf(spec, texts);
   if ("finding" in said) return said;
-  const { name, kind, description = null, channels = null } = spec;
-  const own = { tenant_id: app.tenant_id, app_id: app._id, name, kind, description, channels };
+  const { name, kind, description, channels } = spec;
+  const named = namedOf(row, { description, channels });
+  const own = { tenant_id: app.tenant_id, app_id: app._id, name, kind, ...named };
   return judged(spec, "ContentInvalid", () => ({ set: { ...own, content: parseContent(said.content) } }));
 };
 
@@ -140,8 +153,8 @@ const apply = async (deps: Deps, { resource, app, stand, set }: Input): Promise<
   const refusedAs = otherKind(row, spec) ?? (await faultsOf(deps, spec, { before: row, row: wantedRow }));
   if (refusedAs !== null) return refusal(refusedAs, retryMs);
   const version = row === null ? 1 : draftVersion(row, set);
-  const begin = { published_version: null, uses: [], created_at: deps.clock.now() };
-  const wanted = { set: { ...set, version }, begin, names: [nameOf(resource)] };
+  const begin = { ...unpublished, created_at: deps.clock.now() };
+  const wanted = { set: { ...set, version }, begin, names: [nameOf(resource)], members: ownOf(spec) };
   const stored = await deps.withinPlan({ owner: app, id, row }, () => record.keep(resource, stand, wanted));
   if ("verdict" in stored) return stored.verdict;
   const draft = await rows.find(id);
@@ -157,8 +170,10 @@ const retryMs = 30_000; // a partial that it renders may be published over the R
 /** A template before it is stored: what faults are looked for in. */
 const begun = ({ clock }: Deps, _id: string) => {
   const now = clock.now();
-  return { _id, version: 1, published_version: null, uses: [], managed: null, created_at: now, updated_at: now };
+  return { _id, version: 1, ...unpublished, managed: null, created_at: now, updated_at: now };
 };
+
+const unpublished = { description: null, channels: null, published_version: null, uses: [] };
 
 /** What keeps a template from being stored, or published where that is asked for; what is so already was judged before. */
 const faultsOf = async (
@@ -186,7 +201,8 @@ const publish = async (deps: Deps, resource: TemplateResource, row: TemplateRow)
   deps.fence.check();
   await versions.keep(made);
   const set = { published_version: row.version, uses: made.partials.map(({ id }) => id) };
-  const result = await record.keep(resource, { kind: "write", row, isConfirmed: true }, { set, begin: {} });
+  const members = ownOf(resource.spec);
+  const result = await record.keep(resource, { kind: "write", row, isConfirmed: true }, { set, begin: {}, members });
   if ("verdict" in result) return result;
   await versions.expire(row, row.version - templateBounds.versions, versionsEnd(clock.now()));
   return { ...result, row: { ...row, ...set } };

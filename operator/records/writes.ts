@@ -118,6 +118,7 @@ const takenOver = (row: ManagedRow, set: object, members: readonly string[]): st
   const owned = row.managed?.members;
   if (owned === undefined) return [];
   return members.filter((member) => {
+    if (!((member.split(".")[0] ?? "") in set)) return false; // another write gives it its value
     const [before, after] = [valueAt(row, member), valueAt(set, member)];
     return !owned.includes(member) && before !== null && !isDeepStrictEqual(before, after);
   });
