@@ -107,7 +107,7 @@ const shown = (row: object | null, names: readonly string[]): object | null => {
 const memberOf = (row: object, name: string): unknown => {
   const value: unknown = Reflect.get(row, name);
   // sound: only apps have channels, as their rows do
-  return name === "channels" && !Array.isArray(value)
+  return name === "channels" && value !== null && !Array.isArray(value)
     ? shownAccounts(value as Parameters<typeof shownAccounts>[0])
     : withoutSecrets(value);
 };

@@ -98,14 +98,14 @@ describe("operator: management policies", function () {
     {
       kind: "Segment",
       collection: "segments",
-      make: (name, spec) => make.segment({ name: "Policies", ...spec }, name),
+      make: (name, spec) => make.segment({ name: "Policies", description: "First", ...spec }, name),
       other: { spec: { description: "Other" }, member: "description", says: "description", value: "Other" },
       nobody: `seg_${noId}`,
     },
     {
       kind: "Template",
       collection: "templates",
-      make: (name, spec) => make.template({ name: "Policies", ...spec }, name),
+      make: (name, spec) => make.template({ name: "Policies", description: "First", ...spec }, name),
       other: { spec: { description: "Other" }, member: "description", says: "description", value: "Other" },
       nobody: `tpl_${noId}`,
     },
