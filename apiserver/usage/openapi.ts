@@ -28,6 +28,7 @@ export const docs: Docs = {
   examples: {
     UsageCounts: [lastHour],
     QuotaUse: [quota],
+    Allowance: [{ limit: 3, used: 2 }],
     Usage: [
       {
         tenant_id: "ten_01JDKQ4WSM7Y2HDB9C4TNEQ0KF",
@@ -35,7 +36,15 @@ export const docs: Docs = {
         this_month: thisMonth,
         webhook_backlog: 20,
         webhook_backlog_at: exampleTime,
-        limits: { requests_per_second: 100, messages_per_month: quota, messages_per_day: null },
+        limits: {
+          requests_per_second: 100,
+          messages_per_month: quota,
+          messages_per_day: null,
+          subscribers: { limit: 50_000, used: 12_345 },
+          apps: { limit: 3, used: 2 },
+          members: { limit: 10, used: null },
+          retention_days: 90,
+        },
         as_of: exampleTime,
       } satisfies Usage,
     ],

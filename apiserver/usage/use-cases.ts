@@ -1,8 +1,10 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { apps } from "#core/storage/apps/apps.ts";
 import { usage as quotaCounters } from "#core/storage/messages/usage.ts";
 import { webhookBacklogs } from "#core/storage/usage/backlogs.ts";
 import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
+import { billableCount } from "../limits/billable-count.ts";
 import { quotaUses } from "../limits/quota.ts";
 import { showUsage } from "./show.ts";
 
@@ -16,6 +18,8 @@ export const usageUseCases = ({ db, clock, settings: { firstDayMessages } }: Usa
     usage: tenantUsage(db),
     backlogs: webhookBacklogs(db),
     quotas: quotaUses({ usage: quotaCounters(db), firstDayMessages }),
+    countApps: apps(db).owned.count,
+    countSubscribers: billableCount(db, clock),
     clock,
   }),
 });

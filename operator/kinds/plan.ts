@@ -72,6 +72,7 @@ const membersOf = (spec: PlanSpec) => ({
   subscribers: spec.subscribers ?? null,
   messages_per_month: spec.messagesPerMonth ?? null,
   apps: spec.apps ?? null,
+  members: spec.members ?? null,
   suppressions: spec.suppressions ?? null,
   webhook_endpoints: spec.webhookEndpoints,
   retention_days: spec.retentionDays,

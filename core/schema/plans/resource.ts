@@ -24,6 +24,15 @@ export const PlanSpec = resourceSpec(planName, {
     Integer({ minimum: 0, maximum, description: "deliveries in a calendar month (UTC); absent = unlimited" }),
   ),
   apps: Optional(Integer({ minimum: 0, maximum: 100_000, description: "apps of a tenant; absent = unlimited" })),
+  members: Optional(
+    Integer({
+      minimum: 0,
+      maximum: 100_000,
+      description:
+        "people of a tenant, as GET /v1/usage shows it; nothing counts them, as the service has no accounts of people; " +
+        "absent = unlimited",
+    }),
+  ),
   suppressions: Optional(
     Integer({ minimum: 0, maximum, description: "entries of one app's suppression list; absent = unlimited" }),
   ),

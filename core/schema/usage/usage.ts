@@ -24,6 +24,12 @@ export const QuotaUse = Group({
 });
 export type QuotaUse = Static<typeof QuotaUse>;
 
+/** How many there are of what a plan limits. */
+export const Allowance = Group({
+  limit: Nullable(Count("how many the plan allows; null: any number")),
+  used: Nullable(Count("how many there are, a few seconds old at most; null where nothing counts them")),
+});
+
 /** `GET /v1/usage`. Source: docs/reference/usage.md. */
 export const Usage = Group({
   tenant_id: Type.String({ description: "the organisation of the key" }),
@@ -35,9 +41,13 @@ export const Usage = Group({
     requests_per_second: Count("of each key"),
     messages_per_month: Nullable(QuotaUse),
     messages_per_day: Nullable(QuotaUse),
+    subscribers: Allowance,
+    apps: Allowance,
+    members: Allowance,
+    retention_days: Count("days that messages and deliveries are kept"),
   }),
   as_of: DateTime,
 });
 export type Usage = Static<typeof Usage>;
 
-named({ Usage, UsageCounts, QuotaUse });
+named({ Usage, UsageCounts, QuotaUse, Allowance });

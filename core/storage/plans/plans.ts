@@ -10,6 +10,8 @@ export type PlanRow = {
   subscribers: number | null;
   messages_per_month: number | null;
   apps: number | null;
+  /** People of a tenant: shown, and not counted; left out where the record is of an earlier release. */
+  members?: number | null;
   /** Of one app; left out where the record is of an earlier release. */
   suppressions?: number | null;
   webhook_endpoints: number;
