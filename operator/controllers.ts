@@ -62,7 +62,10 @@ export const makeControllers = (
   };
   const controllers = new Map(allKinds.map((kind) => [kind.definition.kind, make(kind)]));
   // as a resync: what another program wrote into a record is drift, or to be reported in the status
-  deps.changes.on((collection, id) => requeue(dependantsOf.ofRecord(collection, id), "resync"));
+  deps.changes.on((collection, id, appId) => {
+    requeue(dependantsOf.ofRecord(collection, id), "resync");
+    requeue(dependantsOf.waitingFor(collection, appId));
+  });
   const { stores } = deps.platform;
   const watches = [
     watchMetadata(deps, { kind: "secret", store: stores.secrets, parts: secretPartsOf(deps.scope) }, (events) =>

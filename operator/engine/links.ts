@@ -65,6 +65,12 @@ export const indexesOf = <R extends Claimant>(kind: Linked<R>): Indexes<R> => {
 /** The key of another object in the same namespace. */
 export const beside = ({ metadata }: KubeObject, name: string): string => keyFrom(metadata.namespace, name);
 
+/** Whether a resource was refused for what it says, as its condition Ready has it. */
+export const isRefused = ({ status }: { status?: object }): boolean => {
+  const { conditions = [] } = (status ?? {}) as { conditions?: { type: string; status: string }[] }; // sound: as every kind's
+  return conditions.some(({ type, status: is }) => type === "Ready" && is === "False");
+};
+
 /** The namespace of an object, as values of an index. */
 export const namespaceOf = ({ metadata: { namespace } }: KubeObject): string[] =>
   namespace === undefined ? [] : [namespace];
@@ -97,6 +103,13 @@ export const dependants = (kinds: readonly Linked[], { byKind }: Pick<Stores, "b
       kinds
         .filter((kind) => kind.collection.name === collection)
         .flatMap(({ definition: { kind } }) => [...by(kind, "record", [id]), ...by(kind, "external", [id])]),
+    /** Those that could not be applied, and may be now that a record of their kind in their app has changed. */
+    waitingFor: (collection: string, appId: string | undefined): Dependant[] => {
+      const apps = appId === undefined ? [] : (byKind.get("App")?.by("record", appId) ?? []);
+      return kinds
+        .filter((kind) => kind.collection.name === collection)
+        .flatMap(({ definition: { kind } }) => by(kind, "waiting", apps.map(keyOf)));
+    },
     ofConfigMap: ({ object }: StoreEvent<KubeObject>): Dependant[] =>
       kinds.flatMap(({ definition: { kind } }) => by(kind, "configMap", [keyOf(object)])),
     ofSecret: ({ object }: StoreEvent<KubeObject>): Dependant[] =>

@@ -11,7 +11,7 @@ import { segmentCounts } from "#core/storage/segments/counts.ts";
 import { appSegments, type SegmentRow, type Segments, segmentCollection } from "#core/storage/segments/segments.ts";
 import { removals, segmentRemoval } from "#core/storage/work/removals.ts";
 import { type Handler, refusal } from "../engine/handler.ts";
-import { beside, link } from "../engine/links.ts";
+import { beside, isRefused, link } from "../engine/links.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { namedOf } from "../policies/named-members.ts";
 import { statusOf } from "../policies/segments/status.ts";
@@ -36,6 +36,7 @@ export const segment = defineKind<SegmentResource, SegmentRow>({
     app: (one) => [beside(one, one.spec.appRef)],
     called: (one) => calledOf(one),
     naming: (one) => namedIn(one),
+    waiting: (one) => (isRefused(one) && namedIn(one).length > 0 ? [beside(one, one.spec.appRef)] : []),
   },
   links: [
     appLink,
@@ -111,7 +112,7 @@ const neverAsked = () => ({ status: {}, members: {} });
 
 const uncounted = { count: null, by_channel: null, counted_at: null };
 
-const retryMs = 30_000; // segments that a filter names may be made over the REST interface, which requeues nobody
+const retryMs = 30_000; // the REST interface may make a segment that a filter names, and what that announces may get lost
 
 /** Whoever is on its list is taken from it afterwards. */
 const beginRemoval = async ({ rows, db, fence, clock }: Deps, id: string): Promise<null> => {

@@ -11,7 +11,7 @@ import { draftVersion, type PublishDeps, versionOf, versionsEnd } from "#core/st
 import { type TemplateRow, type Templates, templateCollection, templates } from "#core/storage/templates/templates.ts";
 import { type TemplateVersions, templateVersions } from "#core/storage/templates/versions.ts";
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
-import { beside, link } from "../engine/links.ts";
+import { beside, isRefused, link } from "../engine/links.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { namedOf } from "../policies/named-members.ts";
 import { configMapsOf, contentOf, placeOf } from "../policies/templates/content.ts";
@@ -38,6 +38,7 @@ export const template = defineKind<TemplateResource, TemplateRow>({
     name: (one) => [nameOf(one)],
     app: (one) => [beside(one, one.spec.appRef)],
     rendering: (one) => (mayRender(one.spec) ? [beside(one, one.spec.appRef)] : []),
+    waiting: (one) => (isRefused(one) && mayRender(one.spec) ? [beside(one, one.spec.appRef)] : []),
   },
   links: [appLink, link(templateResource, "rendering", (one) => partialsAppOf(one))],
   readsConfigMaps: configMapsOf,
@@ -165,7 +166,7 @@ const apply = async (deps: Deps, { resource, app, stand, set }: Input): Promise<
   return record.kept(resource, published, await statusOf(deps, published.row));
 };
 
-const retryMs = 30_000; // a partial that it renders may be published over the REST interface, which requeues nobody
+const retryMs = 30_000; // the REST interface may publish a partial that it renders, and what that announces may get lost
 
 /** A template before it is stored: what faults are looked for in. */
 const begun = ({ clock }: Deps, _id: string) => {

@@ -140,6 +140,26 @@ describe("operator and apiserver, both running: who owns a member", function () 
     await until(async () => (await call("GET", `/templates/${id}`)).body["published_version"] === 2, 30_000);
   });
 
+  it("templates and segments that wait for something of REST's go on once it is there", async () => {
+    const waiting = make.template({ name: "Waits", content: { contents: { en: '{% render "greeting" %}' } } }, "waits");
+    await herald.apply(waiting);
+    await herald.ready(waiting, "False", "TemplateInvalid");
+    const naming = make.segment(
+      { name: "Names", filter: { all: [{ field: "segment", op: "member", value: "later" }] } },
+      "names",
+    );
+    await herald.apply(naming);
+    await herald.ready(naming, "False", "FilterInvalid");
+    const partial = { name: "greeting", kind: "partial", content: { contents: { en: "Hello" } } };
+    const { body } = await call("POST", "/templates", partial);
+    const published = Date.now();
+    await expectTaken(call("POST", `/templates/${body.id}/publish`, {}));
+    await herald.ready(waiting);
+    expect(Date.now() - published).to.be.below(20_000); // it looks again by itself after 30 s
+    await expectTaken(call("POST", "/segments", { name: "later", kind: "list" }));
+    await herald.ready(naming);
+  });
+
   it("plans: one that is raised is felt by REST without waiting for what it remembers", async () => {
     const ask = () => call("PATCH", "/settings", { quiet_hours: { enabled: true } });
     const before = await ask();
