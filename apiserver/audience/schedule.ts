@@ -56,8 +56,9 @@ const unknown = { zone: null, country: null, quietHours: null };
 
 const timingOf = (app: AppRow, { options, category, scheduledFor, now }: Scheduled): Timing => {
   const { quiet_hours: hours, exempt_categories: exempt, time_zone: appZone } = settingsOf(app);
-  const isExempt = options.quiet_hours_exempt === true || (category !== null && exempt.includes(category));
-  const rate = options.throttle_rate_per_minute ?? app.throttle_default ?? 0;
+  const isTest = options.test === true;
+  const isExempt = isTest || options.quiet_hours_exempt === true || (category !== null && exempt.includes(category));
+  const rate = isTest ? 0 : (options.throttle_rate_per_minute ?? app.throttle_default ?? 0);
   const times = { options, scheduled_for: scheduledFor, created_at: now };
   return {
     start: scheduledFor ?? now,

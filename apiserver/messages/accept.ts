@@ -141,6 +141,7 @@ export const skippedBy = (app: AppRow, { channelsAsked, channels, meant }: Draft
 
 /** 0 asks for no throttle, also where the app has a default. */
 const throttleOf = (app: AppRow, { options }: Draft): Pick<MessageRow, "throttle_per_minute"> => {
+  if (options.test === true) return {};
   const rate = options.throttle_rate_per_minute ?? app.throttle_default ?? 0;
   return rate === 0 ? {} : { throttle_per_minute: rate };
 };
@@ -157,6 +158,8 @@ export const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMess
       ...missingOf(estimate),
       ...(skipped.length > 0 && { skipped_channels: skipped }),
     },
+    source: draft.source,
+    ...(draft.campaignId !== null && { campaign_id: draft.campaignId }),
     name: draft.name,
     labels: draft.labels,
     category: draft.category,

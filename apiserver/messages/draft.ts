@@ -3,12 +3,15 @@ import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#cor
 import { meantBy, saidIn } from "#core/domain/messages/neutral.ts";
 import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
+import type { Message } from "#core/schema/messages/message.ts";
 import { Content, type CreateNotification, Options, type Target } from "#core/schema/messages/notification.ts";
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import { selectors } from "../audience/audience.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
 import { mergedWith, type Taken } from "./take-template.ts";
 import { unsupported } from "./unsupported.ts";
+
+type MessageSource = Message["source"];
 
 /** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
 export type Draft = ReturnType<typeof draftOf>;
@@ -19,7 +22,8 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
   const merged = taken === null ? { content, errors: [] } : mergedWith(content, taken);
   const options: Options = pick(body, Object.keys(Options.properties));
   const due = dueAtOf(options.send_after, now);
-  const meant = { content: saidIn(merged.content), options, target: meantBy(body.target) };
+  const target = options.test === true ? { ...body.target, test_devices_only: true } : body.target;
+  const meant = { content: saidIn(merged.content), options, target: meantBy(target) };
   const { channels, asked, errors } = channelsOf(meant, taken?.channels ?? null);
   const problems = [
     ...unsupported(body),
@@ -27,6 +31,7 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
     ...merged.errors,
     ...errors,
     ...timeErrors(options),
+    ...redactionErrors(body),
     ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
   ];
   refuse(problems);
@@ -34,12 +39,14 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
     content,
     taken,
     options,
-    target: body.target,
+    target,
     /** The same without what asks for nothing. */
     meant,
     name: body.name ?? null,
     labels: body.labels ?? [],
     category: body.category ?? null,
+    campaignId: body.campaign_id ?? null,
+    source: sourceOf(body),
     /** Null: those that have content. */
     channelsAsked: asked,
     /** Of every channel that it may go over. */
@@ -48,6 +55,18 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
     scheduledFor: "at" in due ? due.at : null,
     fingerprint: fingerprintOf({ ...body, idempotency_key: undefined }),
   };
+};
+
+/** What variants say is shown with their counters. */
+const redactionErrors = ({ redact_payload: isRedacted, variants = [] }: CreateNotification): FieldError[] =>
+  isRedacted === true && variants.length > 0
+    ? [{ field: "redact_payload", message: "cannot be combined with variants" }]
+    : [];
+
+/** A try is one, whatever it is a part of. */
+const sourceOf = ({ test: isTest, campaign_id: campaignId }: CreateNotification): MessageSource => {
+  if (isTest === true) return "test";
+  return campaignId === undefined ? "api" : "campaign";
 };
 
 /** What a schema cannot say of when recipients are sent to. Source: docs/reference/timing.md. */

@@ -45,7 +45,8 @@ const appsOfItems = async (asked: Located<MessageUse>) => (item: unknown) => app
 /** The delivery that the path names, in its app. */
 const deliveryOfPath = async (asked: Located<MessageUse>) => {
   const app = await appOfPath(asked);
-  return existing(await asked.use.findDelivery(ofApp(app), asked.params["messageDeliveryId"] ?? ""), "delivery");
+  const id = asked.params["messageDeliveryId"] ?? "";
+  return existing(await asked.use.findDelivery(ofApp(app), id, asked.signal), "delivery");
 };
 
 const routes = [

@@ -41,19 +41,16 @@ export const listDeliveries =
       query,
       read: (page) => deliveries.page({ tenantId, messageId, filters: query }, page, signal),
       positionOf: (row) => row.position,
-      view: deliveryView,
+      view: (row) => deliveryView({ ...row, ...(message.campaign_id && { campaign_id: message.campaign_id }) }),
     });
   };
 
-/**
- * Null when no message can match: `kind` is another name of `source`; campaigns make none yet. All messages
- * are of the interface: what makes others needs an index for lists by source.
- */
+/** Null when no message can match: `kind` is another name of `source`. */
 const filterOf = (query: MessageListQuery): MessageFilter | null => {
   const { source, kind, status, label, category, from, to } = query;
   const { idempotency_key: idempotencyKey, template_id: templateId } = query;
-  if ([source, kind].some((one) => one !== undefined && one !== "api")) return null;
-  if (query.campaign_id !== undefined) return null;
+  if (source !== undefined && kind !== undefined && source !== kind) return null;
   const times = { from: dateOf(from), to: dateOf(to) };
-  return defined({ status, label, category, templateId, idempotencyKey, ...times });
+  const { campaign_id: campaignId } = query;
+  return defined({ source: source ?? kind, status, label, category, templateId, campaignId, idempotencyKey, ...times });
 };

@@ -34,6 +34,7 @@ import { accept, notificationLimit } from "./accept.ts";
 import { acceptBatch } from "./accept-batch.ts";
 import { cancel } from "./cancel.ts";
 import { estimateAudience } from "./estimate-audience.ts";
+import { findDelivery } from "./find-delivery.ts";
 import { listDeliveries, listMessages } from "./list.ts";
 import { makeContacts } from "./make-contacts.ts";
 import { takeTemplate } from "./take-template.ts";
@@ -84,7 +85,7 @@ export const messageUseCases = (platform: MessagePlatform) => {
   });
   return {
     find: messages.find,
-    findDelivery: deliveries(db).find,
+    findDelivery: findDelivery({ deliveries: deliveries(db), messages }),
     list: listMessages({ messages, cursors }),
     listDeliveries: listDeliveries({ deliveries: deliveryList(db), cursors }),
     limit: limitCreating,

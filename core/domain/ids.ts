@@ -1,5 +1,5 @@
 import { hash, randomInt } from "node:crypto";
-import { monotonicFactory, encodeTime as timeOf } from "ulid";
+import { decodeTime, monotonicFactory, encodeTime as timeOf } from "ulid";
 import { type IdKind, idPrefixes } from "../schema/vocabulary/id-prefixes.ts";
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"; // Crockford base 32, as in the ULID specification
@@ -21,6 +21,9 @@ export const derivedIdAt = (kind: IdKind, at: Date, ...parts: readonly string[])
 /** What comes before all ids (or, without a kind, ULIDs) of an instant and later, and behind all earlier ones. */
 export const beforeIdsOf = (kind: IdKind | null, at: Date): string =>
   (kind === null ? "" : `${idPrefixes[kind]}_`) + encodeTime(at.getTime());
+
+/** The instant that an id of {@link newId} or {@link derivedIdAt} was made for. */
+export const instantOfId = (id: string): Date => new Date(decodeTime(id.slice(id.indexOf("_") + 1)));
 
 const random = (): number => randomInt(32) / 32; // Node keeps random bytes in stock; the library asks anew for each character
 /** What gives the ids of the instants that were asked for last, the latest at the end: a clock may be put back. */

@@ -2,17 +2,17 @@ import type { Db, Filter } from "mongodb";
 import { dateOf } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
 import type { ExportFilters } from "#core/schema/exports/export.ts";
-import { deliveryPages } from "#core/storage/exports/pages.ts";
+import { deliveryPages, type OfCampaign } from "#core/storage/exports/pages.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { ExportSource } from "./type.ts";
 
 /** `from` and `to` are of the instant at which a delivery was made. */
-export const deliveries: ExportSource<DeliveryRow> = {
+export const deliveries: ExportSource<OfCampaign> = {
   columns: [
     { name: "id", of: (row) => row._id },
     { name: "message_id", of: (row) => row.message_id },
-    { name: "campaign_id", of: () => null }, // no delivery has a campaign yet
+    { name: "campaign_id", of: (row) => row.campaign_id },
     { name: "subscription_id", of: (row) => row.subscription_id },
     { name: "user_id", of: (row) => row.user_id },
     { name: "channel", of: (row) => row.channel },
@@ -45,12 +45,10 @@ export const deliveries: ExportSource<DeliveryRow> = {
   },
 };
 
-/** No message is of a campaign yet: what is asked for by one is nothing. */
+/** Deliveries with the campaigns of their messages, of one campaign where that is asked for. */
 export const pagesOfCampaign = (
   db: Db,
   of: OfApp,
   { campaign_id: campaignId }: ExportFilters,
-  reading: Parameters<typeof deliveryPages>[2],
-): AsyncIterable<DeliveryRow[]> => (campaignId === undefined ? deliveryPages(db, of, reading) : none());
-
-async function* none(): AsyncGenerator<never> {}
+  reading: Omit<Parameters<typeof deliveryPages>[2], "campaignId">,
+): AsyncIterable<OfCampaign[]> => deliveryPages(db, of, { ...reading, campaignId });

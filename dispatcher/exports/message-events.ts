@@ -5,12 +5,13 @@ import { eventIdOf, type Happened, happenedTo } from "#core/domain/exports/messa
 import { derivedId } from "#core/domain/ids.ts";
 import type { ExportFilters, MessageEvent } from "#core/schema/exports/export.ts";
 import { type ConversionRow, conversions } from "#core/storage/events/conversions.ts";
+import type { OfCampaign } from "#core/storage/exports/pages.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import { pagesOfCampaign } from "./deliveries.ts";
 import type { ExportSource } from "./type.ts";
 
-type EventRow = Happened & { delivery: DeliveryRow; conversion?: ConversionRow };
+type EventRow = Happened & { delivery: OfCampaign; conversion?: ConversionRow };
 
 const isRefusal = (event: MessageEvent): boolean => event === "failed" || event === "errored" || event === "bounced";
 
@@ -31,7 +32,7 @@ export const messageEvents: ExportSource<EventRow> = {
   columns: [
     { name: "id", of: idOf },
     { name: "message_id", of: ({ delivery }) => delivery.message_id },
-    { name: "campaign_id", of: () => null }, // no delivery has a campaign yet
+    { name: "campaign_id", of: ({ delivery }) => delivery.campaign_id },
     { name: "variant_id", of: () => null }, // nor a variant
     { name: "delivery_id", of: ({ delivery }) => delivery._id },
     { name: "subscription_id", of: ({ delivery }) => delivery.subscription_id },
@@ -47,7 +48,7 @@ export const messageEvents: ExportSource<EventRow> = {
     { name: "bounce_type", of: only("bounced", ({ bounce_type }) => bounce_type) },
     { name: "url", of: only("clicked", ({ clicked_url }) => clicked_url) },
     { name: "button_id", of: only("clicked", ({ clicked_button_id }) => clicked_button_id) },
-    { name: "machine", of: () => false }, // opens and clicks of programs are told by webhooks, and not kept
+    { name: "machine", of: ({ isOfMachine }) => isOfMachine === true },
     { name: "sms_segments", of: only("sent", ({ sms_segments }) => sms_segments) },
     { name: "properties", of: ({ conversion }) => (conversion === undefined ? {} : propertiesOf(conversion)) },
     { name: "created_at", of: ({ delivery }) => delivery.created_at },
@@ -78,7 +79,7 @@ const propertiesOf = ({ event_name: name, value, attribution }: ConversionRow): 
 const conversionsIn = async (
   db: Db,
   of: OfApp,
-  page: readonly DeliveryRow[],
+  page: readonly OfCampaign[],
   filters: ExportFilters,
 ): Promise<EventRow[]> => {
   const isAsked = isWantedBy(filters);
@@ -115,7 +116,10 @@ const members = [
   "bounced_at",
   "complained_at",
   "unsubscribed_at",
+  "machine_opened_at",
+  "machine_clicked_at",
   "created_at",
+  "updated_at",
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 /** What filters leave: of kinds, and of what happened. */
@@ -128,7 +132,7 @@ const isWantedBy = ({ status, events, from, to }: ExportFilters) => {
   return { of, happened };
 };
 
-const eventsIn = (page: readonly DeliveryRow[], filters: ExportFilters): EventRow[] => {
+const eventsIn = (page: readonly OfCampaign[], filters: ExportFilters): EventRow[] => {
   const isAsked = isWantedBy(filters);
   return page.flatMap((delivery) =>
     happenedTo(delivery)

@@ -30,6 +30,9 @@ export type Progress = {
   delivered_at?: Date;
   opened_at?: Date;
   clicked_at?: Date;
+  /** Of the first by a program, such as a mail scanner, which counts as nothing. */
+  machine_opened_at?: Date;
+  machine_clicked_at?: Date;
   /** Of the first custom event that counts for it. */
   converted_at?: Date;
   failed_at?: Date;
@@ -82,11 +85,18 @@ const fill = (next: Progress, receipt: Receipt, now: Date): void => {
   if (providerId !== null && !isOfEarlier(next, receipt)) next.provider_message_id ??= providerId;
   const first = next[instants[kind]];
   const isGivenUp = isFailure(receipt) && receipt.isPassing !== true && waitsForResend(next);
-  if (isOfMachine(receipt) || (first !== undefined && first <= at && !isGivenUp)) return;
+  if (isOfMachine(receipt)) return keepMachine(next, receipt);
+  if (first !== undefined && first <= at && !isGivenUp) return;
   next[instants[kind]] = at;
   if (receipt.kind === "clicked") setClick(next, receipt);
   if (receipt.kind === "bounced") setRefusal(next, receipt, { bounce_type: receipt.type });
   if (isFailure(receipt)) fail(next, receipt, now);
+};
+
+const keepMachine = (next: Progress, { kind, at }: Receipt): void => {
+  const member = kind === "opened" ? "machine_opened_at" : "machine_clicked_at";
+  const first = next[member];
+  if (first === undefined || at < first) next[member] = at;
 };
 
 type Failure = Extract<Receipt, { kind: "failed" | "errored" }>;

@@ -25,10 +25,15 @@ export const messageView = (row: ViewedMessage): Message =>
     id: row._id,
     variants: row.variants === undefined ? null : variantsOf(row, row.variants),
     ...(row.live_activity && { content: activityContent(row, row.live_activity) }),
+    ...(isRedacted(row) && { content: {} }),
   });
 
 const variantsOf = ({ variant_counts: counts }: ViewedMessage, variants: readonly ViewedVariant[]) =>
   variants.map((variant) => ({ ...variant, counts: counts?.[variant.id] ?? {}, is_winner: false }));
+
+/** Its payload is shown nowhere. Source: docs/reference/notification-operations.md#redaction. */
+const isRedacted = ({ options }: ViewedMessage): boolean =>
+  "redact_payload" in options && options.redact_payload === true;
 
 /** The members that a send of a live activity has, and which event it is. */
 const activityContent = (

@@ -22,6 +22,7 @@ export type ExportType = (typeof exportTypes)[number];
 
 /** What happens to a delivery: one row each of `message_events`. Source: docs/reference/exports.md#message-events. */
 export const messageEvents = [
+  "queued",
   "suppressed",
   "sent",
   "delivered",
@@ -34,6 +35,10 @@ export const messageEvents = [
   "complained",
   "unsubscribed",
   "converted",
+  "cancelled",
+  "in_app_impression",
+  "in_app_clicked",
+  "in_app_dismissed",
 ] as const;
 export type MessageEvent = (typeof messageEvents)[number];
 

@@ -163,6 +163,12 @@ export const Options = Partial(
     frequency_cap_exempt: Flag(),
     quiet_hours_exempt: Flag(),
     include_unsubscribed: Flag({ description: "e-mail only: reaches unsubscribed addresses, never suppressed ones" }),
+    redact_payload: Flag({
+      description: "what it says is shown nowhere, and not kept once it is sent",
+    }),
+    test: Flag({
+      description: "a try: to test devices alone, at once, whatever quiet hours, caps and throttles say",
+    }),
     add_to_inbox: Flag(),
     inbox_ttl: Integer({ minimum: 60, maximum: 31_536_000, description: "seconds" }),
   }),
@@ -266,6 +272,14 @@ export const CreateNotification = Closed(
     labels: Optional(List(Text({ minLength: 1, maxLength: 40 }), { maxItems: 10 })),
     category: Optional(Text({ minLength: 1, maxLength: 64 })),
     template_id: Optional(Text({ minLength: 1, maxLength: 64 })),
+    campaign_id: Optional(
+      Text({
+        minLength: 1,
+        maxLength: 64,
+        pattern: patterns.noNull,
+        description: "what the notification is a part of, by a name of yours",
+      }),
+    ),
     target: Target,
     variants: Optional(List(Variant, { maxItems: 10, description: "2–10 forms, each for a part of the audience" })),
     ...Content.properties,

@@ -5,7 +5,6 @@ import type { MessageRow } from "../messages/message-row.ts";
 import { messageCollection } from "../messages/messages.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { pageRange } from "../mongo/page-range.ts";
-import { findIds } from "../mongo/pages.ts";
 
 /** Rows in one page: some hundred KB, and a few ms of the server. Larger ones are no faster, and take more memory. */
 export const exportPage = 500;
@@ -41,8 +40,13 @@ export async function* pagesOf<Row extends Document & { _id: string }>(
   }
 }
 
+/** A delivery with the campaign of its message. */
+export type OfCampaign = DeliveryRow & { campaign_id?: string };
+
 export type DeliveryReading = {
   messageId?: string | undefined;
+  /** Of messages of one campaign alone. */
+  campaignId?: string | undefined;
   /** When the deliveries were made. */
   times: { from?: Date | undefined; to?: Date | undefined };
   filter: Filter<DeliveryRow>;
@@ -52,30 +56,43 @@ export type DeliveryReading = {
 const messagesAtOnce = 200; // in one $in
 
 /** Reads the deliveries of a message, or of all messages of an app, message by message, each in the order of its list. */
-export async function* deliveryPages(db: Db, of: OfApp, reading: DeliveryReading): AsyncGenerator<DeliveryRow[]> {
+export async function* deliveryPages(db: Db, of: OfApp, reading: DeliveryReading): AsyncGenerator<OfCampaign[]> {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
-  for await (const ids of messagePages(db, of, reading)) yield* deliveriesOf(rows, of, ids, reading);
+  for await (const found of messagePages(db, of, reading)) {
+    const campaigns = new Map(found.map(({ _id, campaign_id }) => [_id, campaign_id]));
+    const ids = found.map(({ _id }) => _id);
+    for await (const page of deliveriesOf(rows, of, ids, reading)) yield page.map((row) => inCampaign(row, campaigns));
+  }
 }
+
+const inCampaign = (row: DeliveryRow, campaigns: ReadonlyMap<string, string | undefined>): OfCampaign => {
+  const campaign_id = campaigns.get(row.message_id);
+  return campaign_id === undefined ? row : { ...row, campaign_id };
+};
+
+type Found = Pick<MessageRow, "_id" | "campaign_id">;
 
 /** A message that was made later than the last delivery that is wanted has none of them. */
 async function* messagePages(
   db: Db,
   { tenantId, appId }: OfApp,
-  { messageId, times }: DeliveryReading,
-): AsyncGenerator<string[]> {
+  { messageId, campaignId, times }: DeliveryReading,
+): AsyncGenerator<Found[]> {
   const messages = collectionOf<MessageRow>(db, messageCollection);
-  const ofApp = { app_id: appId, tenant_id: tenantId };
+  const ofApp = { app_id: appId, tenant_id: tenantId, ...(campaignId !== undefined && { campaign_id: campaignId }) };
+  const projection = { campaign_id: 1 } as const;
   if (messageId !== undefined) {
-    yield await findIds(messages, { ...ofApp, _id: messageId });
+    yield await messages.find<Found>({ ...ofApp, _id: messageId }, { projection }).toArray();
     return;
   }
-  const options = { hint: "list", sort: { _id: 1 }, limit: messagesAtOnce } as const;
+  const hint = campaignId === undefined ? "list" : "list_by_campaign";
   for (let after: string | null = null; ; ) {
     const _id = pageRange("message", { to: times.to }, { after, isDescending: false });
-    const ids: string[] = await findIds(messages, { ...ofApp, _id }, options);
-    if (ids.length > 0) yield ids;
-    if (ids.length < messagesAtOnce) return;
-    after = ids.at(-1) ?? null;
+    const read = messages.find<Found>({ ...ofApp, _id }, { projection, hint, batchSize: messagesAtOnce + 1 });
+    const found: Found[] = await read.sort({ _id: 1 }).limit(messagesAtOnce).toArray();
+    if (found.length > 0) yield found;
+    if (found.length < messagesAtOnce) return;
+    after = found.at(-1)?._id ?? null;
   }
 }
 

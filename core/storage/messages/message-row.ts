@@ -73,6 +73,8 @@ export type MessageRow = DueWork &
     /** The template that it takes, in the version of its accept; absent without one. */
     template_id?: string;
     template_version?: number;
+    /** What it is a part of, as its caller names it; absent without one. */
+    campaign_id?: string;
     /** What `email_mjml` became when the message was accepted; absent without one. */
     email_html?: string;
     target: Target;

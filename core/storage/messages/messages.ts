@@ -35,6 +35,17 @@ export const messageCollection: CollectionSpec = {
       partialFilterExpression: { template_id: { $gt: "" } },
     },
     {
+      key: { app_id: 1, campaign_id: 1, _id: -1 },
+      name: "list_by_campaign",
+      partialFilterExpression: { campaign_id: { $gt: "" } },
+    },
+    // those that are not "api", which most are
+    {
+      key: { app_id: 1, source: 1, _id: -1 },
+      name: "list_by_source",
+      partialFilterExpression: { source: { $gt: "api" } },
+    },
+    {
       key: { "live_activity.activity": 1, _id: -1 },
       name: "live_activity",
       partialFilterExpression: { "live_activity.activity": { $gt: "" } },
@@ -63,6 +74,8 @@ export type MessageFilter = {
   label?: string;
   category?: string;
   templateId?: string;
+  campaignId?: string;
+  source?: MessageRow["source"];
   idempotencyKey?: string;
   from?: Date;
   to?: Date;
@@ -224,9 +237,13 @@ const cancellation = ({ now, by }: Cancelling): Document[] => [
       due_at: { $cond: [{ $and: [{ $eq: ["$outbox", []] }, { $eq: ["$reserved", null] }] }, null, sweepAfter(now)] },
       fence: { $add: ["$fence", 1] },
       unsettled: "$reserved.count", // absent, as that is, when nothing was reserved
+      content: redacted,
     },
   },
 ];
+
+/** Of a message that does not want it to be kept, nothing of what it says. */
+const redacted = { $cond: [{ $eq: ["$options.redact_payload", true] }, { $literal: {} }, "$content"] };
 
 const forcedCancellation = (reserved: MessageRow["reserved"], { now, by }: Cancelling): Document[] => [
   {
@@ -238,6 +255,7 @@ const forcedCancellation = (reserved: MessageRow["reserved"], { now, by }: Cance
       due_at: now,
       withdraws: true,
       recount: true,
+      content: redacted,
       ...(reserved !== null && { unsettled: { $subtract: ["$reserved.count", { $ifNull: ["$counts.sent", 0] }] } }),
     },
   },
@@ -245,20 +263,23 @@ const forcedCancellation = (reserved: MessageRow["reserved"], { now, by }: Cance
 
 /** The index that leaves the least to read: that of all messages walks the whole app to find a few. */
 const indexOf = (
-  { idempotencyKey, templateId, category, label, status }: MessageFilter,
+  { idempotencyKey, templateId, campaignId, source = "api", category, label, status }: MessageFilter,
   { isDescending }: Pick<PagePlace, "isDescending">,
 ): string => {
   if (idempotencyKey !== undefined) return "idempotency_of_operation";
   if (templateId !== undefined) return "list_by_template";
+  if (campaignId !== undefined) return "list_by_campaign";
+  if (source !== "api") return "list_by_source";
   if (category !== undefined) return "list_by_category";
   if (label !== undefined && isDescending) return "list_by_label"; // FerretDB sorts when it reads lists backwards
   return status === undefined ? "list" : "list_by_status";
 };
 
 const conditions = (
-  { status, label, category, templateId, idempotencyKey, ...times }: MessageFilter,
+  { source, status, label, category, templateId, campaignId, idempotencyKey, ...times }: MessageFilter,
   place: PagePlace,
 ): Filter<MessageRow> => ({
   _id: pageRange("message", times, place), // a message and its id are of the same instant
-  ...defined({ status, labels: label, category, template_id: templateId, idempotency_key: idempotencyKey }),
+  ...defined({ source, status, labels: label, category, template_id: templateId, campaign_id: campaignId }),
+  ...defined({ idempotency_key: idempotencyKey }),
 });

@@ -121,6 +121,8 @@ const leftAs = ({ planned, isUntouched }: Left): Partial<MessageRow> => ({
   ...(isUntouched && { waits: true }),
 });
 
+type Ended = Leased & Partial<Pick<MessageRow, "options">>;
+
 type Counted = Pick<MessageRow, "counts" | "variant_counts">;
 
 type End = {
@@ -133,10 +135,19 @@ type End = {
 
 const ending = (rows: Rows) => ({
   /** Ends the message; `event` waits in its outbox until it is published. */
-  finish: async (message: Leased, { at, event, ...end }: End & { event: EventEnvelope }): Promise<boolean> => {
+  finish: async (message: Ended, { at, event, ...end }: End & { event: EventEnvelope }): Promise<boolean> => {
+    const isRedacted = message.options?.redact_payload === true;
     const isEnded = await settle(rows, message, {
       dueAt: sweepAfter(at),
-      set: { ...end, planned: true, completed_at: at, counted_at: at, updated_at: at },
+      set: {
+        ...end,
+        planned: true,
+        completed_at: at,
+        counted_at: at,
+        updated_at: at,
+        ...(isRedacted && { content: {} }),
+      },
+      ...(isRedacted && { unset: { email_html: "" } }),
       push: { outbox: event },
       when: { status: "processing" },
     });

@@ -25,6 +25,8 @@ export type Attempt = {
   expiresAt: Date;
   /** Whether a repeat replaces it, so that it is sent again when its answer was lost. */
   isReplaceable: boolean;
+  /** What is said is not kept, so that it cannot be sent again. */
+  isRedacted?: boolean | undefined;
   /** Of a live activity: as callers name it. */
   activityId?: string | undefined;
   /** Of a message with variants: the one that they get. */
@@ -133,10 +135,10 @@ const uncertain = (attempt: Attempt, reason: string): DeliveryRow => ({
   error_message: reason,
 });
 
-const taken = ({ now, chunk, expiresAt }: Attempt) => ({
+const taken = ({ now, chunk, expiresAt, isRedacted }: Attempt) => ({
   status: "sent" as const,
   sent_at: now,
-  ...(mayFailForNow(chunk.channel) && { resend_until: expiresAt }),
+  ...(mayFailForNow(chunk.channel) && isRedacted !== true && { resend_until: expiresAt }),
 });
 
 const attempted = (attempt: Attempt) => ({

@@ -123,6 +123,7 @@ const attemptOf = (run: Run, subscription: Reached): Attempt => ({
   now: run.deps.clock.now(),
   expiresAt: run.expiresAt,
   isReplaceable: run.isReplaceable,
+  isRedacted: run.work.message.options.redact_payload,
   activityId: run.work.message.live_activity?.activity_id,
   variantId: run.shares?.variantOf(subscription)?.id,
 });

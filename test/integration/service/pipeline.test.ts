@@ -248,4 +248,42 @@ describe("a message on its way from the REST call to the provider", function () 
     };
     await until(isSettled, sweptMs);
   });
+
+  it("keeps nothing of what one says that wants that, and shows it nowhere", async () => {
+    const device = await aDevice();
+    const secret = `secret ${device._id}`;
+    const id = await sendToDevice(device, { contents: { en: secret }, redact_payload: true });
+    expect((await ask("GET", `/v1/notifications/${id}`))["content"]).to.deep.equal({});
+    const row = await ended(id);
+    expect(row).to.deep.include({ status: "completed", content: {} });
+    expect(arrivals(device)).to.equal(1);
+    expect(JSON.stringify(sending.apns.log.page())).to.include(secret);
+    await until(
+      () => events.all().some(({ subject_id: of, type }) => of === id && type === "message.completed"),
+      sweptMs,
+    );
+    expect(JSON.stringify(events.all())).to.not.include(secret);
+    const at = new Date(Date.now() + 3_600_000).toISOString();
+    const later = await sendToDevice(device, { contents: { en: secret }, redact_payload: true, send_after: at });
+    expect((await ask("DELETE", `/v1/notifications/${later}`))["content"]).to.deep.equal({});
+    expect((await sending.system.db.collection<MessageRow>("messages").findOne({ _id: later }))?.content).to.deep.equal(
+      {},
+    );
+  });
+
+  it("tries one on test devices alone, whatever quiet hours say, and names its campaign", async () => {
+    const { app, db } = sending.system;
+    const [device, other] = [await aDevice({ test_device: true }), await aDevice()];
+    const target = { include_subscription_ids: [device._id, other._id] };
+    const quiet_hours = { enabled: true, start: "00:00", end: "23:59", mode: "drop" };
+    await ask("PATCH", `/v1/apps/${app._id}/settings`, { quiet_hours });
+    const id = await sendTo(target, { test: true, campaign_id: "spring" });
+    const row = await ended(id);
+    await ask("PATCH", `/v1/apps/${app._id}/settings`, { quiet_hours: null });
+    expect(row).to.include({ source: "test", campaign_id: "spring" });
+    expect([arrivals(device), arrivals(other)]).to.deep.equal([1, 0]);
+    const { data } = (await ask("GET", `/v1/notifications/${id}/deliveries`)) as { data: { campaign_id: string }[] };
+    expect(data.map(({ campaign_id }) => campaign_id)).to.deep.equal(["spring"]);
+    expect(await db.collection("deliveries").countDocuments({ message_id: id })).to.equal(1);
+  });
 });

@@ -148,6 +148,7 @@ const shapeOf = (member: string, good: object[], bad: Record<string, object>): B
 export const effective: readonly Bound[] = [
   textOf("name", 1, 200),
   textOf("category", 1, 64),
+  textOf("campaign_id", 1, 64),
   listOf("labels", [0, 10], (i) => `l${i}`, ["", "a".repeat(41), 7, null]),
   {
     member: "idempotency_key",
@@ -272,6 +273,8 @@ export const effective: readonly Bound[] = [
   wholeOf("throttle_rate_per_minute", 0, 1_000_000),
   flag("include_unsubscribed"),
   flag("one_per_user"),
+  flag("redact_payload"),
+  flag("test"),
   textOf("sms_from", 1, 20),
   listOf("sms_media_urls", [0, 10], () => address(40), ["x", 7]),
   flag("disable_sms_link_shortening"),

@@ -37,6 +37,8 @@ export const neutral = {
     collapse_id: "",
     throttle_rate_per_minute: 0,
     one_per_user: false,
+    redact_payload: false,
+    test: false,
     frequency_cap_exempt: false,
     quiet_hours_exempt: false,
     include_unsubscribed: false,

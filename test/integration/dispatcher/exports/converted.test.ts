@@ -90,7 +90,7 @@ describe("conversions among the events of messages", () => {
   });
 
   it("stand beside what else happened, and heed kinds and time", async () => {
-    expect(await kinds({})).to.have.members(["sent 12:05", "converted 12:09", "converted 12:10"]);
+    expect(await kinds({})).to.have.members(["queued 12:00", "sent 12:05", "converted 12:09", "converted 12:10"]);
     expect(await kinds({ events: ["sent"] })).to.deep.equal(["sent 12:05"]);
     expect(await kinds({ events: ["converted"], from: at(10).toISOString() })).to.deep.equal(["converted 12:10"]);
   });

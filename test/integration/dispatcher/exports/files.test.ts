@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { derivedId, newId } from "#core/domain/ids.ts";
+import { derivedId, instantOfId, newId } from "#core/domain/ids.ts";
 import type { ExportRow } from "#core/storage/exports/exports.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -208,6 +208,8 @@ describe("the file of an export", function () {
       const [, b = "", c = ""] = messages.map(({ _id }) => _id);
       const found = await rows({ type: "message_events", filters: { message_id: b } });
       expect(found.map((row) => [row["event"], row["occurred_at"]])).to.have.deep.members([
+        ["queued", instantOfId(b).toISOString()],
+        ["queued", instantOfId(b).toISOString()],
         ["sent", at(5).toISOString()],
         ["delivered", at(6).toISOString()],
         ["opened", at(7).toISOString()],
@@ -233,7 +235,7 @@ describe("the file of an export", function () {
     it("of message events heeds channel, events and time", async () => {
       const eventsOf = async (filters: ExportRow["filters"]) =>
         (await rows({ type: "message_events", filters })).map((row) => row["event"] ?? "").sort();
-      expect(await eventsOf({ channel: "email" })).to.deep.equal(["bounced", "sent"]);
+      expect(await eventsOf({ channel: "email" })).to.deep.equal(["bounced", "queued", "sent"]);
       expect(await eventsOf({ events: ["opened", "clicked"] })).to.deep.equal(["clicked", "opened"]);
       expect(await eventsOf({ from: at(7).toISOString(), to: at(8).toISOString() })).to.deep.equal([
         "clicked",
