@@ -11,7 +11,16 @@ export const useLists = async (ask: Ask, appId: string): Promise<void> => {
   const list = `/v1/notifications?app_id=${appId}&limit=2`;
   const { next_cursor: next, data } = await ask("GET", list);
   await ask("GET", `${list}&cursor=${String(next)}`);
-  for (const filter of ["status=completed", "source=api", "label=a", "category=b", "idempotency_key=once", ranges])
+  for (const filter of [
+    "status=completed",
+    "source=api",
+    "source=campaign",
+    "campaign_id=spring",
+    "label=a",
+    "category=b",
+    "idempotency_key=once",
+    ranges,
+  ])
     for (const sort of ["created_at", "-created_at"]) await ask("GET", `${list}&${filter}&sort=${sort}`);
   const [{ id }] = data as [{ id: string }]; // at least one was sent
   await ask("GET", `/v1/notifications/${id}?app_id=${appId}`);

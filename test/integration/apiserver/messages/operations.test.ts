@@ -70,6 +70,23 @@ describe("a batch of notifications", () => {
     expect(results).to.have.length(100);
   });
 
+  it("lists notifications by campaign and source, in both orders", async () => {
+    const { results } = await batch([one({ campaign_id: "spring" }), one({ campaign_id: "spring", test: true })]);
+    const [ofCampaign, test] = results.map(({ body }) => body.id);
+    const list = async (query: string) => {
+      const path = `/v1/notifications?app_id=${tenant.app._id}&${query}`;
+      return (await site.api.call("GET", path, { token: tenant.token })).body.data.map(({ id }) => id);
+    };
+    for (const sort of ["created_at", "-created_at"]) {
+      expect(await list(`campaign_id=spring&sort=${sort}`), sort).to.have.members([ofCampaign, test]);
+      expect(await list(`source=campaign&sort=${sort}`)).to.deep.equal([ofCampaign]);
+      expect(await list(`kind=test&sort=${sort}`)).to.deep.equal([test]);
+    }
+    expect(await list("source=journey")).to.deep.equal([]);
+    expect(await list("source=api&kind=test")).to.deep.equal([]);
+    expect(await list("source=api")).to.not.include(test);
+  });
+
   it("tells when a notification changed its state, and by whom", async () => {
     const at = new Date(Date.now() + 3_600_000).toISOString();
     const [later] = (await batch([one({ send_after: at })])).results;

@@ -112,7 +112,7 @@ describe("receipts of a delivery", () => {
   it("of programs are kept apart, the earliest of a kind in whatever order they come", () => {
     const scans = [9, 3, 5].map((second) => ({ ...opened, at: at(second), machine: true }));
     const click = { ...clicked, machine: true };
-    const kept = { machine_opened_at: at(3), machine_clicked_at: click.at };
+    const kept = { provider_message_id: "p-1", machine_opened_at: at(3), machine_clicked_at: click.at };
     expect(progressed(sent, [...scans, click])).to.deep.equal({ ...sent, ...kept });
     expect(progressed(progressed(sent, [click]), scans.toReversed())).to.deep.equal({ ...sent, ...kept });
   });
