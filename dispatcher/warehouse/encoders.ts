@@ -17,20 +17,40 @@ export const encoders: Readonly<Record<WarehouseFormat, (columns: readonly Wareh
   jsonl: (columns) => {
     const keys = columns.map(({ name }) => `${JSON.stringify(name)}:`);
     const line = (row: readonly Cell[]): string => `{${keys.map((key, n) => key + jsonOf(row[n])).join(",")}}\n`;
-    return packed("application/gzip", (rows) => rows.map(line).join(""));
+    return packed((rows) => rows.map(line).join(""));
   },
+  csv: (columns) => {
+    let head = `${columns.map(({ name }) => name).join(",")}\r\n`;
+    return packed((rows) => {
+      const text = head + rows.map((row) => `${row.map(csvOf).join(",")}\r\n`).join("");
+      head = "";
+      return text;
+    });
+  },
+};
+
+/**
+ * A cell of RFC 4180, for programs: what is not there is empty, an empty text is `""`. No quote stands before formulas, as in
+ * files for people: a warehouse would keep it.
+ */
+const csvOf = (value: Cell): string => {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (value instanceof Date) return value.toISOString();
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
 /** Instants are ISO 8601 in UTC with milliseconds; what is not there is null. */
 const jsonOf = (value: Cell): string => JSON.stringify(value ?? null);
 
 /** Text of UTF-8, compressed as it comes. Level 1: CPU is what exports are short of. */
-const packed = (contentType: string, textOf: (rows: readonly (readonly Cell[])[]) => string): Encoder => {
+const packed = (textOf: (rows: readonly (readonly Cell[])[]) => string): Encoder => {
   const gzip = createGzip({ level: 1 });
   const whole = collected(gzip);
   whole.catch(() => undefined); // it is awaited at the end, if that comes
   return {
-    contentType,
+    contentType: "application/gzip",
     add: async (rows) => {
       const bytes = Buffer.from(textOf(rows));
       if (!gzip.write(bytes)) await once(gzip, "drain");

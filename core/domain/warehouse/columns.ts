@@ -10,7 +10,7 @@ export type ColumnType = "string" | "int" | "boolean" | "timestamp" | "json";
 export type WarehouseColumn = { id: number; name: string; type: ColumnType; nullable: boolean };
 
 /** Grows when a column is added or goes, by dataset. */
-export const schemaVersions: Readonly<Record<WarehouseDataset, number>> = { deliveries: 1 };
+export const schemaVersions: Readonly<Record<WarehouseDataset, number>> = { deliveries: 1, messages: 1 };
 
 const column = (id: number, name: string, type: ColumnType, nullable = false): WarehouseColumn => ({
   id,
@@ -37,6 +37,24 @@ const columns: Readonly<Record<WarehouseDataset, readonly WarehouseColumn[]>> = 
     column(13, "clicked_at", "timestamp", true),
     column(14, "created_at", "timestamp"),
     column(15, "updated_at", "timestamp"),
+  ],
+  messages: [
+    column(1, "id", "string"),
+    column(2, "name", "string", true),
+    column(3, "source", "string"),
+    column(4, "status", "string"),
+    column(5, "category", "string", true),
+    column(6, "labels", "json"),
+    column(7, "template_id", "string", true),
+    column(8, "template_version", "int", true),
+    column(9, "channels", "json"),
+    column(10, "counts", "json"),
+    column(11, "error", "string", true),
+    column(12, "scheduled_for", "timestamp", true),
+    column(13, "started_at", "timestamp", true),
+    column(14, "completed_at", "timestamp", true),
+    column(15, "created_at", "timestamp"),
+    column(16, "updated_at", "timestamp"),
   ],
 };
 

@@ -10,10 +10,10 @@ const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Ty
 export const warehouseLimits = { exports: 10, partRows: 250_000, partBytes: 100_000_000, retries: 5 } as const;
 
 /** What can be exported. Source: docs/reference/warehouse.md#datasets. */
-export const warehouseDatasets = ["deliveries"] as const;
+export const warehouseDatasets = ["deliveries", "messages"] as const;
 export type WarehouseDataset = (typeof warehouseDatasets)[number];
 
-export const warehouseFormats = ["jsonl"] as const;
+export const warehouseFormats = ["jsonl", "csv"] as const;
 export type WarehouseFormat = (typeof warehouseFormats)[number];
 
 export const frequencies = ["15m", "1h", "6h", "12h", "24h"] as const;
@@ -104,7 +104,9 @@ const Excluded = List(Text({ minLength: 3, maxLength: 100 }), {
   uniqueItems: true,
   description: "columns that are left out, as `deliveries.error_code`",
 });
-const Format = Enum([...warehouseFormats], { description: "jsonl: a JSON object on each line, gzip; the default" });
+const Format = Enum([...warehouseFormats], {
+  description: "jsonl: a JSON object on each line, the default; csv: RFC 4180 with a line of names; both gzip",
+});
 
 /** Body of `POST …/warehouse-exports`. */
 export const CreateWarehouseExport = Closed({

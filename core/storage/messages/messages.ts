@@ -7,6 +7,7 @@ import { insertNew } from "../mongo/duplicate.ts";
 import { idsBehind, type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
+import { changeIndex } from "../warehouse/changes.ts";
 import { dueIndex, suspendedIndex, sweepAfter } from "../work/due.ts";
 import { eraseSent } from "./erasure.ts";
 import type { MessageRow, MessageStatus } from "./message-row.ts";
@@ -56,6 +57,7 @@ export const messageCollection: CollectionSpec = {
       partialFilterExpression: { segment_ids: { $exists: true } },
     },
     { key: { plan: 1, completed_at: 1 }, name: "retention" },
+    changeIndex, // for warehouse exports: docs/decisions/0126
     suspendedIndex,
     dueIndex,
   ],

@@ -88,7 +88,7 @@ describe("warehouse exports by REST", () => {
       over: { destination: { ...destination, kms_key_id: "k" } },
       field: "destination.kms_key_id",
     },
-    { it: "a format that is not there", over: { format: "avro" }, field: "format" },
+    { it: "a format that is not there", over: { format: "parquet" }, field: "format" },
     { it: "a dataset that is not there", over: { datasets: ["conversations"] }, field: "datasets[0]" },
     {
       it: "a column that is not there",
