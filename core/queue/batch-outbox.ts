@@ -93,4 +93,5 @@ export const eventBatchTimer = (batches: Collection<EventBatchRow>, { resume }: 
     select: [],
     handle: ({ _id }) => resume(_id),
     atOnce: 8,
+    everyMs: 1_000,
   });

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Collection, Db, Filter } from "mongodb";
 import type { Clock } from "../domain/clock.ts";
 import { countAside, type QueueMetrics } from "../runtime/metrics/queue.ts";
-import { elapsedFrom, type MonotonicMs } from "../runtime/process/elapsed.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
 import { readWithin, type Within } from "../storage/mongo/read-within.ts";
-import { type Leasable, type NamedLease, namedLease } from "../storage/work/leases.ts";
+import { extendNamed, type Leasable, namedLease } from "../storage/work/leases.ts";
 import { type HandleDeps, handlePage } from "./due-page.ts";
+import { type KeptLeases, keptLeases, type OwnedLease } from "./kept-leases.ts";
 
 /** Documents whose `due_at` is watched. */
 export type TimerSource<Row extends Leasable> = {
@@ -25,10 +25,12 @@ export type TimerSource<Row extends Leasable> = {
   leavesAside?: true;
   /** Documents that are handled at a time; 64 when left out. For those of which `handle` reads more. */
   atOnce?: number;
+  /** How often it is looked at, in ms; 500 when left out. For what is due only because a hint was lost, or is in no hurry. */
+  everyMs?: number;
 };
 
 /** A source whose kind of row no longer matters. */
-export type AnyTimerSource = { name: string; run: (deps: TimersDeps, signal: AbortSignal) => Promise<void> };
+export type AnyTimerSource = { name: string; run: (deps: WatchDeps, signal: AbortSignal) => Promise<void> };
 
 /** Readies a source for {@link timers}. */
 export const timerSource = <Row extends Leasable>(source: TimerSource<Row>): AnyTimerSource => ({
@@ -45,8 +47,10 @@ export type TimersDeps = {
   metrics: QueueMetrics;
 };
 
+type WatchDeps = TimersDeps & { leases: KeptLeases };
+
 /**
- * Handles every document whose `due_at` has passed, every 500 ms, oldest first, and has it due again 10 s later in case
+ * Handles every document whose `due_at` has passed, every 500 ms or as its source says, oldest first, and has it due again 10 s later in case
  * its hint is lost. Serves timers, retries, the expiry of leases and the sweep alike (docs/decisions/0001).
  * Of all processes that run it, one at a time serves a source.
  */
@@ -56,7 +60,14 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
   return {
     name: "timers",
     start: async () => {
-      loops = Promise.all(sources.map((source) => source.run(deps, stopping.signal)));
+      const { db, holder, clock } = deps;
+      const leases = keptLeases({
+        leaseMs,
+        clock,
+        leaseOf: (name) => namedLease(db, { name, holder, leaseMs, clock }),
+        extendAll: (names) => extendNamed(db, names, { holder, now: clock.now(), leaseMs }),
+      });
+      loops = Promise.all(sources.map((source) => source.run({ ...deps, leases }, stopping.signal)));
     },
     stop: async () => {
       stopping.abort(new Error("the timers are stopping"));
@@ -73,14 +84,15 @@ const failureMs = { first: 500, most: 5_000 };
 
 const watch = async <Row extends Leasable>(
   source: TimerSource<Row>,
-  deps: TimersDeps,
+  deps: WatchDeps,
   stop: AbortSignal,
 ): Promise<void> => {
-  const { db, holder, clock, log, metrics } = deps;
+  const { leases, clock, log, metrics } = deps;
+  const { everyMs = stepMs } = source;
   const setAside = countAside(metrics, source.name);
   metrics.timersHandled.inc({ source: source.name }, 0); // as counterFromZero has it
   metrics.timerLagSeconds.zero({ source: source.name });
-  const lease = keptLease(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }), clock);
+  const lease = leases.keep(`timers/${source.name}`);
   const suspects = new Set<string>();
   let failures = 0;
   while (!stop.aborted) {
@@ -94,41 +106,10 @@ const watch = async <Row extends Leasable>(
       if (failures++ === 0) log.warn({ source: source.name, err }, "timers.failed");
     }
     const failedMs = failures === 0 ? 0 : Math.min(failureMs.first * 2 ** (failures - 1), failureMs.most);
-    const restMs = stepMs - (clock.now().getTime() - beganMs);
-    await sleep(Math.max(failedMs, Math.min(restMs, stepMs), 1), undefined, { signal: stop }).catch(() => undefined);
+    const restMs = everyMs - (clock.now().getTime() - beganMs);
+    await sleep(Math.max(failedMs, Math.min(restMs, everyMs), 1), undefined, { signal: stop }).catch(() => undefined);
   }
   await lease.release().catch(() => undefined); // it expires by itself
-};
-
-type OwnedLease = { isOurs: () => Promise<boolean>; release: () => Promise<void> };
-
-/**
- * Takes the lease when it can be had, and extends it when half of its time is gone: by both clocks, as the wall clock may be
- * put back, and the monotonic one stands still while a machine is suspended.
- */
-export const keptLease = (lease: NamedLease, clock: Clock, monotonicMs?: MonotonicMs): OwnedLease => {
-  let ours: (() => number) | null = null;
-  /** How long another has it at least. */
-  let others: { sinceMs: () => number; forMs: number } | null = null;
-  const isOthers = async (since: () => number): Promise<boolean> => {
-    const freeAt = await lease.freeAt();
-    const forMs = Math.min((freeAt?.getTime() ?? 0) - clock.now().getTime(), leaseMs);
-    others = forMs > 0 ? { sinceMs: since, forMs } : null;
-    return others !== null;
-  };
-  return {
-    isOurs: async () => {
-      const goneMs = ours?.() ?? Number.POSITIVE_INFINITY;
-      if (goneMs < leaseMs / 2) return true;
-      if (others !== null && others.sinceMs() < others.forMs) return false;
-      const since = elapsedFrom(clock, monotonicMs);
-      const isExtended = goneMs < leaseMs && (await lease.extend());
-      const isOurs = isExtended || (!(await isOthers(since)) && (await lease.take()) !== null); // to look costs less than to take
-      ours = isOurs ? since : null;
-      return isOurs;
-    },
-    release: () => lease.release(),
-  };
 };
 
 const handleAllDue = async <Row extends Leasable>(

@@ -22,6 +22,7 @@ export const job = <Row extends JobRow>(type: JobType<Row>): Job => ({
       select: ["tenant_id"],
       handle: ({ _id, tenant_id }) => publishHint(_id, tenant_id),
       leavesAside: true,
+      ...(type.isShort !== true && { everyMs: unhurriedMs }),
     }),
   run: async (id, deps, stop) => {
     const { holder, clock, timing } = deps;
@@ -29,6 +30,8 @@ export const job = <Row extends JobRow>(type: JobType<Row>): Job => ({
     if (row !== null) await runTaken(type, row, { ...deps, stop });
   },
 });
+
+const unhurriedMs = 1_000; // a hint begins a job at once
 
 type TakenDeps = RunDeps & { stop: AbortSignal };
 

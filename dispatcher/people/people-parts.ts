@@ -36,6 +36,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
         name: "users",
         collection: userRows,
         select: userMembers,
+        everyMs: leftOverMs,
         handle: async (row) => {
           if ((await ofUsers.flushDue(row)) && row.changed.length > 0) await tell(row);
         },
@@ -44,11 +45,14 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
         name: "subscriptions",
         collection: subscriptionRows,
         select: ["tenant_id", "outbox"],
+        everyMs: leftOverMs,
         handle: ofSubscriptions.flushDue,
       }),
     ],
   };
 };
+
+const leftOverMs = 1_000; // whoever changes somebody publishes it themselves, unless they are killed
 
 /** What `user.updated` tells. */
 const userMembers = [

@@ -153,6 +153,20 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
   };
 };
 
+/** Extends named leases of one holder by one command. True when it still has all of them; else some may be extended. */
+export const extendNamed = async (
+  db: Db,
+  names: readonly string[],
+  { holder, now, leaseMs }: LeaseTerm,
+): Promise<boolean> => {
+  const until = new Date(now.getTime() + leaseMs);
+  const { matchedCount } = await collectionOf<Leasable>(db, leaseCollection).updateMany(
+    { _id: { $in: [...names] }, "lease.holder": holder },
+    { $set: { "lease.until": until, due_at: until } },
+  );
+  return matchedCount === names.length;
+};
+
 export type NamedLeaseOptions = { name: string; holder: string; leaseMs: number; clock: Clock };
 
 /** Makes the lock's document when it is not there. */
