@@ -24,21 +24,26 @@ export type PreviewDeps = {
 };
 
 /** Somebody waits for the answer; what is not counted by then goes on being counted. Source: docs/reference/segments.md#preview. */
-const standardWaitMs = 1_000;
+const standardWaitMs = 800; // so that an answer takes a second
 const mostMs = 120_000; // of one count: some 10,000,000 people
-const keptMs = 60_000; // what was counted is an answer for so long
+const keptMs = 60_000; // what was counted is the answer for so long
+const lastMs = 86_400_000; // and the last that is known while it is counted anew
 const mostKept = 1_000; // previews, of a few kB each
 const countsAtOnce = 2;
 
-type Counted = { counts: Counts; at: Date };
+type Counted = { counts: Counts; at: Date; endedAt: Date };
 
 /**
  * Counts whom a filter means. Who asks waits a second at most: a large app is counted on in the background, and asking
- * again for the same gives the result. All of an app are counted in one pass, each condition by itself as well.
+ * again for the same gives the result. Until then what was counted last is the answer, where this process has counted it. All of an app are counted in one pass, each condition by itself as well.
  */
 export const previewSegment = (deps: PreviewDeps) => {
   const { waitMs = standardWaitMs } = deps;
-  const known = new LRUCache<string, Counted>({ ...atMostEntries(mostKept), ttl: keptMs });
+  const known = new LRUCache<string, Counted>({ ...atMostEntries(mostKept), ttl: lastMs });
+  const fresh = (key: string): boolean => {
+    const endedAt = known.get(key)?.endedAt;
+    return endedAt !== undefined && deps.clock.now().getTime() - endedAt.getTime() < keptMs;
+  };
   const underWay = new Map<string, Promise<void>>();
   const gate = semaphore(countsAtOnce);
 
@@ -53,11 +58,11 @@ export const previewSegment = (deps: PreviewDeps) => {
 
   return async (app: AppRow, checked: CheckedFilter): Promise<SegmentPreview> => {
     const key = keyOf(app, checked);
-    if (!known.has(key)) {
+    if (!fresh(key)) {
       const counting = underWay.get(key) ?? start(key, app, checked);
       await Promise.race([counting, sleep(waitMs, undefined, { ref: false })]);
     }
-    return shown(checked, known.get(key) ?? null);
+    return shown(checked, known.get(key) ?? null, fresh(key));
   };
 };
 
@@ -76,17 +81,17 @@ const countAll = async ({ people, clock }: PreviewDeps, app: AppRow, checked: Ch
   for await (const page of people.all(ofApp(app), { ...everybody, asks, reads }, signal))
     for (const one of page) counting.add(one);
   signal.throwIfAborted();
-  return { counts: counting.counts, at };
+  return { counts: counting.counts, at, endedAt: clock.now() };
 };
 
 /** Each condition is counted by itself: nobody is left out because of another. */
 const everybody = { query: {}, mayPass: () => true, isOfPeople: true };
 
-const shown = ({ tree }: CheckedFilter, counted: Counted | null): SegmentPreview => ({
+const shown = ({ tree }: CheckedFilter, counted: Counted | null, isExact: boolean): SegmentPreview => ({
   recipients: counted && Object.values(counted.counts.byChannel).reduce((sum, count) => sum + count, 0),
   users: counted && counted.counts.users,
   by_channel: counted && counted.counts.byChannel,
-  is_exact: counted !== null,
+  is_exact: isExact,
   as_of: counted && counted.at.toISOString(),
   conditions: conditionsOf(tree).map(({ path }, i) => ({ path, passed: counted?.counts.passed[i] ?? null })),
   sample: counted === null ? [] : counted.counts.sample,

@@ -77,6 +77,7 @@ export const segmentUseCases = (platform: SegmentPlatform) => {
         throw new AppError("HS_CONFLICT", "the segment is used", { status: "in_use", used_by });
       await removals(db).begin(segmentRemoval(found, clock.now()));
       await settings.remove(by, found);
+      await counts.cancel(found._id);
     },
 
     preview: async (app: AppRow, { filter }: PreviewSegment): Promise<SegmentPreview> => {

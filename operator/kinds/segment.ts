@@ -114,11 +114,12 @@ const uncounted = { count: null, by_channel: null, counted_at: null };
 
 const retryMs = 30_000; // the REST interface may make a segment that a filter names, and what that announces may get lost
 
-/** Whoever is on its list is taken from it afterwards. */
+/** Whoever is on its list is taken from it afterwards; nobody counts it any more. */
 const beginRemoval = async ({ rows, db, fence, clock }: Deps, id: string): Promise<null> => {
   const row = await rows.find(id);
   fence.check();
   if (row !== null) await removals(db).begin(segmentRemoval(row, clock.now()));
+  await segmentCounts(db).cancel(id);
   return null;
 };
 

@@ -6,6 +6,7 @@ import { bundledPrograms } from "../../dev/bundle/bundled-programs.ts";
 import { devDir } from "../../dev/files/paths.ts";
 import { withLock } from "../../dev/processes/lock.ts";
 import type { Tally } from "../support/suite/reporter.ts";
+import { audience } from "./audience/audience.ts";
 import { callbacks } from "./callbacks/callbacks.ts";
 import { besideBusyCore } from "./cores.ts";
 import { customEvents } from "./events/custom-events.ts";
@@ -38,6 +39,7 @@ const all: Record<string, Measurements> = {
   imports,
   "custom-events": customEvents,
   people,
+  audience,
   templates,
   operator,
   kubectl,

@@ -104,7 +104,9 @@ export const SegmentPreview = Type.Object({
   recipients: Nullable(Type.Integer({ minimum: 0, description: "subscribed subscriptions that pass" })),
   users: Nullable(Count),
   by_channel: Nullable(ByChannel),
-  is_exact: Flag({ description: "false while it is being counted" }),
+  is_exact: Flag({
+    description: "false while it is being counted: then the counts are the last ones, of `as_of`, or null",
+  }),
   as_of: Nullable(Type.String({ format: "date-time", description: "when it was counted" })),
   conditions: List(
     Type.Object({

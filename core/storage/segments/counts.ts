@@ -84,6 +84,11 @@ export const segmentCounts = (db: Db) => {
       if ((await underWay(rows, app_id, now)).length === 0) await wakeNext(rows, app_id, now);
     },
 
+    /** Removes that of a segment that is removed: a count under way finds that within a second, and ends. */
+    cancel: async (_id: string): Promise<void> => {
+      await rows.deleteOne({ _id });
+    },
+
     /** Removes that of a segment which is gone, unless it was asked for again meanwhile. */
     drop: async ({ _id, fence }: Run): Promise<void> => {
       await rows.deleteOne({ _id, fence });
