@@ -5,7 +5,7 @@ import type { CreateNotificationResult, SkippedChannel } from "#core/schema/mess
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { MessageRow, MessageVariant } from "#core/storage/messages/message-row.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Messages } from "#core/storage/messages/messages.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
@@ -25,7 +25,7 @@ import type { RequireFeature } from "../limits/plan-rules.ts";
 import { type Draft, draftOf } from "./draft.ts";
 import type { MakeContacts } from "./make-contacts.ts";
 import type { TakeTemplate } from "./take-template.ts";
-import { variantsOf } from "./take-variants.ts";
+import { splitOf } from "./take-variants.ts";
 
 export type AcceptDeps = AcceptMessageDeps &
   MakeContacts & {
@@ -90,11 +90,11 @@ export const judge = async (deps: JudgeDeps, app: AppRow, body: CreateNotificati
   const draft = draftOf(body, deps.clock.now(), taken);
   const channels = configuredOf(app, draft);
   refuse(impossible(draft.meant, channels));
-  const variants = isSplit(body) ? variantsOf(body, { draft, channels }, deps.clock.now()) : undefined;
+  const split = isSplit(body) ? splitOf(body, { draft, channels }, deps.clock.now()) : {};
   const html = await mailHtml(deps, app, draft, channels);
   const aim = await deps.aimOf(app._id, draft.meant.target);
   const aimed = aim && { aim, at: draft.scheduledFor ?? deps.clock.now() };
-  return { draft, channels, variants, html, aim, asked: { aimed, onePerUser: draft.options.one_per_user === true } };
+  return { draft, channels, split, html, aim, asked: { aimed, onePerUser: draft.options.one_per_user === true } };
 };
 
 export type JudgeDeps = Pick<AcceptDeps, "take" | "aimOf" | "compile" | "clock">;
@@ -103,14 +103,15 @@ export type Judged = {
   draft: Draft;
   channels: Channel[];
   /** Its forms, where it has several. */
-  variants: MessageVariant[] | undefined;
+  split: Pick<MessageRow, "variants" | "winner">;
   html: string | undefined;
   aim: MessageAim | null;
   /** How its target is counted. */
   asked: Asked;
 };
 
-const isSplit = ({ variants = [] }: CreateNotification): boolean => variants.length > 0;
+const isSplit = ({ variants = [], winner = null }: CreateNotification): boolean =>
+  variants.length > 0 || winner !== null;
 
 /** When the newest message was made that one with a collapse id may replace: the later of two ids takes the other's place. */
 const replaced = async ({ messages, clock }: AcceptDeps, app: AppRow, { options }: Draft): Promise<Date | null> =>
@@ -149,7 +150,7 @@ const throttleOf = (app: AppRow, { options }: Draft): Pick<MessageRow, "throttle
 /** What is stored of it. */
 export const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMessage): MessageRow => {
   const { caller, app, key, traceparent } = request;
-  const { draft, channels, variants, html, aim, estimate } = decided;
+  const { draft, channels, split, html, aim, estimate } = decided;
   const skipped = skippedBy(app, draft);
   return {
     ...messageOf({ caller, app, key, traceparent, fingerprint: draft.fingerprint }, begun),
@@ -171,7 +172,7 @@ export const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMess
     channels,
     options: draft.options,
     ...throttleOf(app, draft),
-    ...(variants !== undefined && { variants }),
+    ...split,
     scheduled_for: draft.scheduledFor,
     due_at: draft.scheduledFor ?? sweepAfter(begun.now),
   };

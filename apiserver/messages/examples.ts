@@ -68,6 +68,7 @@ export const notifications: CreateNotification[] = [
       { name: "urgent", weight_percent: 45, contents: { en: "Only today: the sale." } },
       { name: "nothing", weight_percent: 10, is_control: true },
     ],
+    winner: { metric: "click_rate", after_minutes: 120, test_percent: 20 },
   },
   {
     app_id: exampleAppId,

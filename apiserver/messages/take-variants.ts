@@ -1,9 +1,11 @@
 import { impossible } from "#core/channels/content.ts";
 import { mergedContent } from "#core/domain/content/merge.ts";
+import { minuteMs } from "#core/domain/durations.ts";
 import { type FieldError, refuse, ValidationError } from "#core/errors.ts";
 import type { CreateNotification, Variant } from "#core/schema/messages/notification.ts";
+import { type AskedWinner, winnerDefaults } from "#core/schema/messages/winner.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
-import type { MessageVariant } from "#core/storage/messages/message-row.ts";
+import type { MessageRow, MessageVariant } from "#core/storage/messages/message-row.ts";
 import { contentOf, type Draft, draftOf } from "./draft.ts";
 
 type Judged = { draft: Draft; channels: readonly Channel[] };
@@ -12,12 +14,44 @@ type Judged = { draft: Draft; channels: readonly Channel[] };
  * The forms of a message that has several. Each has to say something on every channel that the message goes over.
  * @throws ValidationError. Source: docs/reference/variants.md.
  */
-export const variantsOf = (body: CreateNotification, judged: Judged, now: Date): MessageVariant[] => {
-  const { variants = [] } = body;
+export const splitOf = (
+  body: CreateNotification,
+  judged: Judged,
+  now: Date,
+): Pick<MessageRow, "variants" | "winner"> => {
+  const { variants = [], winner = null } = body;
+  refuse(winner === null ? [] : comparison(body, winner));
   refuse(together(variants));
   const judge = said(body, judged, now);
   refuse(variants.flatMap((variant, i) => (variant.is_control ? control(variant, i) : judge(variant, i))));
-  return variants.map(rowOf);
+  const startMs = (judged.draft.scheduledFor ?? now).getTime();
+  return {
+    variants: variants.map(rowOf),
+    ...(winner !== null && {
+      winner: { ...winnerDefaults, ...winner, decides_at: new Date(startMs + winner.after_minutes * minuteMs) },
+    }),
+  };
+};
+
+/** What is wrong with the search for a winner. */
+const comparison = (
+  { variants = [], delayed_option: option }: CreateNotification,
+  winner: AskedWinner,
+): FieldError[] => {
+  const sent = variants.flatMap(({ is_control: isControl, weight_percent: weight }, i) =>
+    isControl ? [] : [{ weight, i }],
+  );
+  const hasControl = sent.length < variants.length;
+  return [
+    ...(sent.length < 2 ? [{ field: "winner", message: "needs two variants that are sent" }] : []),
+    ...sent.flatMap(({ weight, i }) =>
+      weight === 0 ? [{ field: `variants[${i}].weight_percent`, message: "is 0, so that it could not win" }] : [],
+    ),
+    ...(option === undefined ? [] : [{ field: "winner", message: "cannot go together with delayed_option" }]),
+    ...(winner.if_undecided === "control" && !hasControl
+      ? [{ field: "winner.if_undecided", message: "is control, and no variant is one" }]
+      : []),
+  ];
 };
 
 const rowOf = (variant: Variant, i: number): MessageVariant => ({

@@ -14,6 +14,7 @@ import { capTakes } from "#core/storage/messages/cap-takes.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import { newer } from "#core/storage/messages/collapse.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
+import { experiments } from "#core/storage/messages/experiments.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { passedOver } from "#core/storage/messages/passed-over.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
@@ -42,6 +43,7 @@ import type { Suspensions } from "../work/suspensions.ts";
 import { aimedAudience } from "./aimed.ts";
 import type { AudienceDeps } from "./audience.ts";
 import { runChunk } from "./chunk.ts";
+import { decide } from "./decide.ts";
 import { type Deliver, type DeliverDeps, deliver } from "./delivery/deliver.ts";
 import { keepLater } from "./delivery/later.ts";
 import { type RecorderDeps, recorder } from "./delivery/record.ts";
@@ -127,6 +129,7 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
       planMessage({
         ...deps,
         finish: finishing(deps),
+        decide: decide({ experiments: experiments(deps.db), clock: deps.clock }),
         turn: (message, app, lease) => strategyOf(message).turn({ message, app, lease }, steps),
       }),
     ),

@@ -9,6 +9,7 @@ import type { Left } from "#core/storage/messages/work.ts";
 import { inTrace } from "../work/in-trace.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { mayBeUntouched } from "./beginning.ts";
+import { nextLook } from "./decide.ts";
 import type { Finish } from "./finish.ts";
 import { whileAllowed } from "./lease.ts";
 import type { Turn, TurnResult } from "./turn.ts";
@@ -23,6 +24,8 @@ export type PlanDeps = {
     defer: (message: MessageRow, dueAt: Date, left: Left) => Promise<boolean>;
   };
   directory: Pick<Directory, "app">;
+  /** Chooses the variant that the rest of a message gets, once it is time; gives the message as it is then. */
+  decide: (message: MessageRow) => Promise<MessageRow>;
   turn: Turn;
   finish: Finish;
   suspensions: Suspensions;
@@ -69,14 +72,15 @@ const plan = async (deps: PlanDeps, message: MessageRow, now: Date): Promise<voi
   await giveTurn(deps, message, app);
 };
 
-const giveTurn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<void> => {
+const giveTurn = async (deps: PlanDeps, taken: MessageRow, app: AppRow): Promise<void> => {
+  const message = await deps.decide(taken);
   const extend = (now: Date) => deps.messages.extend(message, now);
   const result = await whileAllowed(deps, { taken: message, extend }, (lease) => deps.turn(message, app, lease));
   switch (result.kind) {
     case "complete":
       return deps.finish.complete(message, result.all);
     case "under_way":
-      return void (await rest(deps, message, { planned: result.planned, inMs: nextTurnMs(deps, result) }));
+      return void (await rest(deps, message, { planned: result.planned, inMs: nextTurnMs(deps, result, message) }));
     case "halted": {
       const left = { planned: false, isUntouched: result.isUntouched === true };
       if (deps.suspensions.has(message.tenant_id)) return defer(deps, message, left);
@@ -86,9 +90,15 @@ const giveTurn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promi
 };
 
 /** A message of which nothing is queued is left alone until something of it is due. */
-const nextTurnMs = ({ clock }: PlanDeps, { nextDue, isIdle }: Extract<TurnResult, { kind: "under_way" }>): number => {
+const nextTurnMs = (
+  { clock }: PlanDeps,
+  { nextDue, isIdle }: Extract<TurnResult, { kind: "under_way" }>,
+  message: MessageRow,
+): number => {
   if (nextDue === undefined) return sweepMs;
-  const inMs = Math.max(0, nextDue.getTime() - clock.now().getTime());
+  const now = clock.now();
+  const lookMs = nextLook(message, now)?.getTime() ?? Infinity;
+  const inMs = Math.max(0, Math.min(nextDue.getTime(), lookMs) - now.getTime());
   return isIdle === true ? inMs : Math.min(inMs, sweepMs);
 };
 

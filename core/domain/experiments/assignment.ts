@@ -10,6 +10,10 @@ export const variantOf = <V extends Weighted>(messageId: string, variants: reado
   return variants[placeOf(weights, partOf(messageId, person))] ?? null;
 };
 
+/** Whether a person is of those who try the variants before one is chosen. */
+export const isInTest = (messageId: string, testPercent: number, person: string): boolean =>
+  partOf(`${messageId}/test`, person) < (testPercent / 100) * parts;
+
 export type Holdout = AppSettings["holdout"];
 
 /** What of a message decides whether an app's holdout is left out of it. */

@@ -2,14 +2,16 @@ import { noReferences } from "../../schema/events/refs.ts";
 import { type DocumentOf, showAs } from "../../schema/json/show.ts";
 import { type Counts, Message } from "../../schema/messages/message.ts";
 import type { Content } from "../../schema/messages/notification.ts";
+import { ShownWinner } from "../../schema/messages/winner.ts";
 import { defined } from "../defined.ts";
 
 /** What a message's view is made of. */
-export type ViewedMessage = Omit<DocumentOf<typeof Message>, "id" | "content" | "variants"> & {
+export type ViewedMessage = Omit<DocumentOf<typeof Message>, "id" | "content" | "variants" | "winner"> & {
   _id: string;
   content: Content;
   variants?: readonly ViewedVariant[];
   variant_counts?: Record<string, Counts>;
+  winner?: DocumentOf<typeof ShownWinner>;
   live_activity?: ViewedActivity;
 };
 
@@ -23,13 +25,18 @@ export const messageView = (row: ViewedMessage): Message =>
   showAs(Message, {
     ...row,
     id: row._id,
+    winner: row.winner === undefined ? null : showAs(ShownWinner, row.winner),
     variants: row.variants === undefined ? null : variantsOf(row, row.variants),
     ...(row.live_activity && { content: activityContent(row, row.live_activity) }),
     ...(isRedacted(row) && { content: {} }),
   });
 
-const variantsOf = ({ variant_counts: counts }: ViewedMessage, variants: readonly ViewedVariant[]) =>
-  variants.map((variant) => ({ ...variant, counts: counts?.[variant.id] ?? {}, is_winner: false }));
+const variantsOf = ({ variant_counts: counts, winner }: ViewedMessage, variants: readonly ViewedVariant[]) =>
+  variants.map((variant) => ({
+    ...variant,
+    counts: counts?.[variant.id] ?? {},
+    is_winner: winner?.chosen === variant.id,
+  }));
 
 /** Its payload is shown nowhere. Source: docs/reference/notification-operations.md#redaction. */
 const isRedacted = ({ options }: ViewedMessage): boolean =>

@@ -3,6 +3,7 @@ import { ChannelName, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
+import { ShownWinner } from "./winner.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
@@ -63,6 +64,7 @@ export const Message = Type.Object({
   template_version: Nullable(Integer({ description: "of the template, when the message was accepted" })),
   campaign_id: Nullable(Text()),
   variants: Nullable(List(ShownVariant)),
+  winner: Nullable(ShownWinner),
   counts: Counts,
   requested_by: Type.Object({ type: Enum(["api_key", "account", "system"]), id: Optional(Text()) }),
   error: Nullable(Text()),

@@ -1,8 +1,9 @@
 import { type Static, Type } from "typebox";
-import { ChannelName, Closed, conditional, LanguageMap, MapOf, OrEmpty, Url } from "../json/common.ts";
+import { ChannelName, Closed, conditional, LanguageMap, MapOf, Nullable, OrEmpty, Url } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { patterns, worded } from "../json/patterns.ts";
 import { RcsContent, WhatsappContent } from "./chat.ts";
+import { AskedWinner } from "./winner.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
 
@@ -282,6 +283,7 @@ export const CreateNotification = Closed(
     ),
     target: Target,
     variants: Optional(List(Variant, { maxItems: 10, description: "2–10 forms, each for a part of the audience" })),
+    winner: Optional(Nullable(AskedWinner)),
     ...Content.properties,
     ...Options.properties,
   },

@@ -4,6 +4,7 @@ import type { MessageAim } from "../../domain/segments/aim.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import type { Counts, CreateNotificationResult, Message } from "../../schema/messages/message.ts";
 import type { Content, Options, Target } from "../../schema/messages/notification.ts";
+import type { Verdict, Winner } from "../../schema/messages/winner.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import type { DueWork, SuspendedWork } from "../work/due.ts";
 import type { Reserved } from "./usage.ts";
@@ -42,6 +43,14 @@ export type MessageVariant = {
   weight_percent: number;
   is_control: boolean;
   content: Content;
+};
+
+/** Part of an audience tries the variants; once `decided_at` is there the rest gets `chosen`, null for nothing. */
+export type MessageWinner = Winner & {
+  decides_at: Date;
+  decided_at?: Date;
+  chosen?: string | null;
+  verdict?: Verdict;
 };
 
 /**
@@ -91,6 +100,8 @@ export type MessageRow = DueWork &
     variants?: MessageVariant[];
     /** Counters by variant, made with `counts`. */
     variant_counts?: Record<string, Counts>;
+    /** How the form is found that the rest of its audience gets; absent: all are sent to at once. */
+    winner?: MessageWinner;
     /** Of one that starts, updates or ends a live activity. */
     live_activity?: MessageActivity;
     counts: Counts;

@@ -1,6 +1,6 @@
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import { mergedContent } from "#core/domain/content/merge.ts";
-import { isHoldoutOn, isInHoldout, variantOf } from "#core/domain/experiments/assignment.ts";
+import { isHoldoutOn, isInHoldout, isInTest, variantOf } from "#core/domain/experiments/assignment.ts";
 import { isTranslated } from "#core/domain/messages/languages.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow, MessageVariant } from "#core/storage/messages/message-row.ts";
@@ -12,13 +12,15 @@ import { type Prepare, prepared } from "./prepare.ts";
 /** Which form of a message each recipient gets, and who gets nothing so that its effect can be measured. */
 export type Shares = {
   variantOf: (recipient: Reached) => MessageVariant | null;
+  /** Whether somebody waits until a form is chosen. */
+  waits: (recipient: Reached) => boolean;
   /** Why somebody gets nothing, in words; null when they do. Asked when they would be sent to. */
   heldOutBy: (recipient: Reached) => string | null;
 };
 
 /** Null where all recipients get the same. Source: docs/reference/variants.md. */
 export const sharesOf = ({ app, message, chunk }: Work, now: Date): Shares | null => {
-  const { variants = [], category, live_activity: activity, source } = message;
+  const { variants = [], winner, category, live_activity: activity, source } = message;
   const isMeasured = activity === undefined && source !== "test" && chunk.resend_until === undefined;
   const holdout = isMeasured && app.holdout ? settingsOf(app).holdout : null;
   const of = { appId: app._id, category, at: now };
@@ -26,17 +28,27 @@ export const sharesOf = ({ app, message, chunk }: Work, now: Date): Shares | nul
   if (variants.length === 0 && !isOn) return null;
   const known = new Map<string, MessageVariant | null>();
   const variant = ({ user_id: person }: Reached): MessageVariant | null => {
-    const found = known.get(person) ?? variantOf(message._id, variants, person);
+    const found = known.get(person) ?? formFor(message, variantOf(message._id, variants, person), person);
     known.set(person, found);
     return found;
   };
+  const isDecided = winner?.decided_at !== undefined;
   return {
     variantOf: variant,
+    waits: (recipient) => winner !== undefined && !isDecided && variant(recipient) === null,
     heldOutBy: (recipient) => {
       if (isOn && isInHoldout(holdout, of, recipient.user_id)) return "the app's holdout";
-      return variant(recipient)?.is_control === true ? "the control of the message" : null;
+      const form = variant(recipient);
+      if (form === null && isDecided) return "no variant won";
+      return form?.is_control === true ? "the control of the message" : null;
     },
   };
+};
+
+/** Who does not try the variants gets the one that is chosen, null before that. A control stays one. */
+const formFor = ({ _id, winner, variants }: MessageRow, drawn: MessageVariant | null, person: string) => {
+  if (winner === undefined || drawn?.is_control === true || isInTest(_id, winner.test_percent, person)) return drawn;
+  return variants?.find(({ id }) => id === winner.chosen) ?? null;
 };
 
 type Preparing = { given: Work; opened: OpenMessage | null; shares: Shares | null; ttlSeconds: number };

@@ -118,7 +118,8 @@ export const deliver =
       deps.senders.of(app, chunk.channel),
     ]);
     const done = new Set(stored.map((row) => row.subscription_id));
-    const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
+    const left = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
+    const [rest, later] = apart(work, shares, left, deps.clock.now());
     const expiresAt = expiry(chunk, message, deps.clock.now());
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
     const forms = await preparing({ ...deps, sender }, { given, opened, shares, ttlSeconds });
@@ -130,7 +131,15 @@ export const deliver =
       deps,
       work,
       isOver,
-      delivered: { stored, fresh: [], again: [], invalid: [], doubted: 0, halted: false },
+      delivered: {
+        stored,
+        fresh: [],
+        again: [],
+        invalid: [],
+        doubted: 0,
+        halted: false,
+        ...(later.length > 0 && { later }),
+      },
       ids,
       quiet: await deps.quietHours(work, rest),
       prepare: await forms.for(recipients),
@@ -156,6 +165,21 @@ export const deliver =
     await run.caps?.giveBack(notSent(run.delivered));
     return { ...run.delivered, ...(await judged(deps.guard, run, deps.clock.now())) };
   };
+
+const retryMs = 15_000;
+
+/** Those who wait until a form is chosen are sent to then, or soon after if that is late. */
+const apart = (
+  { message: { winner } }: Work,
+  shares: Shares | null,
+  recipients: readonly Reached[],
+  now: Date,
+): [rest: Reached[], later: Later[]] => {
+  if (shares === null || winner === undefined || winner.decided_at !== undefined) return [[...recipients], []];
+  const at = winner.decides_at > now ? winner.decides_at : new Date(now.getTime() + retryMs);
+  const waiting = recipients.filter((one) => shares.waits(one));
+  return [recipients.filter((one) => !shares.waits(one)), waiting.map((subscription) => ({ subscription, at }))];
+};
 
 const isHeldOut = (shares: Shares | null, one: Reached): boolean => (shares?.heldOutBy(one) ?? null) !== null;
 

@@ -81,6 +81,7 @@ describe("a turn of a message", () => {
     return {
       rests,
       deps: {
+        decide: async (message) => message,
         messages: {
           take: async () => aMessage(),
           extend: async () => true,
