@@ -1,16 +1,18 @@
+import type { Db } from "mongodb";
 import { shownAccounts } from "#core/channels/accounts.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { type AuditFact, auditEntry, auditEventsOf, changesOf } from "#core/queue/audit.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
-import type { EventBatches } from "#core/storage/events/batches.ts";
+import { eventBatches } from "#core/storage/events/batches.ts";
 import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import { type Claimant, claimOf, nameOf } from "../policies/management.ts";
 
 export type AuditDeps = {
-  batches: Pick<EventBatches, "insert" | "remove" | "hasten">;
+  /** Where an entry is stored before what it tells of is done. */
+  db: Db;
   clock: Clock;
   definition: ResourceDefinition;
   collection: Pick<CollectionSpec, "name" | "owner">;
@@ -39,9 +41,9 @@ export const audited =
     make: (changeId: string | null) => Promise<T>,
     isMade: (made: T) => boolean,
   ): Promise<T> => {
-    const { batches, clock } = deps;
     const row = batchOf(deps, resource, change);
     if (row === null) return make(null);
+    const [batches, clock] = [eventBatches(deps.db), deps.clock];
     await batches.insert([row]);
     const made = await make(row._id); // after an error a dispatcher looks whether it was made
     if (isMade(made)) await batches.hasten(row._id, clock.now());

@@ -1,5 +1,4 @@
 import type { KubeObject } from "#core/runtime/kube/objects.ts";
-import { eventBatches } from "#core/storage/events/batches.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
 import { type ManagedRows, managedRows } from "#core/storage/settings/managed.ts";
 import type { Handler } from "../engine/handler.ts";
@@ -88,7 +87,7 @@ const handlerOf = <R extends Claimant, Row extends NamedRow>(
   const store = stores.ofKind(definition.kind) as unknown as Store<R>; // sound: the store of this definition's kind holds nothing else
   const rows = declared.rows?.(platform) ?? managedRows(collectionOf<Row>(db, collection), fence);
   const called = async (set: Partial<Row>) => (await declared.called?.(platform, set)) ?? null;
-  const record = records<R, Row>({ ...platform, ...declared, store, rows, called, batches: eventBatches(db) });
+  const record = records<R, Row>({ ...platform, ...declared, store, rows, called });
   const tools = { ...platform, store, rows, record };
   const handler = declared.handler(tools);
   if (inputs === undefined) return handler;

@@ -4,14 +4,13 @@ import type { ManagedRow, ManagedRows } from "#core/storage/settings/managed.ts"
 import type { Changeable } from "#core/storage/work/intended-changes.ts";
 import type { Store } from "../kube/store.ts";
 import type { Claimant, Stand } from "../policies/management.ts";
-import type { AuditDeps } from "./audited.ts";
 import type { OwnSecret } from "./own-secret.ts";
 import type { Platform } from "./platform.ts";
 
 /** What of a kind and of the platform the records of a kind are written with. */
 export type RecordDeps<R extends Claimant, Row extends NamedRow> = Pick<
   Platform,
-  "announce" | "clock" | "owners" | "secrets"
+  "announce" | "clock" | "db" | "owners" | "secrets"
 > & {
   definition: ResourceDefinition;
   collection: Pick<CollectionSpec, "name" | "owner">;
@@ -23,8 +22,6 @@ export type RecordDeps<R extends Claimant, Row extends NamedRow> = Pick<
   /** The record that has the unique name; null when the kind has none, or another unique member is taken. */
   called: (set: Partial<Row>) => Promise<Row | null>;
   ownSecret?: OwnSecret<R>;
-  /** Where what the audit log gets to know is stored before it is done. */
-  batches: AuditDeps["batches"];
 };
 
 /** `name` is looked at when it is unique. */

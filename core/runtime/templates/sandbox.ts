@@ -16,6 +16,8 @@ export type SandboxOptions = {
   limits: SandboxLimits;
   /** Whether what a template writes of values is escaped for HTML; `| raw` leaves it as it is. */
   isHtml?: boolean;
+  /** Sees each list of steps before it is rendered. */
+  prepare?: (list: readonly Template[]) => void;
   /** Tags beside the usual ones. */
   tags?: Readonly<Record<string, Parameters<Liquid["registerTag"]>[1]>>;
 };
@@ -53,7 +55,7 @@ const usableFilters = `abs append at_least at_most base64_decode base64_encode c
   replace replace_first replace_last reverse round rstrip sha256 size slice sort sort_natural split strip strip_newlines
   sum times truncate truncatewords uniq upcase url_decode url_encode where`.split(/\s+/);
 
-const bounded = ({ limits, isHtml = false, tags: more = {} }: SandboxOptions): Liquid => {
+const bounded = ({ limits, isHtml = false, tags: more = {}, prepare }: SandboxOptions): Liquid => {
   const liquid = new Liquid({
     ownPropertyOnly: true,
     strictFilters: true,
@@ -68,8 +70,10 @@ const bounded = ({ limits, isHtml = false, tags: more = {} }: SandboxOptions): L
   registerFilters(liquid, 4 * limits.outputBytes, isHtml);
   const { renderer } = liquid;
   const renderTemplates = renderer.renderTemplates.bind(renderer);
-  renderer.renderTemplates = (list, context, emitter = boundedEmitter(context, limits)) =>
-    renderTemplates(list, context, emitter);
+  renderer.renderTemplates = (list, context, emitter = boundedEmitter(context, limits)) => {
+    prepare?.(list);
+    return renderTemplates(list, context, emitter);
+  };
   return liquid;
 };
 

@@ -5,7 +5,7 @@ import { Content } from "../../../schema/messages/notification.ts";
 import { contentLimits } from "../limits.ts";
 import { faultIn, isOvertime, placeOf, reasonOf, sandbox } from "../sandbox.ts";
 import type { Fault } from "./faults.ts";
-import { plainText } from "./plain.ts";
+import { plainSteps, plainText } from "./plain.ts";
 import { Aborted, contentTags, type PartialOf } from "./tags.ts";
 
 /** What a template says in one language, with the texts of the partials that it renders. */
@@ -65,7 +65,7 @@ const engine = (partials: ContentTemplate["partials"], isHtml: boolean) => {
     if (text === undefined) throw new Error(`there is no published partial "${name}"`);
     return liquid.parse(text);
   };
-  const liquid = sandbox({ limits: contentLimits, isHtml, tags: contentTags(partialOf) });
+  const liquid = sandbox({ limits: contentLimits, isHtml, prepare: plainSteps(isHtml), tags: contentTags(partialOf) });
   return (text: string): Writer => {
     const steps = liquid.parse(text);
     const write = plainText(steps, isHtml, contentLimits.outputBytes);

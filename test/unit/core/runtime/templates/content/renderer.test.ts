@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { Liquid } from "liquidjs";
 import { type ContentValues, contentRenderer, type RenderedContent } from "#core/runtime/templates/content/renderer.ts";
 import { contentLimits } from "#core/runtime/templates/limits.ts";
 import type { Content } from "#core/schema/messages/notification.ts";
@@ -20,6 +21,42 @@ const text = (en: string, partials = {}, given = values): unknown => {
   return typeof result === "object" && "content" in result ? result.content.contents?.["en"] : result;
 };
 const isPlain = (en: string): boolean => contentRenderer({ content: { contents: { en } }, partials: {} }).isPlain;
+
+describe("a loop of a message's template", () => {
+  const stock = new Liquid({ ownPropertyOnly: true, strictFilters: true, timezoneOffset: 0 });
+  const inner = [
+    "{{ item.sku }}",
+    '{{ item.sku | default: "none" }}',
+    "{{ item.deep.er }}-{{ item.list }}",
+    "{{ user.tags.name }}",
+    "{{ forloop.index }}{{ forloop.length }}",
+    "{% assign place = forloop %}{{ place.index0 }}{{ place }}",
+    "{% assign item = item.deep %}{{ item.er }}",
+    "{% capture said %}<{{ item.sku }}>{% endcapture %}{{ said }}",
+    "{{ item.constructor }}{{ item['__proto__'] }}{{ nobody.there }}",
+    "{% if item.sku == nil %}{{ empty }}{% continue %}{% endif %}{{ blank }}!",
+    "{{ item.sku.size }}{{ item.first }}{{ item.list.first }}{{ item[0] }}",
+  ];
+  const items = [
+    { sku: "b" },
+    { sku: null, deep: { er: 1 } },
+    "text",
+    7,
+    null,
+    false,
+    ["x", 2],
+    { list: [1, "2"] },
+    {},
+  ];
+  for (const body of inner)
+    it(`writes what Liquid writes: ${body}`, () => {
+      const template = `{% for item in custom_data.items %}${body}|{% else %}nothing{% endfor %}`;
+      for (const given of [items, [], items.slice(3)]) {
+        const all = { ...values, custom_data: { items: given } };
+        expect(text(template, {}, all)).to.equal(stock.parseAndRenderSync(template, all));
+      }
+    });
+});
 
 describe("a template of a message", () => {
   const plain: [template: string, text: string][] = [
