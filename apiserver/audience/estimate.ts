@@ -9,6 +9,7 @@ import type { FindSuppressed } from "#core/storage/suppressions/find-suppressed.
 import { traitsOn } from "./audience.ts";
 import { type Aimed, type CountAimedDeps, countAimed } from "./count-aimed.ts";
 import { type FindContactsDeps, findContacts, leftOf } from "./find-contacts.ts";
+import type { LastCountOf } from "./last-count.ts";
 
 export type EstimateDeps = FindContactsDeps & {
   targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
@@ -26,6 +27,8 @@ export type Estimate = {
   byChannel: Record<string, number>;
   /** All were counted whom the channels reach, because too many would have to be looked at. */
   isUpperBound?: true;
+  /** Too many would have to be looked at: the last count of its segment is given, which was made then. */
+  asOf?: Date;
   /** What is made of the addresses that it names and the app does not have, and how many of `recipients` these are. */
   contacts: NewContact[];
   newContacts: number;
@@ -37,7 +40,7 @@ export type Estimate = {
 export const estimate =
   (deps: EstimateDeps) =>
   async (audience: Audience, target: Target, asked: Asked = {}): Promise<Estimate> => {
-    const { aimed = null, onePerUser = false, onReached } = asked;
+    const { aimed = null, onePerUser = false, onReached, last } = asked;
     const isEachSeen = onePerUser || onReached !== undefined;
     const subscriptionIds = [...new Set(target.include_subscription_ids)];
     const isForAll = target.all === true && aimed === null && !isEachSeen;
@@ -51,7 +54,7 @@ export const estimate =
     const named = [...byUser, ...byId, ...contacts.known];
     const contactIds = contacts.known.map(({ _id }) => _id);
     const chosen = { subscriptionIds: new Set([...subscriptionIds, ...contactIds]), userIds: new Set(found.ids) };
-    const seen: Seen = { people: onePerUser ? new Set() : null, onReached };
+    const seen: Seen = { people: onePerUser ? new Set() : null, onReached, last: onePerUser ? undefined : last };
     const looked = aimed ?? (isEachSeen && target.all === true ? everyone : null);
     const meant = looked && (await countMeant(deps, audience, looked, { named, chosen, seen }));
     const there = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience, seen));
@@ -62,7 +65,7 @@ export const estimate =
     return {
       recipients: sumOf(reached),
       byChannel: Object.fromEntries(reached.filter(([, count]) => count > 0)),
-      ...(meant?.isExact === false && { isUpperBound: true }),
+      ...(meant?.isExact === false && (meant.asOf ? { asOf: meant.asOf } : { isUpperBound: true })),
       contacts: contacts.made,
       newContacts: sumOf(fresh),
       externalIdMissing: found.externalIdMissing,
@@ -78,6 +81,8 @@ export type Asked = {
   aimed?: Aimed | null;
   /** Each person counts once. */
   onePerUser?: boolean;
+  /** Gives the last count of what it is about, which will do where people cannot be looked at in time. */
+  last?: LastCountOf;
   /** Told of all who are counted, some at a time: then everybody is looked at, for some seconds at most. */
   onReached?: OnReached | undefined;
 };
@@ -85,7 +90,7 @@ export type Asked = {
 export type OnReached = (rows: readonly Probed[]) => Promise<void>;
 
 /** Those who are counted: with `people` nobody counts who is among them, and who counts is added. */
-type Seen = { people: Set<string> | null; onReached: OnReached | undefined };
+type Seen = { people: Set<string> | null; onReached: OnReached | undefined; last: LastCountOf | undefined };
 
 /** How long people are looked at where each of them matters. */
 const mostMsOfEach = 5_000;
@@ -114,14 +119,17 @@ const countMeant = async (
   audience: Audience,
   aimed: Aimed,
   { seen, ...given }: Parameters<typeof countAimed>[3] & { seen: Seen },
-): Promise<{ reached: ChannelCount[]; isExact: boolean }> => {
+): Promise<{ reached: ChannelCount[]; isExact: boolean; asOf?: Date }> => {
   const counting = {
     ...deps,
     countReached: (rows: readonly Probed[]) => countReached(deps, rows, audience, seen),
     ...(seen.onReached && { mostMs: mostMsOfEach }),
   };
   const reached = await countAimed(counting, audience, aimed, given);
-  return reached === null ? { reached: await countAll(deps, audience), isExact: false } : { reached, isExact: true };
+  if (reached !== null) return { reached, isExact: true };
+  const last = await seen.last?.(audience, aimed.aim);
+  if (last) return { reached: last.byChannel, isExact: false, asOf: last.at };
+  return { reached: await countAll(deps, audience), isExact: false };
 };
 
 const countAll = (deps: EstimateDeps, audience: Audience): Promise<ChannelCount[]> =>

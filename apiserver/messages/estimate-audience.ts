@@ -7,8 +7,9 @@ import type { SkippedChannel } from "#core/schema/messages/message.ts";
 import type { Content, Options, Target } from "#core/schema/messages/notification.ts";
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { audienceOf, configuredOf, requireChannels } from "../audience/audience.ts";
+import { audienceOf, configuredOf, requireChannels, selectors } from "../audience/audience.ts";
 import { missingOf } from "../audience/estimate.ts";
+import type { LastCountOf } from "../audience/last-count.ts";
 import type { planSchedule } from "../audience/schedule.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { AcceptDeps } from "./accept.ts";
@@ -17,6 +18,7 @@ import { unsupported } from "./unsupported.ts";
 
 export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate" | "aimOf" | "clock"> & {
   limit: NarrowLimit;
+  lastCount: LastCountOf;
   planSchedule: ReturnType<typeof planSchedule>;
 };
 
@@ -26,7 +28,7 @@ export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate" | "aimOf" | "cloc
  * Source: docs/reference/messages.md#estimate.
  */
 export const estimateAudience =
-  ({ estimate, aimOf, limit, planSchedule: plan, clock }: EstimateAudienceDeps) =>
+  ({ estimate, aimOf, lastCount: last, limit, planSchedule: plan, clock }: EstimateAudienceDeps) =>
   async (app: AppRow, body: EstimateAudience): Promise<EstimateAudienceResult> => {
     await limit("notifications.estimate", app._id);
     const now = clock.now();
@@ -42,14 +44,16 @@ export const estimateAudience =
     const found = await estimate(audience, aimed.target, {
       aimed: aim && { aim, at: scheduledFor ?? now },
       onePerUser: options.one_per_user === true,
+      ...(selectors.every((selector) => aimed.target[selector] === undefined) && { last }),
       onReached: planned?.onReached,
     });
     requireChannels(aimed, configured);
-    const schedule = planned?.shown(found.isUpperBound === true ? null : found.recipients);
-    const isExact = found.isUpperBound === true ? { is_exact: false as const } : {};
+    const isExact = found.isUpperBound !== true && found.asOf === undefined;
+    const schedule = planned?.shown(isExact ? found.recipients : null);
     return {
       ...split(app, aimed, found.byChannel),
-      ...isExact,
+      ...(!isExact && { is_exact: false as const }),
+      ...(found.asOf && { as_of: found.asOf.toISOString() }),
       ...schedule,
       new_contacts: found.newContacts,
       ...missingOf(found),

@@ -22,6 +22,7 @@ import type { CountAccepted } from "../accepting/accept-message.ts";
 import { aimOf } from "../audience/aim.ts";
 import { counting } from "../audience/counting.ts";
 import { estimate } from "../audience/estimate.ts";
+import { lastCount } from "../audience/last-count.ts";
 import { planSchedule } from "../audience/schedule.ts";
 import type { Cursors } from "../http/pages.ts";
 import { billableCount } from "../limits/billable-count.ts";
@@ -65,10 +66,12 @@ export const messageUseCases = (platform: MessagePlatform) => {
   const messages = messageStore(db);
   const counters = usage(db);
   const reservations = quota({ usage: counters, stored: messages.stored, ...settings });
-  const aimed = aimOf({ segments: appSegments(db) });
+  const segments = appSegments(db);
+  const aimed = aimOf({ segments });
   const counted = estimate({ targets: targets(db), ...counting({ db, secrets, clock, log }) });
   const take = takeTemplate({ templates: templates(db), versions: templateVersions(db) });
   const schedules = planSchedule({ zonesOf: zonesOf(db) });
+  const asked = { estimate: counted, aimOf: aimed, limit, planSchedule: schedules, clock };
   const limitCreating = notificationLimit(limit);
   const acceptOne = accept({
     messages,
@@ -95,7 +98,7 @@ export const messageUseCases = (platform: MessagePlatform) => {
       accept: acceptOne,
       onFailure: (err, requestId) => log.error({ err, requestId }, "request.failed"),
     }),
-    estimateAudience: estimateAudience({ estimate: counted, aimOf: aimed, limit, planSchedule: schedules, clock }),
+    estimateAudience: estimateAudience({ ...asked, lastCount: lastCount(segments) }),
     validate: validate({
       estimate: counted,
       aimOf: aimed,

@@ -52,7 +52,14 @@ export const EstimateAudienceResult = Type.Object({
   ),
   is_exact: Optional(
     Type.Literal(false, {
-      description: "there when segments or a filter were left out of the count, as too many would have to be looked at",
+      description:
+        "there when too many would have to be looked at: segments or a filter were left out of the count, or it is that of `as_of`",
+    }),
+  ),
+  as_of: Optional(
+    Text({
+      format: "date-time",
+      description: "when the segment was counted, whose last count this is; suppressions are not taken off it",
     }),
   ),
   ...Type.Partial(ScheduleShown).properties,

@@ -10,6 +10,7 @@ const asked: string[][] = [];
 const estimated = estimateAudience({
   limit: async () => undefined,
   aimOf: async () => null,
+  lastCount: async () => null,
   planSchedule: () => null,
   clock: { now: () => new Date() },
   estimate: async ({ reach }) => {
