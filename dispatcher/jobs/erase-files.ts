@@ -17,21 +17,23 @@ export type EraseFilesDeps = {
 
 /**
  * Ends the exports and the reports of imports whose file names a person who is erased: the jobs remove such a file at once.
- * Each is read to its first trace, in bounded memory.
+ * Each is read to its first trace, in bounded memory, and once: those that were made before `since` were read by an earlier
+ * pass.
  */
 export const eraseFiles =
   ({ files, exports, imports, stopping, clock }: EraseFilesDeps) =>
-  async ({ appId, keys }: Person): Promise<void> => {
+  async ({ appId, keys }: Person, since: Date | null): Promise<void> => {
     if (files.kind === "none") return;
     const isIn = async (key: string): Promise<boolean> => {
       const content = await files.read(key, { signal: stopping });
       return content !== null && names(key.endsWith(".gz") ? inflated(content) : content, keys);
     };
+    const isNew = ({ completed_at: at }: { completed_at: Date | null }) => since === null || at === null || at >= since;
     const now = clock.now();
-    for await (const { _id, file } of exports.withFile(appId, now))
-      if (file !== null && (await isIn(file.key))) await exports.expire(_id, clock.now());
+    for await (const { _id, file, ...made } of exports.withFile(appId, now))
+      if (file !== null && isNew(made) && (await isIn(file.key))) await exports.expire(_id, clock.now());
     for await (const row of imports.withReport(appId, now))
-      if (await isIn(importFiles(row).report)) await imports.expireReport(row._id, clock.now());
+      if (isNew(row) && (await isIn(importFiles(row).report))) await imports.expireReport(row._id, clock.now());
   };
 
 const inflated = (content: Content): Content => {

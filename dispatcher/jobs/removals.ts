@@ -85,7 +85,7 @@ type RemoveDeps = Pick<RemovalJobDeps, "files" | "stopping"> &
     webhooks: Pick<WebhookWork, "find">;
     segments: Pick<SegmentWork, "find">;
     data: StoredData;
-    eraseFiles: (person: Person) => Promise<void>;
+    eraseFiles: (person: Person, since: Date | null) => Promise<void>;
     /** Publishes the events of a removal; false when that must wait. */
     flush: (row: RemovalRow) => Promise<boolean>;
     clock: Clock;
@@ -140,8 +140,15 @@ const forget = async (
   const [keys, isErased] = [new Set(row.keys), row.is_erased === true];
   const person = { tenantId, appId, userId, keys, at, isLast: passes > 0, isErased };
   const waiting = await data.erasePerson(person, progress);
-  if (isErased) await eraseFiles(person);
+  if (isErased) await eraseFiles(person, seenUntil(row));
   return waiting;
+};
+
+/** Until when files were made that the pass before has read; null: there was none. */
+const seenUntil = ({ kind, passes, removed_at: at }: RemovalRow): Date | null => {
+  if (passes === 0) return null;
+  const before = passesAfterMs[kind][Math.min(passes, passesAfterMs[kind].length) - 1] ?? 0;
+  return new Date(at.getTime() + before - minuteMs); // clocks differ, and a file is there a moment after its row says so
 };
 
 const resultOf = async (

@@ -38,10 +38,10 @@ export const exportWork = (db: Db) => {
     },
 
     /** Those of an app whose file can be downloaded. */
-    withFile: (appId: string, now: Date): AsyncIterable<Pick<ExportRow, "_id" | "file">> =>
+    withFile: (appId: string, now: Date): AsyncIterable<Pick<ExportRow, "_id" | "file" | "completed_at">> =>
       rows.find(
         { app_id: appId, status: "completed", _id: anyId, expires_at: { $gt: now } },
-        { projection: { file: 1 }, hint: "status", batchSize: pageRows },
+        { projection: { file: 1, completed_at: 1 }, hint: "status", batchSize: pageRows },
       ),
 
     /** Ends the time in which a file can be downloaded: the job removes it now. */

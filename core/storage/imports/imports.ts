@@ -119,10 +119,10 @@ export const imports = (db: Db) => {
 /** What is asked of reports when somebody is erased. */
 const reports = (rows: Collection<ImportRow>) => ({
   /** Those of an app whose report can be downloaded. */
-  withReport: (appId: string, now: Date): AsyncIterable<Pick<ImportRow, "_id" | "app_id">> =>
+  withReport: (appId: string, now: Date): AsyncIterable<Pick<ImportRow, "_id" | "app_id" | "completed_at">> =>
     rows.find(
       { app_id: appId, status: { $in: ["completed", "failed"] }, _id: anyId, report_until: { $gt: now } },
-      { projection: { app_id: 1 }, hint: "status", batchSize: 200 },
+      { projection: { app_id: 1, completed_at: 1 }, hint: "status", batchSize: 200 },
     ),
 
   /** Ends the time in which a report can be downloaded: the job removes it now. */

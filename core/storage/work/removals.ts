@@ -66,9 +66,9 @@ export const segmentRemoval = (segment: Pick<RemovalRow, "_id" | "tenant_id" | "
 const soonMs = 1_000; // by then who asked for the removal has done it and published its events
 
 /** Ids that were added before stay: they may be in events, too. */
-const renewed = ({ keys, outbox, is_erased }: RemovalRow): UpdateFilter<RemovalRow> => ({
+const renewed = ({ keys, outbox, is_erased, removed_at, due_at }: RemovalRow): UpdateFilter<RemovalRow> => ({
   $addToSet: { keys: { $each: keys } },
-  $set: { outbox, ...(is_erased && { is_erased }) },
+  $set: { outbox, ...(is_erased && { is_erased, passes: 0, removed_at, due_at }) }, // files are to be read from the first pass on
 });
 
 export type Removals = ReturnType<typeof removals>;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { StreamInfo } from "@nats-io/jetstream";
 import { expect } from "chai";
+import { Redis } from "ioredis";
 import { dayMs } from "#core/domain/durations.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
@@ -26,6 +27,7 @@ describe("a user who is deleted or erased", function () {
   let api: SystemProgram;
   let dir: string;
   let nats: Nats;
+  let redis: Redis;
 
   before(async () => {
     sending = await startSending(await testServers());
@@ -43,12 +45,14 @@ describe("a user who is deleted or erased", function () {
     });
     await system.db.collection<WebhookRow>(webhookCollection.name).insertOne(webhook);
     nats = await connectNats({ url: (await testServers()).natsUrl, name: "erasure" });
+    redis = new Redis((await testServers()).redisUrl);
     dir = await mkdtemp(join(testDir, "erasure-"));
     const env = { HERALD_ALLOWED_RANGES: "127.0.0.0/8", HERALD_FILES_DIR: dir };
     [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
   });
   after(async () => {
     await nats?.close();
+    redis?.disconnect();
     await sending?.close();
     await rm(dir, { recursive: true, force: true });
   });
@@ -94,7 +98,7 @@ describe("a user who is deleted or erased", function () {
     expect(await about(kept)).to.have.length(4);
   });
 
-  /** Everything that is stored and says the word: of each collection, stream and file. */
+  /** Everything that is stored and says the word: of each collection, stream, file and key of Redis. */
   const placesOf = async (word: string): Promise<string[]> => {
     const { db, prefix } = sending.system;
     const inRows = (await db.listCollections().toArray()).map(async ({ name }) => {
@@ -109,11 +113,11 @@ describe("a user who is deleted or erased", function () {
         const text = name.endsWith(".gz") ? gunzipSync(bytes).toString() : bytes.toString();
         return text.includes(word) ? [`file ${name}`] : [];
       });
-    const found = await Promise.all([...inRows, ...inFiles, inStreams(nats, prefix, word)]);
+    const found = await Promise.all([...inRows, ...inFiles, inStreams(nats, prefix, word), inRedis(redis, word)]);
     return found.flat().toSorted();
   };
 
-  it("is in no collection, stream or file any more, but in what the reference names", async () => {
+  it("is in no collection, stream, file or key of Redis any more, but in what the reference names", async () => {
     const { app, ended } = sending.system;
     const [users, mark] = [`apps/${app._id}/users`, "mallory7"];
     const [externalId, mail, token] = [`${mark}-ext`, `${mark}@example.com`, aToken()];
@@ -257,6 +261,17 @@ describe("a user who is deleted or erased", function () {
     );
   });
 });
+
+/** Keys of Redis that say a word, by their names or in what they hold; files beside this one use it too, with other words. */
+const inRedis = async (redis: Redis, word: string): Promise<string[]> => {
+  const found: string[] = [];
+  for await (const page of redis.scanStream({ count: 1_000 }) as AsyncIterable<string[]>) {
+    const held = await Promise.all(page.map((key) => redis.dumpBuffer(key)));
+    for (const [at, key] of page.entries())
+      if (key.includes(word) || held[at]?.includes(word) === true) found.push(`redis ${key.replace(word, "…")}`);
+  }
+  return found;
+};
 
 /** Streams of an installation whose messages say a word. */
 const inStreams = async ({ jsm }: Nats, prefix: string, word: string): Promise<string[]> => {
