@@ -23,7 +23,7 @@ type FactsDeps = { db: Db; secrets: Pick<KeyRing, "seal" | "open">; clock: Clock
 
 const pageUsers = 100; // in one $in, with which the store compares all that it finds
 
-/** Source: docs/reference/filters.md#history. */
+/** Source: docs/reference/filters.md#past-events. */
 export const filterFacts = ({ db, secrets, clock }: FactsDeps): FactsOf => {
   const namesOf = historyNames(db);
   const counts = historyCounts(db);
