@@ -11,6 +11,7 @@ import { callbacks } from "./callbacks/callbacks.ts";
 import { besideBusyCore } from "./cores.ts";
 import { customEvents } from "./events/custom-events.ts";
 import { exports } from "./exports/exports.ts";
+import { warehouse } from "./exports/warehouse.ts";
 import { calibrate } from "./figures/calibrate.ts";
 import { type JudgedFigure, reachPushUs } from "./figures/figure.ts";
 import { foundation } from "./foundation.ts";
@@ -36,6 +37,7 @@ const all: Record<string, Measurements> = {
   callbacks,
   webhooks,
   exports,
+  warehouse,
   imports,
   "custom-events": customEvents,
   people,
