@@ -4,6 +4,7 @@ import { filesIn } from "./suite/runs.ts";
 
 /** Tests beside those of chaos that wait for what seems dead, or that repeat what chance decides. */
 const others = [
+  "dispatcher/warehouse/runs",
   "dispatcher/webhooks/lost-answer",
   "operator/engine/fence",
   "operator/engine/leader",
