@@ -63,7 +63,7 @@ Made by the function that decides, at ${truthNow.toISOString()}. A column is wha
 ${truthTables().map(section).join("\n\n")}
 `;
 
-const history = (): string => `## History
+const history = (): string => `## Past events
 
 \`performed\` asks what people did: \`events.<name>\` their [custom events](events.md#custom-events) of a name,
 \`messages.received\`, \`messages.opened\` and \`messages.clicked\` the messages to them that got so far.
