@@ -64,6 +64,7 @@ export const docs: Docs = {
     RenderedLanguage: validated.channels.flatMap(({ languages }) => languages),
     NotificationValidated: [validated],
     NotificationBatch: [{ notifications: notifications.slice(0, 2) }],
+    BatchedNotification: [{ index: 0, status: 202, replayed: false, body: accepted }],
     NotificationsBatched: [
       {
         results: [
