@@ -1,12 +1,8 @@
 import { dateOf } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
-import { deliveryView } from "#core/domain/messages/delivery-view.ts";
 import { messageView } from "#core/domain/messages/views.ts";
-import { type Delivery, type DeliveryListQuery, deliveryPaging } from "#core/schema/messages/delivery.ts";
 import { type Message, type MessageListQuery, messagePaging } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { DeliveryList } from "#core/storage/messages/delivery-list.ts";
-import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { MessageFilter, Messages } from "#core/storage/messages/messages.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 
@@ -26,22 +22,6 @@ export const listMessages =
           : messages.list({ tenantId: app.tenant_id, appId: app._id, filter }, page, signal),
       positionOf: (row) => row._id,
       view: messageView,
-    });
-  };
-
-/** One page of what became of the recipients of a message. */
-export const listDeliveries =
-  ({ deliveries, cursors }: { deliveries: DeliveryList; cursors: Cursors }) =>
-  (message: MessageRow, query: DeliveryListQuery, signal: AbortSignal): Promise<Page<Delivery>> => {
-    const { tenant_id: tenantId, _id: messageId } = message;
-    return readPage({
-      cursors,
-      paging: deliveryPaging,
-      list: `deliveries/${messageId}`,
-      query,
-      read: (page) => deliveries.page({ tenantId, messageId, filters: query }, page, signal),
-      positionOf: (row) => row.position,
-      view: (row) => deliveryView({ ...row, ...(message.campaign_id && { campaign_id: message.campaign_id }) }),
     });
   };
 

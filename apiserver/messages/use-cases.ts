@@ -8,6 +8,7 @@ import { deliveries } from "#core/storage/messages/deliveries.ts";
 import { deliveryList } from "#core/storage/messages/delivery-list.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection, messages as messageStore } from "#core/storage/messages/messages.ts";
+import { scheduledList } from "#core/storage/messages/scheduled-list.ts";
 import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
@@ -36,7 +37,8 @@ import { acceptBatch } from "./accept-batch.ts";
 import { cancel } from "./cancel.ts";
 import { estimateAudience } from "./estimate-audience.ts";
 import { findDelivery } from "./find-delivery.ts";
-import { listDeliveries, listMessages } from "./list.ts";
+import { listMessages } from "./list.ts";
+import { listDeliveries } from "./list-deliveries.ts";
 import { makeContacts } from "./make-contacts.ts";
 import { takeTemplate } from "./take-template.ts";
 import { type ValidateDeps, validate } from "./validate.ts";
@@ -90,7 +92,7 @@ export const messageUseCases = (platform: MessagePlatform) => {
     find: messages.find,
     findDelivery: findDelivery({ deliveries: deliveries(db), messages }),
     list: listMessages({ messages, cursors }),
-    listDeliveries: listDeliveries({ deliveries: deliveryList(db), cursors }),
+    listDeliveries: listDeliveries({ deliveries: deliveryList(db), scheduled: scheduledList(db), cursors }),
     limit: limitCreating,
     accept: acceptOne,
     acceptBatch: acceptBatch({

@@ -1,10 +1,13 @@
 import { expect } from "chai";
+import { newId } from "#core/domain/ids.ts";
 import type { TimelineEntry } from "#core/schema/messages/timeline.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aMail } from "../../../support/callbacks/deliveries.ts";
 import { aSubscription, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+import { aChunk, aMessage } from "../../../support/rows/work.ts";
 
 describe("a batch of notifications", () => {
   const { site, tenant } = useSharedSite();
@@ -85,6 +88,47 @@ describe("a batch of notifications", () => {
     expect(await list("source=journey")).to.deep.equal([]);
     expect(await list("source=api&kind=test")).to.deep.equal([]);
     expect(await list("source=api")).to.not.include(test);
+  });
+
+  it("lists all who wait for their time, with a delivery or without, page by page in both orders", async () => {
+    const of = { tenant_id: tenant.tenant._id, app_id: tenant.app._id };
+    const message = aMessage({ ...of, _id: newId("message", new Date()), status: "processing", due_at: null });
+    const devices = Array.from({ length: 5 }, () => aSubscription(of));
+    await seed(site.db, { subscriptions: devices });
+    const ids = devices.map(({ _id }) => _id).toSorted();
+    const at = (minute: number) => new Date(Date.UTC(2026, 5, 1, 12, minute));
+    const chunk = (n: number, recipients: string[], more: object) => ({
+      ...aChunk({ ...of, _id: `chk_${message._id}${n}`, message_id: message._id, recipients, status: "scheduled" }),
+      scheduled_for: at(n),
+      ...more,
+    });
+    const made = [
+      chunk(3, ids.slice(0, 2), {}),
+      chunk(1, ids.slice(2, 4), {}),
+      chunk(2, ids.slice(4), { has_rows: true }),
+    ];
+    const scheduled = { message_id: message._id, status: "scheduled" as const, attempts: 0 };
+    const { delivery } = aMail(of, { ...scheduled, subscription_id: ids[4] ?? "" });
+    await site.db.collection<MessageRow>("messages").insertOne(message);
+    await site.db.collection<ChunkRow>("chunks").insertMany(made);
+    await site.db.collection<DeliveryRow>("deliveries").insertOne(delivery);
+    const path = `/v1/notifications/${message._id}/deliveries`;
+    const list = async (query: string) => {
+      const found: (string | undefined)[] = [];
+      for (let cursor = ""; ; ) {
+        const { body } = await site.api.call("GET", `${path}?status=scheduled&limit=2&${query}${cursor}`, {
+          token: tenant.token,
+        });
+        found.push(...(body.data as unknown as { subscription_id: string }[]).map((one) => one.subscription_id));
+        if (body["next_cursor"] === null) return found;
+        cursor = `&cursor=${body["next_cursor"]}`;
+      }
+    };
+    const all = [ids[4], ids[2], ids[3], ids[0], ids[1]];
+    expect(await list("sort=created_at")).to.deep.equal(all);
+    expect(await list("sort=-created_at")).to.deep.equal(all.toReversed());
+    expect(await list(`subscription_id=${ids[3]}`)).to.deep.equal([ids[3]]);
+    expect(await list("channel=sms")).to.deep.equal([]);
   });
 
   it("tells when a notification changed its state, and by whom", async () => {
