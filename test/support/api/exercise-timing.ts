@@ -19,9 +19,10 @@ const cancelScheduled = async (system: Sending["system"], api: SystemProgram, ta
   const messages = system.db.collection<MessageRow>("messages");
   const is = (filter: object) => async () => (await messages.findOne({ _id: id, ...filter })) !== null;
   await until(is({ planned: true }), 15_000);
-  await fetch(`${api.url}/v1/notifications/${id}`, {
-    method: "DELETE",
-    headers: { authorization: `Bearer ${system.token}` },
-  });
+  const headers = { authorization: `Bearer ${system.token}` };
+  const one = `${api.url}/v1/notifications/${id}`;
+  for (const sort of ["created_at", "-created_at"])
+    await fetch(`${one}/deliveries?status=scheduled&sort=${sort}`, { headers });
+  await fetch(`${one}?force=true`, { method: "DELETE", headers });
   await until(is({ status: "cancelled", withdraws: { $exists: false } }), 15_000);
 };
