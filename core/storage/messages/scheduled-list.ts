@@ -52,7 +52,7 @@ export const scheduledList = (db: Db) => {
       for (const { _id } of left.sort((a, b) => (a.key < b.key ? -turn : turn))) {
         const chunk = await chunks.findOne<Scheduled>({ _id, status: "scheduled" });
         const all = chunk === null ? [] : await recipientsOf(app, chunk);
-        const wanted = all.filter(({ position }) => isBehind(position));
+        const wanted = all.filter(({ position, subscription }) => isBehind(position) && isMeant(of, subscription));
         page.push(...wanted.sort((a, b) => (a.position < b.position ? -turn : turn)));
         if (page.length >= limit) break;
       }
@@ -68,6 +68,9 @@ const place = { scheduled_for: 1 } as const;
 const shown = { user_id: 1, external_id: 1, token: 1 } as const;
 
 const keyOf = ({ _id, scheduled_for: at }: Place): string => `${sign}${at.toISOString()} ${_id}`;
+
+const isMeant = ({ subscriptionId }: WaitingOf, { _id }: { _id: string }): boolean =>
+  subscriptionId === undefined || _id === subscriptionId;
 
 const filterOf = ({ messageId, channel, subscriptionId }: WaitingOf): Filter<ChunkRow> => ({
   message_id: messageId,
