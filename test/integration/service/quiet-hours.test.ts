@@ -22,10 +22,11 @@ describe("quiet hours", function () {
   this.timeout(120_000);
   let sending: Sending;
   let api: SystemProgram;
+  let dispatcher: SystemProgram;
 
   before(async () => {
     sending = await startSending(await testServers());
-    [api] = await Promise.all([sending.system.start("apiserver"), sending.system.start("dispatcher")]);
+    [api, dispatcher] = await Promise.all([sending.system.start("apiserver"), sending.system.start("dispatcher")]);
   });
   after(() => sending?.close());
 
@@ -72,6 +73,31 @@ describe("quiet hours", function () {
     const ended = await system.ended(id, withinMs);
     expect(ended.counts).to.include({ targeted: 2, sent: 2 });
     expect((await deliveriesOf(system, id)).map(({ status }) => status)).to.deep.equal(["sent", "sent"]);
+  });
+
+  it("hold what they held through a kill, and send it once", async () => {
+    const { system, target } = await given(now);
+    sending.apns.log.clear();
+    const id = await send(system, api, { target });
+    await until(async () => (await deliveriesOf(system, id)).length === 2, withinMs);
+    await dispatcher.kill();
+    await dispatcher.restart();
+    await change(system, { quiet_hours: null });
+    const [chunks, messages] = [system.db.collection<ChunkRow>("chunks"), system.db.collection<MessageRow>("messages")];
+    await chunks.updateMany({ message_id: id, status: "scheduled" }, { $set: { scheduled_for: new Date() } });
+    await messages.updateOne({ _id: id }, { $set: { due_at: new Date() } });
+    expect((await system.ended(id, withinMs)).counts).to.include({ targeted: 2, sent: 2 });
+    expect(sending.apns.log.counts().accepted).to.equal(2);
+  });
+
+  it("leave a message that they hold to its end: it cannot be cancelled any more", async () => {
+    const { system, target } = await given(now);
+    const id = await send(system, api, { target });
+    await until(async () => (await deliveriesOf(system, id)).length === 2, withinMs);
+    const path = `${api.url}/v1/notifications/${id}`;
+    const reply = await fetch(path, { method: "DELETE", headers: { authorization: `Bearer ${system.token}` } });
+    expect(reply.status).to.equal(409);
+    expect((await deliveriesOf(system, id)).map(({ status }) => status)).to.deep.equal(["scheduled", "scheduled"]);
   });
 
   it("drop what falls into them where they say so", async () => {
