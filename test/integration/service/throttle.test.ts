@@ -1,7 +1,16 @@
 import { expect } from "chai";
+import type { ThrottleRow } from "#core/storage/messages/throttles.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
-import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
+import {
+  audit,
+  deliveriesOf,
+  expectAllSent,
+  type Sending,
+  seedDevices,
+  send,
+  startSending,
+} from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
@@ -71,6 +80,30 @@ describe("a throttled message", function () {
     if (process.env["SHOW_THROTTLE"]) console.log(even, whole.repeated);
     expect(even.most).to.be.at.most(most);
     expect(whole.repeated).to.be.at.most(100);
+  });
+
+  it("goes by the app's default, unless it says another rate, and 0 is none", async () => {
+    await withDispatchers(1);
+    const system = { ...sending.system, ...(await sending.system.another()) };
+    const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/settings`, {
+      method: "PATCH",
+      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ throttle_default: 600 }),
+    });
+    expect(reply.status).to.equal(200);
+    const devices = await seedDevices(system, 20);
+    const tookMs = async (body: object): Promise<number> => {
+      const { _id: id } = await system.ended(await send(system, api, { target: idsOf(devices), ...body }), withinMs);
+      const at = (await deliveriesOf(system, id)).map(({ sent_at: sentAt }) => sentAt?.getTime() ?? Number.NaN);
+      expect(at).to.have.length(20);
+      return Math.max(...at) - Math.min(...at);
+    };
+    expect(await tookMs({})).to.be.at.least(1_850); // 19 times 100 ms, each send 20 ms late at most
+    expect(await tookMs({ throttle_rate_per_minute: 300 })).to.be.at.least(3_700);
+    const rows = system.db.collection<ThrottleRow>("throttles");
+    const before = await rows.countDocuments({ app_id: system.app._id });
+    await tookMs({ throttle_rate_per_minute: 0 });
+    expect(await rows.countDocuments({ app_id: system.app._id })).to.equal(before); // none was reserved
   });
 
   it("of one send a minute leaves the places of others free, and can be cancelled until the first", async () => {
