@@ -128,6 +128,7 @@ describe("what a dispatcher stores", () => {
       expect(known.size).to.equal(20);
       const group = {
         status: "sent",
+        variant_id: null,
         error_code: null,
         count: 100,
         reported: { sent: 100 },

@@ -148,7 +148,7 @@ describe("operator: a namespace and the tenant that it is of", function () {
     }
   });
 
-  it("leaves to REST who is on a list of git's, and nothing else of it", async () => {
+  it("leaves to REST who is on a list of git's, and nothing that git says of it", async () => {
     const token = await tokenOf(ours.apiKey({}, "lists"));
     const app = await idOf(ours.app());
     const list = ours.segment({ name: "Testers", kind: "list", filter: undefined }, "testers");
@@ -158,7 +158,7 @@ describe("operator: a namespace and the tenant that it is of", function () {
     const users = [{ label: "user_id", id: user.id }];
     expect((await call("POST", `${path}/members`, token, { users })).body).to.deep.equal({ added: 1, missing: [] });
     for (const [method, body] of [
-      ["PATCH", { description: "x" }],
+      ["PATCH", { name: "Others" }],
       ["DELETE", undefined],
     ] as const) {
       const refused = await call(method, path, token, body);

@@ -30,11 +30,12 @@ const others = new Set(["epoch", "fence"]);
 /** Of accounts that are tested again and again, only which they are. */
 const seen = (collection: string) => (collection === "account_checks" ? { projection: { _id: 1 } } : {});
 /**
- * Right again by themselves: what programs write and count while they run, and hashes of tokens that are no longer good. The
- * audit log stays on purpose (docs/reference/audit-log.md).
+ * Right again by themselves: what programs write and count while they run, events on their way, hashes of tokens that are no
+ * longer good. The audit log stays on purpose (docs/reference/audit-log.md).
  */
 const passing = new Set([
   "audit_log",
+  "event_batches",
   "removals",
   "leases",
   "heartbeats",

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { eventBatchCollection } from "#core/storage/events/batches.ts";
 
 const writes = ["insert", "update", "delete"] as const;
 type Write = (typeof writes)[number];
@@ -7,7 +8,7 @@ type Write = (typeof writes)[number];
 /** A link to MongoDB on which writes can be blocked on their way, as a network does. */
 export type Gate = {
   url: string;
-  /** From now on a connection that sends a write stands still with it. */
+  /** From now on a connection that sends a write of records stands still with it. */
   block: () => void;
   /** What is being blocked. */
   blocked: () => Write[];
@@ -67,5 +68,11 @@ export const gateTo = async (url: string): Promise<Gate> => {
   };
 };
 
-/** A command's name is the first member of its BSON document: a string (type 2), its name ended by 0. */
-const writeIn = (chunk: Buffer): Write | undefined => writes.find((name) => chunk.includes(`\u0002${name}\u0000`));
+/**
+ * A command's name is the first member of its BSON document: a string (type 2), its name ended by 0, with the collection.
+ * What an event will say is written first, and let through: the change itself is what stands still.
+ */
+const writeIn = (chunk: Buffer): Write | undefined =>
+  writes.find(
+    (name) => chunk.includes(`\u0002${name}\u0000`) && !chunk.includes(`\u0000${eventBatchCollection.name}\u0000`),
+  );
