@@ -7,8 +7,8 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { LiveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import type { WaitingDeliveries } from "#core/storage/messages/waiting.ts";
-import type { Work } from "../messages/delivery/deliver.ts";
 import { type Attempt, deliveryIdOf } from "../messages/delivery/delivery-row.ts";
+import type { Work } from "../messages/delivery/work.ts";
 
 export type ActivityDeliverDeps = {
   recipients: { load: (ids: readonly string[]) => Promise<Reached[]> };

@@ -9,7 +9,7 @@ import { liveActivityMessages } from "#core/storage/messages/live-activities.ts"
 import type { MessageActivity } from "#core/storage/messages/message-row.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
-import type { Work } from "../messages/delivery/deliver.ts";
+import type { Work } from "../messages/delivery/work.ts";
 
 export type ActivityStores = ReturnType<typeof activityStores>;
 

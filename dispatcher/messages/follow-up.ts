@@ -10,10 +10,10 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
 import type { About } from "../suppressions/causes.ts";
 import type { Lease } from "../work/lease.ts";
-import type { Delivered, Work } from "./delivery/deliver.ts";
 import { insteadChunks } from "./delivery/instead.ts";
 import type { Later } from "./delivery/later.ts";
 import { retryChunks } from "./delivery/retry.ts";
+import type { Delivered, Work } from "./delivery/work.ts";
 
 export type FollowUpDeps = {
   chunks: {

@@ -5,7 +5,7 @@ import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import { inSpan, type Span, type Tracer } from "#core/runtime/tracing/tracer.ts";
 import { inTrace } from "../work/in-trace.ts";
 import { changesOf } from "./counts.ts";
-import type { Deliver, Delivered, Work } from "./delivery/deliver.ts";
+import type { Deliver, Delivered, Work } from "./delivery/work.ts";
 
 export type ObservedDeps = {
   metrics: Pick<DispatcherMetrics, "chunkSeconds" | "firstSentSeconds" | "invalidationsHeld">;

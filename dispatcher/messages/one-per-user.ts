@@ -5,8 +5,8 @@ import type { ChoiceRow, Choices } from "#core/storage/messages/choices.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { OwnedSubscription } from "#core/storage/segments/aimed.ts";
-import type { Work } from "./delivery/deliver.ts";
 import { deliveryIdOf, suppress } from "./delivery/delivery-row.ts";
+import type { Work } from "./delivery/work.ts";
 import type { Recipients, Strategy } from "./strategy.ts";
 
 export type OnePerUserDeps = {

@@ -3,9 +3,9 @@ import { waitsForResend } from "#core/domain/messages/resends.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Report } from "../callbacks/apply.ts";
-import type { Deliver } from "./delivery/deliver.ts";
 import { deliveryIdOf } from "./delivery/delivery-row.ts";
 import type { Recorded } from "./delivery/record.ts";
+import type { Deliver } from "./delivery/work.ts";
 import { suppressionBy } from "./follow-up.ts";
 
 export type ResendDeps = {

@@ -8,7 +8,7 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { DeliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import type { Lease } from "../work/lease.ts";
 import { changesOf, variantChangesOf } from "./counts.ts";
-import type { Delivered, Work } from "./delivery/deliver.ts";
+import type { Delivered, Work } from "./delivery/work.ts";
 import { isTimed } from "./timing/by-local-time.ts";
 
 export type SendChunksDeps = {

@@ -2,8 +2,8 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Lease } from "../work/lease.ts";
 import type { AudienceDeps, PageOf } from "./audience.ts";
-import type { Deliver, Delivered, Work } from "./delivery/deliver.ts";
 import type { Instead } from "./delivery/instead.ts";
+import type { Deliver, Delivered, Work } from "./delivery/work.ts";
 import type { ChunkBatch, SendChunks, Sent } from "./send-chunks.ts";
 import type { First, Turn, TurnResult } from "./turn.ts";
 

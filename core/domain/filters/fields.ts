@@ -8,6 +8,9 @@ import { factsOf, type Subject } from "./subject.ts";
 /** Where a field is stored, for a query; a field that is made of several members has none. */
 export type Stored = { of: "users" | "subscriptions"; path: string; isNeverNull?: true; aliasLabel?: string };
 
+/** What is wrong with a value; `at` is where in it. */
+export type ValueProblem = { at: string; message: string };
+
 /** Something of a person or a subscription that a condition can ask about. */
 export type Field = {
   kind: KindName;

@@ -1,8 +1,7 @@
 import { countOps, type FilterOp, historyLimits } from "../../schema/segments/filter.ts";
 import { channels } from "../../schema/vocabulary/channels.ts";
-import { type Field, fieldNamed, type History } from "./fields.ts";
+import { type Field, fieldNamed, type History, type ValueProblem } from "./fields.ts";
 import { type KindName, kinds } from "./kinds.ts";
-import type { ValueProblem } from "./operands.ts";
 import type { Condition } from "./tree.ts";
 
 /** A part of `where`: what of an event, or of a message to somebody, must be so. */

@@ -1,11 +1,8 @@
 import { type FilterOp, filterLimits, filterUnits, mostRadiusM } from "../../schema/segments/filter.ts";
-import type { Field } from "./fields.ts";
+import type { Field, ValueProblem } from "./fields.ts";
 import { historyProblem } from "./history.ts";
 import { type Kind, kinds } from "./kinds.ts";
 import { placeOf } from "./place.ts";
-
-/** What is wrong with a value; `at` is where in it. */
-export type ValueProblem = { at: string; message: string };
 
 /** What a value of a condition lacks for its op and field; null when it fits. */
 export const valueProblem = (field: Field, op: FilterOp, value: unknown): ValueProblem | null =>

@@ -11,7 +11,7 @@ import { type UserRow, userCollection } from "../people/users.ts";
 import { type Addressed, findSuppressed } from "../suppressions/find-suppressed.ts";
 import { suppressionKeys } from "../suppressions/keys.ts";
 import { suppressions } from "../suppressions/suppressions.ts";
-import { historyCounts } from "./history.ts";
+import { type HistoryName, historyCounts } from "./history.ts";
 
 /** About whom facts are read. */
 export type AskedAbout = { userIds: readonly string[]; subscriptions: readonly Addressed[] };
@@ -63,9 +63,6 @@ export const filterFacts = ({ db, secrets, clock }: FactsDeps): FactsOf => {
 const withoutCategory = { category: null, reachesUnsubscribed: false };
 
 const unread = () => new RangeError("a filter asks for facts that were not read");
-
-/** A name of somebody in events and deliveries. */
-export type HistoryName = { name: string; userId: string };
 
 /** All names of some people: what they did is stored under the one that was known then. */
 const historyNames = (db: Db) => {

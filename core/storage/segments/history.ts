@@ -8,12 +8,14 @@ import { mapBounded } from "../../runtime/batching/bounded.ts";
 import { type EventRow, eventCollection } from "../events/events.ts";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
 import { collectionOf, longAgo } from "../mongo/collection.ts";
-import type { HistoryName } from "./facts.ts";
 
 /** In one $in. The store compares what it finds with each of them: twice as many cost four times as much. */
 const pageNames = 50;
 const pagesAtOnce = 4;
 const batchSize = 1_000; // events in memory at once
+
+/** A name of somebody in events and deliveries. */
+export type HistoryName = { name: string; userId: string };
 
 type Counted = { _id: string; count: number };
 

@@ -2,7 +2,7 @@ import { definitionOf } from "#core/channels/all.ts";
 import type { BadgeChange } from "#core/channels/kit/channel.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import { triesBefore } from "#core/storage/messages/chunks.ts";
-import type { Work } from "./deliver.ts";
+import type { Work } from "./work.ts";
 
 /** Those that were added to, by subscription. */
 export type Badges = ReadonlyMap<string, number>;

@@ -6,8 +6,8 @@ import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow, MessageVariant } from "#core/storage/messages/message-row.ts";
 import type { Sender } from "../../channels/registry.ts";
 import type { MessageTemplates, OpenMessage } from "../../templates/open.ts";
-import type { Work } from "./deliver.ts";
 import { type Prepare, prepared } from "./prepare.ts";
+import type { Work } from "./work.ts";
 
 /** Which form of a message each recipient gets, and who gets nothing so that its effect can be measured. */
 export type Shares = {

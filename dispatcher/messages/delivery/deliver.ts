@@ -1,101 +1,20 @@
 import { isReplaceable } from "#core/channels/content.ts";
-import type { Random } from "#core/domain/backoff.ts";
-import type { Clock } from "#core/domain/clock.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
-import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import { type ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import type { Gone } from "#core/storage/people/ended.ts";
-import type { Senders } from "../../channels/registry.ts";
-import type { Guard } from "../../suppressions/guard.ts";
-import type { MessageTemplates } from "../../templates/open.ts";
 import type { Lease } from "../../work/lease.ts";
 import { whileOpen } from "../gates/all.ts";
-import type { Gate } from "../gates/gate.ts";
-import type { Caps, IsLookedAt } from "../timing/caps.ts";
-import type { Quiet } from "../timing/quiet.ts";
-import type { Slots } from "../timing/throttle.ts";
-import { type BadgesOf, badgesOf } from "./badges.ts";
+import { badgesOf } from "./badges.ts";
 import { preparing, type Shares, sharesOf } from "./by-variant.ts";
+import type { DeliverDeps } from "./deliver-deps.ts";
 import { deliveryIdOf } from "./delivery-row.ts";
 import { expiry } from "./expiry.ts";
 import { goneBefore, judged } from "./gone.ts";
-import type { Instead } from "./instead.ts";
 import type { Later } from "./later.ts";
 import { attempt, isEnded, type Run } from "./one.ts";
 import { inLanguages, reachedFirst } from "./order.ts";
-import type { Recorded } from "./record.ts";
-import type { Again } from "./retry.ts";
-import type { Window } from "./window.ts";
-
-export type DeliverDeps = {
-  recipients: {
-    load: (ids: readonly string[]) => Promise<Reached[]>;
-    /** The languages of those of these users who have one. */
-    languages: (userIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
-    /** Changes the badges of their apps, once for each message; gives those that it added to. */
-    badges: BadgesOf;
-  };
-  deliveries: {
-    existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
-    record: (row: DeliveryRow) => Promise<Recorded>;
-  };
-  /** What messages say that take a template. */
-  templates: MessageTemplates;
-  gates: readonly Gate[];
-  /** How often they are opened anew, ms; left out: as they say themselves. */
-  gatesEveryMs?: number;
-  senders: Pick<Senders, "of">;
-  guard: Pick<Guard, "ofAnswers">;
-  /** Bounds the recipients that are sent to and not stored. */
-  window: Pick<Window, "slot">;
-  /** The quiet hours for the recipients of a run; null where there are none. */
-  quietHours: (work: Work, recipients: readonly Reached[]) => Promise<Quiet | null>;
-  /** The frequency caps that the recipients of a run fall under; null where there are none. */
-  caps: (work: Work, isLookedAt: IsLookedAt) => Caps | null;
-  /** Gives the recipients of a chunk instants of their own, where its message is throttled. */
-  throttle: (message: MessageRow, chunk: ChunkRow, recipients: number) => Slots | null;
-  /** Aborts when nothing new is to be begun: nobody waits for the pace of an account any more. */
-  stopping: AbortSignal;
-  /** Aborts when the program can wait no longer: what is under way is cut off, and stored as what is known of it. */
-  cut: AbortSignal;
-  clock: Clock;
-  random: Random;
-};
-
-/** A piece of work: a chunk, the message that it is a part of, and the app that sends it. */
-export type Work = {
-  chunk: ChunkRow;
-  message: MessageRow;
-  app: AppRow;
-  /** The recipients, when they were read a moment ago. */
-  rows?: readonly Reached[] | undefined;
-  /** Awaited before a recipient is handed to the provider: false when none may be any more. */
-  begin?: (() => Promise<boolean>) | undefined;
-};
-
-/** Sends a piece of work to its recipients, and stores what became of each. */
-export type Deliver = (work: Work, lease: Pick<Lease, "isOver">) => Promise<Delivered>;
-
-/**
- * What a run left behind: every delivery that is stored, those among them that this run stored, whom to try again,
- * whose address is gone, how many more would be if that could be believed, and whether it was halted before it reached
- * everyone.
- */
-export type Delivered = {
-  stored: DeliveryRow[];
-  fresh: DeliveryRow[];
-  again: Again[];
-  /** Whom to send to at a later instant, for the first time. Left out: nobody. */
-  later?: Later[];
-  invalid: Gone[];
-  doubted: number;
-  halted: boolean;
-  /** Who is sent to in the place of those who could not be. */
-  instead?: readonly Instead[];
-};
+import type { Delivered, Work } from "./work.ts";
 
 /** Recipients of one chunk under way at once: two chunks fill the window, so that a small message finds room. */
 const chunkConcurrency = 64;

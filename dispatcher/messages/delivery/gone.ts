@@ -6,8 +6,8 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
 import type { AnsweredGone, Guard } from "../../suppressions/guard.ts";
-import type { Delivered, Work } from "./deliver.ts";
 import type { Attempt } from "./delivery-row.ts";
+import type { Delivered, Work } from "./work.ts";
 
 /** An address that the provider's answer called gone. */
 export type FoundGone = AnsweredGone & { subscription: Gone };

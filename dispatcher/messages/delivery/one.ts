@@ -11,11 +11,12 @@ import type { Quiet } from "../timing/quiet.ts";
 import type { Slots } from "../timing/throttle.ts";
 import type { Badges } from "./badges.ts";
 import type { Shares } from "./by-variant.ts";
-import type { DeliverDeps, Delivered, Work } from "./deliver.ts";
+import type { DeliverDeps } from "./deliver-deps.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
 import { type FoundGone, foundGone } from "./gone.ts";
 import type { Aborted, Prepare } from "./prepare.ts";
 import { nextTry } from "./retry.ts";
+import type { Delivered, Work } from "./work.ts";
 
 /** What the recipients of one run share. */
 export type Run = {

@@ -1,6 +1,6 @@
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { Sender } from "../../channels/registry.ts";
-import type { DeliverDeps } from "./deliver.ts";
+import type { DeliverDeps } from "./deliver-deps.ts";
 
 /** Begins with recipients whose origin is known to answer: one that is not may keep its place until the deadline. */
 export const reachedFirst = (recipients: readonly Reached[], { hasReached }: Sender): Reached[] => {

@@ -8,9 +8,9 @@ import { chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { ZonesOf } from "#core/storage/people/zones.ts";
-import type { Deliver, Delivered, Work } from "../delivery/deliver.ts";
 import { suppress } from "../delivery/delivery-row.ts";
 import { type Later, notAttempted } from "../delivery/later.ts";
+import type { Deliver, Delivered, Work } from "../delivery/work.ts";
 
 export type ByLocalTimeDeps = {
   load: (ids: readonly string[]) => Promise<Reached[]>;

@@ -8,7 +8,7 @@ import type { CapQuestion, CapTakes } from "#core/storage/messages/cap-takes.ts"
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { ZonesOf } from "#core/storage/people/zones.ts";
-import type { Work } from "../delivery/deliver.ts";
+import type { Work } from "../delivery/work.ts";
 
 export type CapDeps = {
   takes: Pick<CapTakes, "take" | "giveBack">;

@@ -2,7 +2,7 @@ import { settingsOf } from "#core/domain/apps/settings.ts";
 import { quietUntil } from "#core/domain/messages/quiet-hours.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ZonesOf } from "#core/storage/people/zones.ts";
-import type { Work } from "../delivery/deliver.ts";
+import type { Work } from "../delivery/work.ts";
 
 /** Until when a recipient is to have quiet, asked right before they are sent to; null when they need not. */
 export type Quiet = { untilOf: (recipient: Reached, now: Date) => Date | null; isDropped: boolean };

@@ -4,7 +4,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import { activityRecipientsOf, afterActivity } from "../../../../dispatcher/live-activities/recipients.ts";
 import type { ActivityDeliverDeps } from "../../../../dispatcher/live-activities/sorting.ts";
-import type { Delivered, Work } from "../../../../dispatcher/messages/delivery/deliver.ts";
+import type { Delivered, Work } from "../../../../dispatcher/messages/delivery/work.ts";
 import { deliverByStrategy, usualStrategy } from "../../../../dispatcher/messages/strategy.ts";
 import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
 

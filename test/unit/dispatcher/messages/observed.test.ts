@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import type { Delivered, Work } from "../../../../dispatcher/messages/delivery/deliver.ts";
+import type { Delivered, Work } from "../../../../dispatcher/messages/delivery/work.ts";
 import { observed } from "../../../../dispatcher/messages/observed.ts";
 import { keptLog } from "../../../integration/core/queue/helpers.ts";
 import { aChunk, aLease, aMessage, anApp, handClock, noon } from "../../../support/rows/work.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
 import { expire } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
+import type { Delivered } from "../../../../dispatcher/messages/delivery/work.ts";
 import { type SendChunksDeps, sendChunks } from "../../../../dispatcher/messages/send-chunks.ts";
 import { aChunk, aLease, aMessage, anApp, anAttempt, handClock, noon } from "../../../support/rows/work.ts";
 

@@ -3,7 +3,7 @@ import type { Counts } from "#core/schema/messages/message.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
-import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
+import type { Delivered } from "../../../../dispatcher/messages/delivery/work.ts";
 import { type SendChunksDeps, sendChunks } from "../../../../dispatcher/messages/send-chunks.ts";
 import { type TurnDeps, turn } from "../../../../dispatcher/messages/turn.ts";
 import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { NotBegun, type Outcome } from "#core/domain/messages/outcome.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { DeliverDeps } from "../../../../../dispatcher/messages/delivery/deliver.ts";
+import type { DeliverDeps } from "../../../../../dispatcher/messages/delivery/deliver-deps.ts";
 import type { Gate } from "../../../../../dispatcher/messages/gates/gate.ts";
 import { aLease } from "../../../../support/rows/work.ts";
 import { until } from "../../../../support/until.ts";

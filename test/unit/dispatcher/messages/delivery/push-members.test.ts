@@ -2,7 +2,8 @@ import { expect } from "chai";
 import type { Outcome, Recipient } from "#core/domain/messages/outcome.ts";
 import { collapseKey } from "#core/storage/messages/collapse.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { type DeliverDeps, deliver } from "../../../../../dispatcher/messages/delivery/deliver.ts";
+import { deliver } from "../../../../../dispatcher/messages/delivery/deliver.ts";
+import type { DeliverDeps } from "../../../../../dispatcher/messages/delivery/deliver-deps.ts";
 import { gates } from "../../../../../dispatcher/messages/gates/all.ts";
 import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../../support/rows/work.ts";
 

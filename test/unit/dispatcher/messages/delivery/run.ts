@@ -1,6 +1,7 @@
 import type { Outcome } from "#core/domain/messages/outcome.ts";
 import type { Senders } from "../../../../../dispatcher/channels/registry.ts";
-import { type DeliverDeps, deliver } from "../../../../../dispatcher/messages/delivery/deliver.ts";
+import { deliver } from "../../../../../dispatcher/messages/delivery/deliver.ts";
+import type { DeliverDeps } from "../../../../../dispatcher/messages/delivery/deliver-deps.ts";
 import { gates } from "../../../../../dispatcher/messages/gates/all.ts";
 import { aChunk, aMessage, anApp, aSubscription, handClock } from "../../../../support/rows/work.ts";
 
