@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { Msg, Subscription } from "@nats-io/nats-core";
+import type { Msg } from "@nats-io/nats-core";
 import { testKey } from "#core/domain/warehouse/keys.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
-import { underWay } from "#core/runtime/batching/under-way.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { WarehouseTestResult } from "#core/schema/warehouse/export.ts";
 import { type WarehouseTestReply, WarehouseTestRequest } from "#core/schema/warehouse/test.ts";
+import { testAnswers } from "../work/test-answers.ts";
 import { type Destination, DestinationError } from "./destinations/destination.ts";
 import type { OpenDestination } from "./destinations/open.ts";
 
@@ -24,35 +24,9 @@ const read = parser(WarehouseTestRequest);
 const mostAtOnce = 16;
 const mostMs = 30_000;
 
-/** Answers requests for tests of destinations; one process answers each. */
-export const warehouseTests = (deps: WarehouseTestsDeps): Part => {
-  const tests = underWay();
-  let subscription: Subscription | undefined;
-  const onRequest = (failure: Error | null, message: Msg): void => {
-    if (failure !== null) return;
-    if (tests.count() >= mostAtOnce) return void message.respond(JSON.stringify({ outcome: "busy" }));
-    void tests.add(answer(deps, message));
-  };
-  return {
-    name: "warehouse tests",
-    start: async () => {
-      subscription = deps.nats.nc.subscribe(deps.subject, { queue: "dispatchers", callback: onRequest });
-      await deps.nats.nc.flush();
-    },
-    stop: async () => {
-      subscription?.unsubscribe();
-      await tests.settled();
-    },
-  };
-};
-
-const answer = async (deps: WarehouseTestsDeps, message: Msg): Promise<void> => {
-  const reply = await test(deps, message).catch((err: unknown): WarehouseTestReply => {
-    deps.log.error({ err }, "warehouse_test.failed");
-    return { outcome: "failed" };
-  });
-  message.respond(JSON.stringify(reply));
-};
+/** Answers requests for tests of destinations. */
+export const warehouseTests = (deps: WarehouseTestsDeps): Part =>
+  testAnswers({ ...deps, what: "warehouse", mostAtOnce, test: (message) => test(deps, message) });
 
 const test = async (deps: WarehouseTestsDeps, message: Msg): Promise<WarehouseTestReply> => {
   const { export_id: id, destination: settings, secrets } = read(message.json());

@@ -1,10 +1,9 @@
-import type { Msg, Subscription } from "@nats-io/nats-core";
+import type { Msg } from "@nats-io/nats-core";
 import { type Static, Type } from "typebox";
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { longestTestMs } from "#core/domain/webhooks/test.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
-import { underWay } from "#core/runtime/batching/under-way.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
@@ -13,6 +12,7 @@ import { DateTime } from "#core/schema/json/common.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { testAnswers } from "../work/test-answers.ts";
 import { deliveryOf, written } from "./accept/delivery.ts";
 import type { Sent, WebhookRequests } from "./send/send-webhook.ts";
 
@@ -40,38 +40,12 @@ export type TestReply = { outcome: "sent"; delivery_id: string } | { outcome: "g
 const mostAtOnce = 32; // so many endpoints may hang without delaying other tests
 
 /**
- * Answers requests for tests of endpoints. One process answers each, when the endpoint has answered or failed to. A test
- * neither changes the endpoint's health nor depends on its state. One event is sent once, however often it is asked for
- * and whoever was killed meanwhile.
+ * Answers requests for tests of endpoints, each when the endpoint has answered or failed to. A test neither changes
+ * the endpoint's health nor depends on its state. One event is sent once, however often it is asked for and whoever was
+ * killed meanwhile.
  */
-export const testRequests = (deps: TestRequestsDeps): Part => {
-  const tests = underWay();
-  let subscription: Subscription | undefined;
-  const onRequest = (failure: Error | null, message: Msg): void => {
-    if (failure !== null) return;
-    if (tests.count() >= mostAtOnce) return void message.respond(JSON.stringify({ outcome: "busy" }));
-    void tests.add(answer(deps, message));
-  };
-  return {
-    name: "webhook tests",
-    start: async () => {
-      subscription = deps.nats.nc.subscribe(deps.subject, { queue: "dispatchers", callback: onRequest });
-      await deps.nats.nc.flush();
-    },
-    stop: async () => {
-      subscription?.unsubscribe();
-      await tests.settled();
-    },
-  };
-};
-
-const answer = async (deps: TestRequestsDeps, message: Msg): Promise<void> => {
-  const reply = await test(deps, message).catch((err: unknown): TestReply => {
-    deps.log.error({ err }, "webhook_test.failed");
-    return { outcome: "failed" };
-  });
-  message.respond(JSON.stringify(reply));
-};
+export const testRequests = (deps: TestRequestsDeps): Part =>
+  testAnswers({ ...deps, what: "webhook", mostAtOnce, test: (message) => test(deps, message) });
 
 const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> => {
   const now = deps.clock.now();
