@@ -7,6 +7,9 @@ export const alone: readonly string[] = [
   "test/integration/dev/profile.test.ts",
 ];
 
+/** The same in `make soak` alone, where they judge more sharply. */
+export const aloneInSoak: readonly string[] = ["test/integration/service/throttle.test.ts"];
+
 /** Files that cannot run side by side, and why: they share a process. */
 export const sharingOneProcess: readonly { files: readonly string[]; because: string }[] = [
   {

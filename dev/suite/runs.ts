@@ -1,7 +1,8 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { soakVariable } from "../../test/support/suite/soak.ts";
 import { rootDir } from "../files/paths.ts";
-import { alone, sharingOneProcess } from "./neighbours.ts";
+import { alone, aloneInSoak, sharingOneProcess } from "./neighbours.ts";
 
 /** Test files that run in one process, one after the other. */
 export type Run = {
@@ -26,10 +27,13 @@ export const runsOf = (files: readonly string[]): Run[] => {
     name,
     files: group,
     expectedMs: times[name] ?? Number.MAX_SAFE_INTEGER,
-    isAlone: group.some((file) => alone.includes(file)),
+    isAlone: group.some(isAlone),
   }));
   return runs.sort((a, b) => b.expectedMs - a.expectedMs);
 };
+
+const isAlone = (file: string): boolean =>
+  alone.includes(file) || (process.env[soakVariable] === "1" && aloneInSoak.includes(file));
 
 /** Writes down how long the runs took, for the order of the next ones. */
 export const keepTimes = (times: Readonly<Record<string, number>>): void => {

@@ -21,7 +21,10 @@ const windowMs = 5_000;
 const expected = (perMinute / 60_000) * windowMs;
 /** The most that may arrive in 5 s, and in so much more as this process stood still: what waited meanwhile comes at once. */
 const mostBeside = (stoodStillMs: number): number => (perMinute / 60_000) * (windowMs + stoodStillMs) * 1.02;
-/** Of an instant's sends some are lost when a program stands still for longer than 50 ms, as beside other tests. */
+/**
+ * Of an instant's sends some are lost when a program stands still for longer than 50 ms, as beside other tests; `make soak`
+ * runs this file by itself.
+ */
 const least = expected * inSuite(0.2, { soak: 0.9 });
 /** So late the first answer of several may be, on a busy machine. */
 const lateMs = 500;
