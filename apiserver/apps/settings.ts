@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { settingProblems } from "#core/domain/apps/setting-rules.ts";
+import { beyondRetention, settingProblems } from "#core/domain/apps/setting-rules.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import { refuse } from "#core/errors.ts";
 import {
@@ -33,7 +33,7 @@ export const appSettingsUse = (platform: SettingsPlatform, { find, owned }: Pick
 
     /** @throws ValidationError, AppError HS_PLAN_FEATURE_REQUIRED, HS_MANAGED */
     update: async (by: By, app: AppRow, body: UpdateAppSettings): Promise<AppSettings> => {
-      refuse(settingProblems(body));
+      refuse([...settingProblems(body), ...beyondRetention(body, by.caller.plan)]);
       await requireFeatures(require, by.caller, body);
       const changed = await kept.write(app, async (row) => {
         requireUnmanaged("settings", row, Object.keys(body));

@@ -1,6 +1,6 @@
 import { secretNamesOf } from "#core/channels/accounts.ts";
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
-import { settingProblems } from "#core/domain/apps/setting-rules.ts";
+import { beyondRetention, settingProblems } from "#core/domain/apps/setting-rules.ts";
 import { defined } from "#core/domain/defined.ts";
 import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type SettingValues, settingFeatures, settingNames } from "#core/schema/apps/settings.ts";
@@ -128,6 +128,8 @@ const badSetting = (settings: SettingValues): Finding | null => {
 };
 
 const beyondPlan = (settings: SettingValues, plan: PlanRow | null): Finding | null => {
+  const [longer] = plan === null ? [] : beyondRetention(settings, plan);
+  if (longer !== undefined) return refused("PlanLimitReached", `settings.${camelCase(longer.field)} ${longer.message}`);
   const missing = settingNames.filter((name) => {
     const feature = settingFeatures[name];
     return settings[name] !== undefined && feature !== undefined && plan?.features.includes(feature) === false;

@@ -26,6 +26,20 @@ const quietHours: Rule = (given) => {
   ];
 };
 
+/** What is beyond the plan of the app's tenant: asked of REST and of resources alike. */
+export const beyondRetention = (
+  { retention_days: days }: SettingValues,
+  plan: { retention_days: number },
+): FieldError[] =>
+  (days ?? 0) <= plan.retention_days
+    ? []
+    : [
+        {
+          field: "retention_days",
+          message: `must be at most ${plan.retention_days}, as the plan keeps messages for so long`,
+        },
+      ];
+
 /** A resource may leave out what REST has to say. */
 const frequencyCaps: Rule = ({ frequency_caps: caps }) =>
   (caps ?? []).flatMap(({ name, max, per }, i) => {

@@ -142,6 +142,11 @@ export const settingSchemas = {
   }),
   holdout: Holdout,
   outcomes: Outcomes,
+  retention_days: Type.Union([Integer({ minimum: 1, maximum: 3650 }), Type.Null()], {
+    default: null,
+    description:
+      "days that messages, their deliveries and custom events are kept, at most those of the plan; null: as the plan says",
+  }),
 };
 
 /** What a setting that has an effect needs of the plan; one that is not here needs nothing. */

@@ -8,15 +8,15 @@ import { type TenantRow, tenantCollection } from "../tenants/tenants.ts";
 const page = 500;
 
 /**
- * Pages of apps behind an id, each with the days that its plan keeps events. An app whose plan is gone keeps them as long as
- * any plan does.
+ * Pages of apps behind an id, each with the days that its plan keeps events, or fewer where the app says so. An app whose
+ * plan is gone keeps them as long as any plan does.
  */
 export const keptApps =
   (db: Db) =>
   async (after: string): Promise<{ tenantId: string; appId: string; days: number }[]> => {
     const plans = await collectionOf<PlanRow>(db, planCollection).find().toArray();
     const apps = await collectionOf<AppRow>(db, appCollection)
-      .find({ _id: idsBehind("app", after) }, { projection: { tenant_id: 1 } })
+      .find({ _id: idsBehind("app", after) }, { projection: { tenant_id: 1, retention_days: 1 } })
       .sort({ _id: 1 })
       .limit(page)
       .toArray();
@@ -28,9 +28,8 @@ export const keptApps =
     const daysOf = new Map(plans.map(({ _id, retention_days: days }) => [_id, days]));
     const longest = Math.max(...daysOf.values());
     if (daysOf.size === 0) return []; // no plan says how long to keep anything
-    return apps.map(({ _id, tenant_id: tenantId }) => ({
-      tenantId,
-      appId: _id,
-      days: daysOf.get(planOf.get(tenantId) ?? "") ?? longest,
-    }));
+    return apps.map(({ _id, tenant_id: tenantId, retention_days: own }) => {
+      const days = daysOf.get(planOf.get(tenantId) ?? "") ?? longest;
+      return { tenantId, appId: _id, days: Math.min(own ?? days, days) };
+    });
   };

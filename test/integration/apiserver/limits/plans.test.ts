@@ -58,7 +58,9 @@ describe("each row of a plan", function () {
     expect(JSON.stringify(body.error.details)).to.include("webhook_endpoints");
   });
 
-  it("retention_days bounds what a definition of events may keep", async () => {
+  it("retention_days bounds what an app, and a definition of events, may keep", async () => {
+    await expectRefused(call("PATCH", "{app}/settings", { retention_days: 31 }), 400, { field: "retention_days" });
+    expect((await call("PATCH", "{app}/settings", { retention_days: 30 })).status).to.equal(200);
     await call("POST", "{app}/events", { events: [{ name: "visit", id: "e-1" }] });
     await expectRefused(call("PATCH", "{app}/events/definitions/visit", { retention_days: 31 }), 400, { limit: 30 });
   });

@@ -106,6 +106,13 @@ describe("custom events that are kept", function () {
     expect(counts.reduce((sum, count) => sum + count, 0)).to.equal(ages.length);
   });
 
+  it("go after the days of their app where those are fewer than the plan's", async () => {
+    const { app: brief } = await seedTenant(db(), { plan: { retention_days: 20 }, app: { retention_days: 3 } });
+    const { app: bold } = await seedTenant(db(), { plan: { retention_days: 20 }, app: { retention_days: 30 } });
+    const days = new Map((await keptApps(db())("")).map(({ appId, days: kept }) => [appId, kept]));
+    expect([days.get(app._id), days.get(brief._id), days.get(bold._id)]).to.deep.equal([20, 3, 20]);
+  });
+
   it("of a deleted person are removed with their conversions, however they were named; those of the next one stay", async () => {
     const user = aUser({
       tenant_id: app.tenant_id,

@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
+import { newId } from "#core/domain/ids.ts";
+import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { audience } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkCollection, chunks } from "#core/storage/messages/chunks.ts";
 import { type DeliveryRow, deliveries, deliveryCollection } from "#core/storage/messages/deliveries.ts";
@@ -10,6 +12,7 @@ import { messageWork } from "#core/storage/messages/work.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { removePages } from "#core/storage/work/removal-pages.ts";
 import { deliveryIdOf, resultOf } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { aChunk, aMessage, anAttempt, aSubscription, noon } from "../../../support/rows/work.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
@@ -157,6 +160,26 @@ describe("what a dispatcher stores", () => {
       expect(await retention(db()).planNames()).to.include.members(["long", "short"]);
       expect(await deliveries(db()).tally("msg_old")).to.deep.equal([]);
       expect(await deliveries(db()).tally("msg_young")).to.have.length(1);
+    });
+
+    it("removes those of an app that keeps them for a shorter time, and no other app's", async () => {
+      const { app: brief } = await seedTenant(db());
+      const { app: other } = await seedTenant(db());
+      await collectionOf<AppRow>(db(), appCollection).updateOne({ _id: brief._id }, { $set: { retention_days: 7 } });
+      const { appsAfter, removeOldestOf } = retention(db());
+      const { apps, last } = await appsAfter("");
+      expect(apps).to.deep.equal([{ appId: brief._id, days: 7 }]);
+      expect(await appsAfter(last ?? "")).to.deep.equal({ apps: [], last: null });
+      const of = (app: AppRow, made: Date, ended: Date | null) =>
+        aMessage({ _id: newId("message", made), app_id: app._id, plan: "endless", completed_at: ended });
+      const gone = of(brief, noon, later(1_000));
+      const kept = [of(brief, noon, later(9_000)), of(brief, noon, null), of(other, noon, later(1_000))];
+      await collectionOf<MessageRow>(db(), messageCollection).insertMany([gone, ...kept]);
+      await deliveries(db()).record([rowOf(gone._id)]);
+      expect(await removeOldestOf(brief._id, later(5_000))).to.deep.equal({ removed: 1, isMore: false });
+      const left = await collectionOf<MessageRow>(db(), messageCollection).find({ plan: "endless" }).toArray();
+      expect(left.map(({ _id }) => _id)).to.have.members(kept.map(({ _id }) => _id));
+      expect(await deliveries(db()).tally(gone._id)).to.deep.equal([]);
     });
   });
 

@@ -73,7 +73,12 @@ describe("operator: the settings of an App", function () {
   it("are refused where they are wrong, with the member", async () => {
     await settle({ timeZone: "Europe/Atlantis" });
     await herald.ready(make.app(), "False", "InvalidTimeZone");
-    await settle({ timeZone: "Europe/Berlin" });
+    await settle({ timeZone: "Europe/Berlin", retentionDays: 3_650 }); // more than the plan keeps
+    await herald.ready(make.app(), "False", "PlanLimitReached");
+    await settle({ retentionDays: 7 });
+    await herald.ready(make.app());
+    expect((await row()).retention_days).to.equal(7);
+    await settle({ retentionDays: null });
     await herald.ready(make.app());
   });
 

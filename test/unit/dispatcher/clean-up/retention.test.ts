@@ -20,6 +20,11 @@ const given = (change: Partial<PurgeDeps> = {}) => {
       asked.push([plan, before]);
       return { removed: 0, isMore: false };
     },
+    appsAfter: async () => ({ apps: [], last: null }),
+    removeOldestOf: async (app, before) => {
+      asked.push([app, before]);
+      return { removed: 0, isMore: false };
+    },
     isOurs: async () => true,
     setAside: () => void asides.push(1),
     clock: handClock(),
@@ -46,6 +51,22 @@ describe("purge", () => {
     expect(asked).to.have.lengthOf(3);
     await pass({ ...deps, plans: async () => [] }, never);
     expect(asked).to.have.lengthOf(3);
+  });
+
+  it("asks for what apps keep for a shorter time, page by page of them", async () => {
+    const pages = new Map([
+      ["", { apps: [{ appId: "app_b", days: 7 }], last: "app_c" }],
+      ["app_c", { apps: [{ appId: "app_d", days: 1 }], last: "app_d" }],
+    ]);
+    const { asked, deps } = given({
+      plans: async () => [],
+      appsAfter: async (after) => pages.get(after) ?? { apps: [], last: null },
+    });
+    await pass(deps, never);
+    expect(asked).to.deep.equal([
+      ["app_b", daysBefore(7)],
+      ["app_d", daysBefore(1)],
+    ]);
   });
 
   it("goes on page by page for as long as there is more", async () => {
