@@ -4,6 +4,7 @@ import { refuse } from "#core/errors.ts";
 import type { CreateNotificationResult, SkippedChannel } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
+import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Messages } from "#core/storage/messages/messages.ts";
@@ -62,7 +63,7 @@ export const accept =
   (deps: AcceptDeps) =>
   async (request: AcceptRequest, signal: AbortSignal): Promise<Accepted> => {
     const { app } = request;
-    if (isSplit(request.body)) await deps.requireFeature(request.caller, "ab_testing");
+    await requireMembers(deps, request);
     const judged = await judge(deps, app, request.body);
     const { draft, channels, asked } = judged;
     const plan = {
@@ -108,6 +109,21 @@ export type Judged = {
   aim: MessageAim | null;
   /** How its target is counted. */
   asked: Asked;
+};
+
+/** The members of a notification that need a feature of the plan. Source: docs/reference/limits.md#plan-features. */
+export const memberFeatures = {
+  ab_testing: ["variants", "winner"],
+  optimized_delivery: ["delayed_option: optimized"],
+} as const satisfies Partial<Record<PlanFeature, readonly string[]>>;
+
+/** @throws AppError HS_PLAN_FEATURE_REQUIRED for a message that the caller's plan has no room for */
+export const requireMembers = async (
+  { requireFeature }: Pick<AcceptDeps, "requireFeature">,
+  { caller, body }: { caller: Pick<Caller, "plan">; body: CreateNotification },
+): Promise<void> => {
+  if (isSplit(body)) await requireFeature(caller, "ab_testing");
+  if (body.delayed_option === "optimized") await requireFeature(caller, "optimized_delivery");
 };
 
 const isSplit = ({ variants = [], winner = null }: CreateNotification): boolean =>

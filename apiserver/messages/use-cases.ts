@@ -74,13 +74,14 @@ export const messageUseCases = (platform: MessagePlatform) => {
   const take = takeTemplate({ templates: templates(db), versions: templateVersions(db) });
   const schedules = planSchedule({ zonesOf: zonesOf(db) });
   const asked = { estimate: counted, aimOf: aimed, limit, planSchedule: schedules, clock };
+  const ofPlan = requireFeature(plans);
   const limitCreating = notificationLimit(limit);
   const acceptOne = accept({
     messages,
     estimate: counted,
     aimOf: aimed,
     take,
-    requireFeature: requireFeature(plans),
+    requireFeature: ofPlan,
     compile: mjml.compile,
     quota: reservations,
     publish: hints.message,
@@ -102,6 +103,7 @@ export const messageUseCases = (platform: MessagePlatform) => {
     }),
     estimateAudience: estimateAudience({ ...asked, lastCount: lastCount(segments) }),
     validate: validate({
+      requireFeature: ofPlan,
       estimate: counted,
       aimOf: aimed,
       take,

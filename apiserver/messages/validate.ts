@@ -14,10 +14,10 @@ import type { Planned, planSchedule } from "../audience/schedule.ts";
 import { idempotencyKey } from "../http/idempotency-key.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { By } from "../settings/audit.ts";
-import { type AcceptDeps, type Judged, judge, rowOf, skippedBy } from "./accept.ts";
+import { type AcceptDeps, type Judged, judge, requireMembers, rowOf, skippedBy } from "./accept.ts";
 import { type RenderedDeps, renderedOn } from "./rendered.ts";
 
-export type ValidateDeps = Pick<AcceptDeps, "take" | "aimOf" | "compile" | "clock" | "estimate"> &
+export type ValidateDeps = Pick<AcceptDeps, "take" | "aimOf" | "compile" | "clock" | "estimate" | "requireFeature"> &
   RenderedDeps & {
     limit: NarrowLimit;
     planSchedule: ReturnType<typeof planSchedule>;
@@ -92,6 +92,7 @@ const judged = async (
 ): Promise<NotificationValidated> => {
   const { app } = request;
   const body = parse(request.body);
+  await requireMembers(deps, { caller: request.caller, body });
   const found = await judge(deps, app, body);
   const { draft, channels, asked, html } = found;
   const { meant, options, category, scheduledFor, taken } = draft;

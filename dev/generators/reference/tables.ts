@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
+import { settingFeatures, settingNames } from "#core/schema/apps/settings.ts";
 import { PlanSpec as PlanSchema, type PlanSpec } from "#core/schema/plans/resource.ts";
-import { planFeatures } from "#core/schema/vocabulary/plan-features.ts";
+import { type PlanFeature, planFeatures } from "#core/schema/vocabulary/plan-features.ts";
 import { scopes } from "#core/schema/vocabulary/scopes.ts";
 import { operations } from "../../../apiserver/features.ts";
 import { type Allowance, narrowRates } from "../../../apiserver/limits/narrow-rates.ts";
 import { quotas } from "../../../apiserver/limits/quota-exceeded.ts";
+import { memberFeatures } from "../../../apiserver/messages/accept.ts";
 import { knownErrors } from "../../../apiserver/reference/errors.ts";
 import type { GeneratedFile } from "../generated-file.ts";
 import { boundsTables } from "./bounds.ts";
@@ -89,11 +91,24 @@ const featureTable = (plans: readonly Plan[]): string =>
   table(
     ["Feature", ...plans.map(({ name }) => name), "Needed by"],
     planFeatures.map((feature) => {
-      const needing = operations.filter((operation) => operation.feature === feature).map(({ id }) => id);
       const has = plans.map(({ spec }) => (spec.features.includes(feature) ? "yes" : "no"));
-      return [code(feature), ...has, needing.length === 0 ? "nothing in this release" : codes(needing)];
+      return [code(feature), ...has, neededBy(feature)];
     }),
   );
+
+const neededBy = (feature: PlanFeature): string => {
+  const needing = operations.filter((operation) => operation.feature === feature).map(({ id }) => code(id));
+  const settings = settingNames.filter((name) => settingFeatures[name] === feature);
+  const members: readonly string[] = { ...memberFeatures }[feature as keyof typeof memberFeatures] ?? []; // sound: others have none
+  const all = [
+    ...needing,
+    ...settings.map((name) => `the setting ${code(name)}`),
+    ...(members.length > 0 ? [`${codes([...members])} of a notification`] : []),
+  ];
+  return all.length === 0
+    ? "nothing: what it is for is not in this release, and members for it are refused"
+    : all.join(", ");
+};
 
 const rateTable = (): string =>
   table(

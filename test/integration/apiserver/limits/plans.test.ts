@@ -78,14 +78,41 @@ describe("each row of a plan", function () {
 
   const live = { name: "match", content_state_schema: { type: "object", properties: {} } };
   const hook = { url: "https://hooks.example.com/", events: ["delivery.sent"] };
+  const message = { target: { all: true }, contents: { en: "Hello" } };
+  const halves = [
+    { name: "a", weight_percent: 50, contents: { en: "A" } },
+    { name: "b", weight_percent: 50, contents: { en: "B" } },
+  ];
+  const cap = { name: "daily", max: 1, per: "day" };
   for (const [feature, method, path, body] of [
     ["live_activities", "POST", "{app}/live-activities/types", live],
     ["webhooks", "POST", "{app}/webhooks", hook],
     ["exports", "POST", "{app}/exports", { type: "users" }],
     ["quiet_hours", "PATCH", "{app}/settings", { quiet_hours: { enabled: true } }],
+    ["frequency_caps", "PATCH", "{app}/settings", { frequency_caps: [cap] }],
+    ["ab_testing", "PATCH", "{app}/settings", { holdout: { percent: 0 } }],
+    ["ab_testing", "POST", "/v1/notifications", { ...message, variants: halves }],
+    ["optimized_delivery", "POST", "/v1/notifications", { ...message, delayed_option: "optimized" }],
+    ["warehouse_export", "POST", "{app}/warehouse-exports", { name: "nightly" }],
   ] as const)
-    it(`${feature} is refused where the plan does not include it`, () =>
-      expectRefused(of(poor.tenant)(method, path, body), 403, { feature }));
+    it(`${feature} is refused where the plan does not include it: ${method} ${path}`, () => {
+      const named = path === "/v1/notifications" ? { app_id: poor.tenant.app._id, ...body } : body;
+      return expectRefused(of(poor.tenant)(method, path, named), 403, { feature });
+    });
+
+  it("says so when a message is only validated", async () => {
+    const body = { app_id: poor.tenant.app._id, ...message, variants: halves };
+    const reply = await of(poor.tenant)("POST", "/v1/notifications/validate", body);
+    const { valid, errors } = reply.body as unknown as { valid: boolean; errors: { code: string }[] };
+    expect([valid, errors.map(({ code }) => code)]).to.deep.equal([false, ["HS_PLAN_FEATURE_REQUIRED"]]);
+  });
+
+  for (const [feature, settings] of [
+    ["identity_verification", { identity_verification: "required" }],
+    ["conversations", { conversations: { auto_close_hours: 1 } }],
+  ] as const)
+    it(`${feature}, of which nothing is in this release, is no setting on any plan`, () =>
+      expectRefused(call("PATCH", "{app}/settings", settings), 400, { field: feature }));
 
   it("imports is refused where the plan does not include it", async () => {
     const upload = formOf({ type: "csv_users", file: "external_id\nann\n" });

@@ -58,6 +58,24 @@ describe("operator: within a second", function () {
     await becomes(token, 200);
   });
 
+  it("a raised plan is felt by REST, its rate and its features, and another plan of the tenant", async () => {
+    const { token } = await aKey("raised");
+    const { status } = await herald.ready(make.app());
+    const app = `/v1/apps/${status?.id}`;
+    const rate = async () => Number((await api.call("GET", app, { token })).headers.get("X-RateLimit-Limit"));
+    const cap = { frequency_caps: [{ name: "daily", max: 1, per: "day" }] };
+    const change = async () => (await api.call("PATCH", `${app}/settings`, { token, body: cap })).status;
+    expect([await rate(), await change()]).to.deep.equal([10, 403]);
+    await herald.patch(make.plan(), { spec: { apiRps: 55, features: ["live_activities", "frequency_caps"] } });
+    await until(async () => (await rate()) === 55, secondMs);
+    expect(await change()).to.equal(200);
+    const larger = make.plan({ apiRps: 66 }, `${herald.id}-larger`);
+    await herald.apply(larger);
+    await herald.ready(larger);
+    await herald.patch(make.tenant(), { spec: { plan: larger.metadata.name } });
+    await until(async () => (await rate()) === 66, secondMs);
+  });
+
   it("a token is refused once another is in the Secret that had been deleted", async () => {
     const { key, token } = await aKey("deleted-secret");
     expect(await answer(token)).to.equal(200);
