@@ -1,6 +1,6 @@
 import { impossible, whySkipped } from "#core/channels/content.ts";
 import type { MessageAim } from "#core/domain/segments/aim.ts";
-import { refuse } from "#core/errors.ts";
+import { type FieldError, refuse } from "#core/errors.ts";
 import type { CreateNotificationResult, SkippedChannel } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
@@ -91,6 +91,7 @@ export const judge = async (deps: JudgeDeps, app: AppRow, body: CreateNotificati
   const draft = draftOf(body, deps.clock.now(), taken);
   const channels = configuredOf(app, draft);
   refuse(impossible(draft.meant, channels));
+  if (isSplit(body)) refuse(redactedByApp(app));
   const split = isSplit(body) ? splitOf(body, { draft, channels }, deps.clock.now()) : {};
   const html = await mailHtml(deps, app, draft, channels);
   const aim = await deps.aimOf(app._id, draft.meant.target);
@@ -128,6 +129,10 @@ export const requireMembers = async (
 
 const isSplit = ({ variants = [], winner = null }: CreateNotification): boolean =>
   variants.length > 0 || winner !== null;
+
+/** What variants say is shown with their counters. */
+const redactedByApp = ({ redact_payloads: isRedacted }: AppRow): FieldError[] =>
+  isRedacted === true ? [{ field: "variants", message: "cannot be combined with the app's redact_payloads" }] : [];
 
 /** When the newest message was made that one with a collapse id may replace: the later of two ids takes the other's place. */
 const replaced = async ({ messages, clock }: AcceptDeps, app: AppRow, { options }: Draft): Promise<Date | null> =>
@@ -186,7 +191,7 @@ export const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMess
     target: draft.target,
     ...(aim !== null && { aim, segment_ids: aim.segments.map(({ _id }) => _id) }),
     channels,
-    options: draft.options,
+    options: app.redact_payloads === true ? { ...draft.options, redact_payload: true } : draft.options,
     ...throttleOf(app, draft),
     ...split,
     scheduled_for: draft.scheduledFor,

@@ -147,6 +147,11 @@ export const settingSchemas = {
     description:
       "days that messages, their deliveries and custom events are kept, at most those of the plan; null: as the plan says",
   }),
+  redact_payloads: Type.Boolean({
+    default: false,
+    description:
+      "whether all notifications are sent as with redact_payload: what they say is shown nowhere, and not kept",
+  }),
 };
 
 /** What a setting that has an effect needs of the plan; one that is not here needs nothing. */

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { type AppSettings, settingNames } from "#core/schema/apps/settings.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { until } from "../../../support/until.ts";
 
@@ -76,6 +77,23 @@ describe("the settings of an app", function () {
     };
     await until(async () => (await heard())[1] === 422, 5_000); // the other replica has heard of it
     await call("PATCH", { idempotency_mismatch: null });
+  });
+
+  it("have each notification redacted where redact_payloads says so, whatever it says itself", async () => {
+    const send = async (more: object) => {
+      const body = { app_id: tenant.app._id, target: { all: true }, contents: { en: "a secret" }, ...more };
+      return site.api.call("POST", "/v1/notifications", { token: tenant.token, body });
+    };
+    expect((await call("PATCH", { redact_payloads: true })).status).to.equal(200);
+    const { body } = await send({ redact_payload: false });
+    const variants = ["a", "b"].map((name) => ({ name, weight_percent: 50, contents: { en: name } }));
+    const refused = await send({ variants });
+    await call("PATCH", { redact_payloads: null });
+    const stored = await site.db.collection<MessageRow>("messages").findOne({ _id: body["id"] });
+    expect(stored?.options).to.deep.equal({ redact_payload: true });
+    const path = `/v1/notifications/${body["id"]}`;
+    expect((await site.api.call("GET", path, { token: tenant.token })).body["content"]).to.deep.equal({});
+    expect([refused.status, refused.body.error.details["field"]]).to.deep.equal([400, "variants"]);
   });
 
   it("that a resource names are the resource's, and the others REST's", async () => {
