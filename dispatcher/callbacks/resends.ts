@@ -8,7 +8,7 @@ export type KeepResendsDeps = {
   /** The plan that each of these messages was accepted under. */
   plansOf: (messageIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** Writes chunks that are not there yet. */
-  keep: (chunks: readonly ChunkRow[]) => Promise<void>;
+  keep: (chunks: readonly ChunkRow[]) => Promise<unknown>;
   clock: Clock;
 };
 

@@ -4,9 +4,10 @@ import { chunkSize } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AudienceDeps, nextPiece, type Piece } from "../messages/audience.ts";
 import type { BeginningDeps } from "../messages/beginning.ts";
+import { chunkOf } from "../messages/cut.ts";
 import type { Sent } from "../messages/send-chunks.ts";
 import type { Steps, Strategy } from "../messages/strategy.ts";
-import { chunkOf, type First, sendNow, type TurnResult } from "../messages/turn.ts";
+import { type First, sendNow, type TurnResult } from "../messages/turn.ts";
 import type { InOrder } from "./in-order.ts";
 
 export type ActivityTurnDeps = {

@@ -6,10 +6,11 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { AimedSubscriptions, OwnedSubscription } from "#core/storage/segments/aimed.ts";
 import type { AudienceDeps, PageOf } from "./audience.ts";
+import type { RangeReader } from "./ranges.ts";
 
 export type AimedDeps = {
   people: Pick<ReturnType<typeof audience>, "page" | "resolve" | "chosen">;
-  aimed: Pick<AimedSubscriptions, "page" | "among" | "ofUsers" | "passing">;
+  aimed: Pick<AimedSubscriptions, "page" | "within" | "areFew" | "among" | "ofUsers" | "passing">;
 };
 
 /**
@@ -51,6 +52,8 @@ export const aimedAudience = ({ people, aimed }: AimedDeps) => {
       return rows.map(({ _id }) => _id);
     },
 
+    ...readingRanges(aimed, selectionOf),
+
     /** Of pages of ids, each read behind the last of the one before, the first with somebody who is meant: those alone. */
     among: async (
       { after }: Pick<PageOf, "after">,
@@ -66,16 +69,38 @@ export const aimedAudience = ({ people, aimed }: AimedDeps) => {
       return [];
     },
 
-    resolve: async (message: MessageRow, wanted: Parameters<AudienceDeps["resolve"]>[1]) => {
-      const found = await people.resolve(message.target, wanted);
-      const { aim } = message;
-      if (aim === undefined) return found;
-      const ids = [...found.values()].flatMap((rows) => rows.map(({ _id }) => _id));
-      const meant = await aimed.among(ofRow(message), ids, leftOf(aim, message));
-      return new Map([...found].map(([channel, rows]) => [channel, rows.filter(({ _id }) => meant.has(_id))]));
-    },
+    resolve: resolvingIn({ people, aimed }),
   };
 };
+
+/** Source: docs/decisions/0131-planned-by-several.md. */
+const readingRanges = (
+  aimed: Pick<AimedSubscriptions, "page" | "within" | "areFew">,
+  selectionOf: (aim: MessageAim, message: MessageRow) => Promise<Selection>,
+): Pick<RangeReader, "look" | "within"> => ({
+  look: async (of, message) => {
+    const selection = await selectionOf(message.aim, message);
+    const { rows, ...found } = await aimed.page({ ...of, tenantId: message.tenant_id }, selection);
+    return { ...found, ids: rows.map(({ _id }) => _id), areFew: aimed.areFew(selection) };
+  },
+
+  within: async function* (of, message) {
+    const selection = await selectionOf(message.aim, message);
+    for await (const rows of aimed.within({ ...of, tenantId: message.tenant_id }, selection))
+      yield rows.map(({ _id }) => _id);
+  },
+});
+
+const resolvingIn =
+  ({ people, aimed }: AimedDeps): AudienceDeps["resolve"] =>
+  async (message, wanted) => {
+    const found = await people.resolve(message.target, wanted);
+    const { aim } = message;
+    if (aim === undefined) return found;
+    const ids = [...found.values()].flatMap((rows) => rows.map(({ _id }) => _id));
+    const meant = await aimed.among(ofRow(message), ids, leftOf(aim, message));
+    return new Map([...found].map(([channel, rows]) => [channel, rows.filter(({ _id }) => meant.has(_id))]));
+  };
 
 const isReached = (
   { channels, options, target }: MessageRow,

@@ -66,11 +66,11 @@ export const nextPiece = async (
 };
 
 /** Channel by channel, and within e-mail the unsubscribed too where the message may reach them. */
-const stretchesOf = ({ channels, options }: MessageRow): Stretch[] => reachOf(channels, options);
+export const stretchesOf = ({ channels, options }: MessageRow): Stretch[] => reachOf(channels, options);
 
-const testOnly = ({ target }: MessageRow): boolean => target.test_devices_only === true;
+export const testOnly = ({ target }: MessageRow): boolean => target.test_devices_only === true;
 
-const isSame = (a: Stretch, b: Stretch): boolean => a.channel === b.channel && a.status === b.status;
+export const isSame = (a: Stretch, b: Stretch): boolean => a.channel === b.channel && a.status === b.status;
 
 const split = (rows: readonly Reached[]): Reached[][] => {
   const parts: Reached[][] = [];

@@ -7,9 +7,10 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Aside } from "../work/aside.ts";
 import type { Hints } from "../work/hints.ts";
 import { inTrace } from "../work/in-trace.ts";
+import type { Lease } from "../work/lease.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { whileAllowed } from "./lease.ts";
-import type { SendChunks } from "./send-chunks.ts";
+import type { SendChunks, Sent } from "./send-chunks.ts";
 
 export type ChunkDeps = {
   chunks: {
@@ -27,6 +28,8 @@ export type ChunkDeps = {
   cancelWaiting: (chunk: ChunkRow, now: Date) => Promise<void>;
   directory: Pick<Directory, "app">;
   send: SendChunks;
+  /** Finds who is meant of a range of the audience, and makes chunks of them. */
+  planRange: (range: { chunk: ChunkRow; message: MessageRow }, lease: Lease) => Promise<Pick<Sent, "kind">>;
   /** Runs chunks whose recipients have instants of their own, which mostly wait; false when there is no room. */
   aside: Aside["run"];
   suspensions: Suspensions;
@@ -39,7 +42,7 @@ export type ChunkDeps = {
 const done: Settlement = { kind: "done" };
 const soonMs = 5_000; // then a chunk is run again that failed, or whose events JetStream did not take
 
-/** Runs one chunk of the queue: sends it, ends it, and gives its message a turn. Safe to run twice, and to be killed. */
+/** Runs one chunk of the queue: sends it, or plans its range, ends it, and gives its message a turn. Safe to run twice, and to be killed. */
 export const runChunk =
   (deps: ChunkDeps) =>
   async (chunkId: string, traceparent: string | null = null): Promise<Settlement> => {
@@ -71,7 +74,9 @@ const run = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null)
 
   const extend = (now: Date) => deps.chunks.extend(chunk, now);
   const { kind } = await whileAllowed(deps, { taken: chunk, extend }, (lease) =>
-    deps.send({ message, app, chunks: [{ chunk }], holder: chunk._id, isWhole: false }, lease),
+    chunk.range_after === undefined
+      ? deps.send({ message, app, chunks: [{ chunk }], holder: chunk._id, isWhole: false }, lease)
+      : deps.planRange({ chunk, message }, lease),
   );
   if (kind === "halted" && isSuspended()) return defer(deps, chunk);
   if (kind === "halted") return giveBack(deps, chunk, 0);

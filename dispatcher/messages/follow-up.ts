@@ -17,7 +17,7 @@ import type { Delivered, Work } from "./delivery/work.ts";
 
 export type FollowUpDeps = {
   chunks: {
-    keep: (chunks: readonly ChunkRow[]) => Promise<void>;
+    keep: (chunks: readonly ChunkRow[]) => Promise<unknown>;
     recipientsOfRetries: (chunkId: string) => Promise<string[]>;
   };
   /** Keeps whom a run leaves for later. */

@@ -6,6 +6,7 @@ import { inSpan, type Span, type Tracer } from "#core/runtime/tracing/tracer.ts"
 import { inTrace } from "../work/in-trace.ts";
 import { changesOf } from "./counts.ts";
 import type { Deliver, Delivered, Work } from "./delivery/work.ts";
+import { isFirstPart } from "./ranges.ts";
 
 export type ObservedDeps = {
   metrics: Pick<DispatcherMetrics, "chunkSeconds" | "firstSentSeconds" | "invalidationsHeld">;
@@ -44,7 +45,7 @@ const isFirst = ({ chunk }: Work, { stored, halted }: Delivered): boolean =>
   chunk.position === 0 &&
   chunk.attempt === 0 &&
   chunk.fence === 1 &&
-  chunk.parent_id === null &&
+  (chunk.parent_id === null || isFirstPart(chunk)) &&
   !halted &&
   stored.length > 0;
 

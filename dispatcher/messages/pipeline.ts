@@ -24,6 +24,7 @@ import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
 import { reachedElsewhere } from "#core/storage/people/reached-elsewhere.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
+import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { languages } from "#core/storage/people/users.ts";
 import { zonesOf } from "#core/storage/people/zones.ts";
 import type { FactsOf } from "#core/storage/segments/facts.ts";
@@ -56,6 +57,7 @@ import { gates } from "./gates/all.ts";
 import { observed } from "./observed.ts";
 import { onePerUser } from "./one-per-user.ts";
 import { planMessage } from "./plan.ts";
+import { planRange, type RangeReader } from "./ranges.ts";
 import { recordResend, resend } from "./resend.ts";
 import { type SendChunks, sendChunks } from "./send-chunks.ts";
 import { repeating, stores } from "./stores.ts";
@@ -124,7 +126,8 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
         : aimed.among(of, message, (after) => liveActivity.audienceOf({ ...of, after }, message)),
   };
   const send = sending(deps, strategyOf);
-  const steps = { send, audience, turn: turn({ ...deps, send, audience }) };
+  const ranges: RangeReader = { ...aimed, nthBehind: subscriptionCounts(deps.db).nthBehind };
+  const steps = { send, audience, turn: turn({ ...deps, send, audience, ranges }) };
   return {
     plan: timed(
       deps,
@@ -139,6 +142,7 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
       ...deps,
       cancelWaiting: cancelWaiting(waitingDeliveries(deps.db)),
       send: (batch, lease) => strategyOf(batch.message).send(batch, lease, send),
+      planRange: planRange({ ...deps, ranges }),
     }),
     sendHeld: sendingHeld(deps, ofActivities),
     countCutOff: countCutOff({ ...deps, deliveries: deliveries(deps.db), count: deps.usage.count }),

@@ -1,15 +1,16 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { derivedId } from "#core/domain/ids.ts";
 import { throttledSize } from "#core/domain/messages/slots.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type ChunkRow, type Chunks, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { noWork, sweepAfter } from "#core/storage/work/due.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
 import type { Hints } from "../work/hints.ts";
 import type { Lease } from "../work/lease.ts";
 import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces, splitPiece } from "./audience.ts";
 import { type BeginningDeps, beginning } from "./beginning.ts";
+import { chunkOf, pieceSize } from "./cut.ts";
+import { type FirstLook, firstLook, isRanged, nextRange, type RangedMessage, type RangeReader } from "./ranges.ts";
 import type { SendChunks } from "./send-chunks.ts";
 import { isTimed } from "./timing/by-local-time.ts";
 import { rateOf } from "./timing/throttle.ts";
@@ -27,6 +28,7 @@ export type Turn = (message: MessageRow, app: AppRow, lease: Lease) => Promise<T
 
 export type TurnDeps = {
   audience: AudienceDeps;
+  ranges: RangeReader;
   chunks: Pick<
     Chunks,
     "last" | "isBegun" | "discardWaiting" | "keep" | "countOpen" | "waiting" | "open" | "nextScheduled"
@@ -59,15 +61,21 @@ export type First = { message: MessageRow; app: AppRow; lease: Lease };
 const begin = async (deps: TurnDeps, first: First): Promise<TurnResult> => {
   const { message } = first;
   const isOpenEnded = isScanned(message);
-  const pieces = isOpenEnded ? await firstPieces(deps, message) : await resolvePieces(deps.audience, message);
+  const { pieces, isWhole, areFew } = await look(deps, message, isOpenEnded);
   const rate = rateOf(message);
-  if (sizeOf(pieces) <= chunkSize && rate === null) return sendNow(deps, first, pieces);
+  if (isWhole && sizeOf(pieces) <= chunkSize && rate === null) return sendNow(deps, first, pieces);
   if (message.waits === true && !(await deps.messages.begin(message))) return { kind: "halted" }; // chunks note it anew
-  if (isOpenEnded) return go(deps, message, null);
+  if (isOpenEnded) return go(deps, message, null, isRanged(message) && !areFew);
   await deps.chunks.discardWaiting(message._id);
   const parts = rate === null ? pieces : pieces.flatMap((piece) => splitPiece(piece, throttledSize(rate, chunkSize)));
   await deps.chunks.keep(parts.map((piece, position) => chunkOf(message, piece, position, deps.clock.now())));
   return go(deps, planned(message), null);
+};
+
+const look = async (deps: TurnDeps, message: MessageRow, isOpenEnded: boolean): Promise<FirstLook> => {
+  if (isOpenEnded && isRanged(message)) return firstLook(deps.ranges, message);
+  const pieces = isOpenEnded ? await firstPieces(deps, message) : await resolvePieces(deps.audience, message);
+  return { pieces, isWhole: sizeOf(pieces) <= chunkSize, areFew: true };
 };
 
 const planned = (message: MessageRow): MessageRow => ({ ...message, planned: true });
@@ -107,14 +115,21 @@ export const sendNow = async (
 };
 
 /** Lets chunks into the queue while there is room for them; says when the last one has ended. */
-const go = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | null): Promise<TurnResult> => {
+const go = async (
+  deps: TurnDeps,
+  message: MessageRow,
+  last: ChunkRow | null,
+  byRanges = last?.range_after !== undefined,
+): Promise<TurnResult> => {
   const most = openAtOnce(message, deps.openChunks);
   const open = await deps.chunks.countOpen(message._id, most);
   const room = most - open;
   const early = isTimed(message) ? await openScheduled(deps, message, room) : nothingDue;
   const opened = message.planned
     ? await openWaiting(deps, message, room - early.count)
-    : await cutNext(deps, message, last, room - early.count);
+    : byRanges && isRanged(message)
+      ? await cutRanges(deps, message, last, room - early.count)
+      : await cutNext(deps, message, last, room - early.count);
   const left = room - early.count - opened.count;
   const late = !isTimed(message) && opened.planned && left > 0 ? await openScheduled(deps, message, left) : early;
   const isIdle = open + early.count + opened.count + late.count === 0;
@@ -148,16 +163,6 @@ const openAtOnce = (message: MessageRow, most: number): number => {
   const rate = rateOf(message);
   return rate === null ? most : Math.min(most, Math.max(2, Math.ceil(rate / 60_000) + 1));
 };
-
-/** Recipients of one chunk of a message. */
-const pieceSize = (message: MessageRow): number => {
-  if (isTimed(message)) return sortedSize;
-  const rate = rateOf(message);
-  return rate === null ? chunkSize : throttledSize(rate, chunkSize);
-};
-
-/** Recipients who are sorted by when they are due are read by more, so that those of one instant fill chunks. */
-const sortedSize = 5_000;
 
 type Opened = { count: number; planned: boolean };
 
@@ -193,30 +198,33 @@ const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | nul
   return { count: cut.length, planned: cut.length < room };
 };
 
+/** A range that was cut gives many chunks, and one that is small soon: so no more at once, which would be read before these are sent. */
+const rangesOfTurn = 2;
+
+/** Lets in what was found in ranges that are planned; where that leaves room more of these are to be planned. */
+const cutRanges = async (
+  deps: TurnDeps,
+  message: RangedMessage,
+  last: ChunkRow | null,
+  room: number,
+): Promise<Opened> => {
+  let { count } = await openWaiting(deps, message, room);
+  let at = { scanned: last?.scanned ?? null, position: last === null ? 0 : last.position + 1 };
+  const overlap = last?.may_overlap ?? message.fence > 1;
+  for (let cut = 0; cut < rangesOfTurn && count < room; cut++) {
+    const next = await nextRange(deps, message, at);
+    if (next === null) return { count, planned: true };
+    const range = { ...next, may_overlap: overlap };
+    if (!(await deps.chunks.keep([range]))) break; // another turn cuts it, too
+    await publishHints(deps, message, [range]);
+    at = { scanned: range.scanned, position: range.position + 1 };
+    count++;
+  }
+  return { count, planned: false };
+};
+
 const publishHints = async ({ hints }: TurnDeps, { traceparent }: MessageRow, of: readonly Queued[]): Promise<void> => {
   await Promise.all(of.map((chunk) => hints.chunk({ ...chunk, traceparent }, "cut")));
 };
-
-/** A part of a message's first send. */
-export const chunkOf = (message: MessageRow, piece: Piece, position: number, now: Date): ChunkRow => ({
-  ...noWork,
-  _id: derivedId("chunk", message._id, String(position)),
-  message_id: message._id,
-  tenant_id: message.tenant_id,
-  app_id: message.app_id,
-  plan: message.plan,
-  channel: piece.channel,
-  position,
-  status: "waiting",
-  recipients: piece.recipients,
-  scanned: piece.scanned,
-  parent_id: null,
-  attempt: 0,
-  may_overlap: message.fence > 1,
-  may_have_arrived: false,
-  ...(rateOf(message) !== null && { is_throttled: true as const }),
-  dispatched_at: null,
-  created_at: now,
-});
 
 const sizeOf = (pieces: readonly Piece[]): number => pieces.reduce((sum, piece) => sum + piece.recipients.length, 0);

@@ -28,7 +28,12 @@ export type ChunkRow = DueWork &
     recipients: string[];
     /** Where the audience scan stands after this chunk; null for retries and for audiences of explicit ids. */
     scanned: (Stretch & { after: string }) | null;
-    /** The chunk that a retry continues; null for a first send. */
+    /**
+     * Of one that plans a range of the audience and sends nothing: its chunks hold who is meant of the subscriptions behind
+     * this one, up to `scanned`.
+     */
+    range_after?: string;
+    /** The chunk that a retry continues, or whose range it is a part of; null for another first send. */
     parent_id: string | null;
     /** 0 for a first send; n for the n-th retry. */
     attempt: number;
@@ -108,16 +113,24 @@ export const chunks = (db: Db) => {
     ...queueing(rows),
     ...scheduling(rows),
 
-    /** Writes chunks that are not there yet, in order, so that a kill leaves no gap; the ones that are there stay. */
-    keep: async (made: readonly ChunkRow[]): Promise<void> => {
-      if (made.length === 0) return;
-      await rows.bulkWrite(
+    /**
+     * Writes chunks that are not there yet, in order, so that a kill leaves no gap; the ones that are there stay. Whether
+     * none was there.
+     */
+    keep: async (made: readonly ChunkRow[]): Promise<boolean> => {
+      if (made.length === 0) return true;
+      const { upsertedCount } = await rows.bulkWrite(
         made.map((chunk) => ({
           updateOne: { filter: { _id: chunk._id }, update: { $setOnInsert: chunk }, upsert: true },
         })),
         { ordered: true },
       );
+      return upsertedCount === made.length;
     },
+
+    /** The last subscription that a part of a range reaches to; null when there is no such part. */
+    reachOf: async (id: string): Promise<string | null> =>
+      (await rows.findOne({ _id: id }, { projection: { "scanned.after": 1 } }))?.scanned?.after ?? null,
 
     /** Removes chunks that were not let into the queue yet: an audience that was cut in part is cut from its beginning. */
     discardWaiting: async (messageId: string): Promise<void> => {
@@ -219,7 +232,8 @@ const leasing = (rows: Collection<ChunkRow>) => ({
    * parent have been cut short, the parent is run again and leaves these out.
    */
   end: (chunk: ChunkRow): Promise<boolean> => {
-    const emptied = chunk.parent_id === null ? { recipients: [] } : chunk.collapse_keys && { collapse_keys: [] };
+    const isFirst = chunk.parent_id === null || chunk.scanned !== null;
+    const emptied = isFirst ? { recipients: [] } : chunk.collapse_keys && { collapse_keys: [] };
     return settle(rows, chunk, { dueAt: null, set: { status: "done", ...emptied } });
   },
 

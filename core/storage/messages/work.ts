@@ -26,15 +26,16 @@ export const messageWork = (db: Db) => {
 
     /**
      * What a message says, for sending one of its chunks; null when it was cancelled or, unless the chunk sends again, has
-     * ended. From then on it can be cancelled no more, unless the chunk is only sorted by when its recipients are due.
+     * ended. From then on it can be cancelled no more, unless the chunk is only sorted by when its recipients are due, or
+     * plans a range.
      */
     content: async (
-      { message_id: id, resend_until: until, scheduled_for: at }: ChunkOf,
+      { message_id: id, resend_until: until, scheduled_for: at, range_after: range }: ChunkOf,
       now: Date,
     ): Promise<MessageRow | null> => {
       if (until !== undefined) return rows.findOne({ _id: id, status: { $ne: "cancelled" } });
       const row = await rows.findOne({ _id: id, status: "processing" });
-      if (row === null || row.dispatched_at !== undefined || isSorted(row, at)) return row;
+      if (row === null || row.dispatched_at !== undefined || range !== undefined || isSorted(row, at)) return row;
       const set = { $set: { dispatched_at: now } };
       return rows.findOneAndUpdate({ _id: id, status: "processing" }, set, { returnDocument: "after" });
     },
@@ -78,7 +79,7 @@ const added = (member: string, counts: Counts): [string, number][] =>
   Object.entries(counts).flatMap(([key, by]) => (by > 0 ? [[`${member}.${key}`, by]] : []));
 
 type Rows = Collection<MessageRow>;
-type ChunkOf = Pick<ChunkRow, "message_id" | "resend_until" | "scheduled_for">;
+type ChunkOf = Pick<ChunkRow, "message_id" | "resend_until" | "scheduled_for" | "range_after">;
 
 /** Whether a chunk sends nobody anything: its recipients are put into chunks by when they are due. */
 const isSorted = ({ options }: MessageRow, scheduledFor: Date | undefined): boolean =>

@@ -65,14 +65,18 @@ export const subscriptionCounts = (db: Db) => {
   };
 };
 
-/** Members of the index of audiences alone: another one would cost twice as much. An app is one tenant's. */
+/**
+ * Those of a stretch behind an id, up to another where one is given. Members of the index of audiences alone: another one
+ * would cost twice as much. An app is one tenant's.
+ */
 export const stretchFilter = (
   { appId, channel, status, testOnly }: AppStretch,
   id: string,
+  until?: string,
 ): Filter<SubscriptionRow> => ({
   app_id: appId,
   channel,
   status,
-  _id: idsBehind("subscription", id),
+  _id: until === undefined ? idsBehind("subscription", id) : { $gt: id, $lte: until },
   ...(testOnly && { test_device: true }),
 });

@@ -9,7 +9,7 @@ import { type UserRow, userCollection } from "../people/users.ts";
 import type { FactsOf } from "./facts.ts";
 import { fewPeople, pageSize } from "./few.ts";
 import { projected, type ReadSubscription, readOfSubscriptions } from "./people.ts";
-import { narrowed, type Page, type Place, type Span, scanner } from "./scan.ts";
+import { narrowed, type Page, type Place, type Range, rangeScanner, type Span, scanner } from "./scan.ts";
 
 export type AimedSubscriptions = ReturnType<typeof aimedSubscriptions>;
 
@@ -23,20 +23,28 @@ export const aimedSubscriptions = (db: Db, factsOf: FactsOf) => {
 
   const passing = passingIn(users, factsOf);
 
-  const scan = scanner({ subscriptions, few: fewPeople(users, subscriptions), passing });
+  const few = fewPeople(users, subscriptions);
+  const [scan, scanRange] = [scanner({ subscriptions, few, passing }), rangeScanner({ subscriptions, passing })];
 
   return {
     factsOf,
 
     /**
      * The first `limit` subscriptions of a stretch behind `after` that are meant, in the order of ids; fewer when the stretch
-     * ends, and what was found when `isOver` says so.
+     * ends, and what was found when `isOver` says so, or `mostRows` were looked at.
      */
     page: (
-      { after, limit, ...place }: Omit<Place, "selection"> & Span,
+      { after, limit, mostRows = Infinity, ...place }: Omit<Place, "selection"> & Span,
       selection: Selection,
       isOver?: () => boolean,
-    ): Promise<Page> => scan({ ...place, selection }, { after, limit }, isOver),
+    ): Promise<Page> => scan({ ...place, selection }, { after, limit, mostRows }, isOver),
+
+    /** Everybody of a range of a stretch who is meant, in pages and in the order of ids. */
+    within: ({ after, until, ...place }: Omit<Place, "selection"> & Range, selection: Selection) =>
+      scanRange({ ...place, selection }, { after, until }),
+
+    /** Whether a page found that few can pass, who are known by now. */
+    areFew: (selection: Selection): boolean => few.known(selection) !== null,
 
     /** Every subscription of these users. */
     ofUsers: ownedIn(subscriptions),

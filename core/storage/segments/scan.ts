@@ -9,8 +9,11 @@ import { projected, type ReadSubscription, readOfSubscriptions } from "./people.
 
 /** A stretch of an app, and who of it is meant. */
 export type Place = AppStretch & OfApp & { selection: Selection };
-export type Span = { after: string; limit: number };
-export type Page = { rows: ReadSubscription[]; isWhole: boolean };
+/** `mostRows`: so many are looked at, unless those who can pass are known to be few; everything where it is left out. */
+export type Span = { after: string; limit: number; mostRows?: number };
+export type Page = { rows: ReadSubscription[]; isWhole: boolean; looked: number };
+/** Subscriptions behind `after`, up to `until`. */
+export type Range = { after: string; until: string };
 
 /** What sending and counting need of a subscription, whatever is asked about it. */
 const alwaysRead = ["user_id", "external_id", "channel", "token", "status", "test_device"] as const;
@@ -30,7 +33,7 @@ const batchSize = pageSize + 1; // what a page finds comes in one reply
  */
 export const scanner =
   (deps: ScanDeps) =>
-  async (place: Place, { after, limit }: Span, isOver?: () => boolean): Promise<Page> => {
+  async (place: Place, { after, limit, mostRows = Infinity }: Span, isOver?: () => boolean): Promise<Page> => {
     const { few, passing } = deps;
     const { selection } = place;
     const known = few.known(selection);
@@ -40,11 +43,11 @@ export const scanner =
     const isEnded = isOver ?? (() => false);
     let next: Promise<ReadSubscription[]> | null = null;
     let looked = 0;
-    while (behind !== undefined && found.length < limit && !isEnded()) {
+    while (behind !== undefined && found.length < limit && looked < mostRows && !isEnded()) {
       const rows: ReadSubscription[] = await (next ?? pageBehind(deps, place, behind));
       behind = rows.length < pageSize ? undefined : rows.at(-1)?._id;
       const expected = looked === 0 ? rows.length : (found.length / looked) * rows.length;
-      const isNeeded = behind !== undefined && found.length + expected < limit;
+      const isNeeded = found.length + expected < limit && looked + rows.length < mostRows;
       next = isNeeded && behind !== undefined ? pageBehind(deps, place, behind) : null;
       next?.catch(() => undefined); // whoever goes on hears of it; meanwhile people are read
       const meant = await passing(place, rows, selection);
@@ -54,19 +57,33 @@ export const scanner =
         isOver !== undefined ? null : await few.sought(place.appId, selection, { of: rows.length, are: meant.length });
       if (sought === null || behind === undefined || found.length >= limit) continue;
       const rest = await pageOfFew(deps, place, sought, { after: behind, limit: limit - found.length });
-      return { rows: [...found, ...rest.rows], isWhole: rest.isWhole };
+      return { rows: [...found, ...rest.rows], isWhole: rest.isWhole, looked };
     }
-    return { rows: found.slice(0, limit), isWhole: behind === undefined && found.length <= limit };
+    return { rows: found.slice(0, limit), isWhole: behind === undefined && found.length <= limit, looked };
+  };
+
+/** Everybody of a range of a stretch who is meant, page by page. The next page comes while people are read. */
+export const rangeScanner = (deps: Omit<ScanDeps, "few">) =>
+  async function* (place: Place, { after, until }: Range): AsyncGenerator<ReadSubscription[]> {
+    let next: Promise<ReadSubscription[]> | null = pageBehind(deps, place, after, until);
+    while (next !== null) {
+      const rows: ReadSubscription[] = await next;
+      const last = rows.length < pageSize ? undefined : rows.at(-1);
+      next = last === undefined ? null : pageBehind(deps, place, last._id, until);
+      next?.catch(() => undefined); // whoever goes on hears of it; meanwhile people are read
+      yield await deps.passing(place, rows, place.selection);
+    }
   };
 
 const pageBehind = (
-  { subscriptions }: ScanDeps,
+  { subscriptions }: Pick<ScanDeps, "subscriptions">,
   { selection, ...of }: Place,
   behind: string,
+  until?: string,
 ): Promise<ReadSubscription[]> =>
   subscriptions
     .find<ReadSubscription>(
-      { ...stretchFilter(of, behind), ...narrowed(selection.query("subscriptions")) },
+      { ...stretchFilter(of, behind, until), ...narrowed(selection.query("subscriptions")) },
       { projection: projected([...alwaysRead, ...selection.reads.subscriptions]), batchSize },
     )
     .sort({ _id: 1 })
@@ -94,7 +111,7 @@ const pageOfFew = async (
       .toArray();
     found.push(...(await passing(place, rows, selection)));
   }
-  return { rows: found.slice(0, limit), isWhole: looked >= ids.length && found.length <= limit };
+  return { rows: found.slice(0, limit), isWhole: looked >= ids.length && found.length <= limit, looked };
 };
 
 /** Beside other members of a query, which it may name, too. */

@@ -2,9 +2,11 @@ import { expect } from "chai";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { aSubscription, aUser, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { inSuite, testTiming } from "../../support/suite/soak.ts";
 import {
+  aToken,
   audit,
   type Caller,
   deliveriesOf,
@@ -15,7 +17,7 @@ import {
   send,
   startSending,
 } from "../../support/system/sending.ts";
-import type { SystemProgram } from "../../support/system/system.ts";
+import type { System, SystemProgram } from "../../support/system/system.ts";
 import { expectUsageIsExact, isExact, usageOf } from "../../support/system/usage.ts";
 import { until } from "../../support/until.ts";
 
@@ -82,6 +84,35 @@ describe("programs that are killed during a send", function () {
     await expectUsageIsExact(system);
   });
 
+  it("plan ranges of one message to a segment, and leave nobody out and nobody twice when they are killed there", async () => {
+    const system = await sending.system.another();
+    const of = { tenant_id: system.tenantId, app_id: system.app._id };
+    const users = Array.from({ length: inSuite(6_000, { soak: 20_000 }) }, (_, i) =>
+      aUser({ ...of, tags: { plan: i % 3 === 0 ? "free" : "gold" } }),
+    );
+    const theirs = users.map(({ _id: user_id }) => aSubscription({ ...of, user_id, token: aToken() }));
+    await seed(system.db, { users, subscriptions: theirs });
+    const gold = theirs.filter((_, i) => i % 3 !== 0);
+    const filters = { all: [{ field: "tags.plan", op: "eq", value: "gold" }] };
+    let wereKilled = false;
+    for (let round = 0; round < 5 && !wereKilled; round++) {
+      const messageId = await send(system, api, { target: { filters } });
+      await until(async () => (await rangesOf(system, messageId)).length > 0, 30_000);
+      const [first, second] = dispatchers as [SystemProgram, SystemProgram];
+      await first.kill();
+      await until(async () => (await rangesOf(system, messageId)).length > 2, takenOverMs);
+      await second.kill();
+      await Promise.all([first.restart(), second.restart()]);
+      const whole = await audit({ ...sending, system }, { messageId, devices: gold, withinMs: takenOverMs });
+      expectAllSent(whole, gold.length);
+      expect(whole.repeated, "pushes repeated").to.be.at.most(2 * unsavedLimit);
+      const ranges = await rangesOf(system, messageId);
+      expect(new Set(ranges.map(({ range_after: after }) => after)).size).to.equal(ranges.length);
+      wereKilled = ranges.some(({ fence }) => fence > 1);
+    }
+    expect(wereKilled, "a range was taken over").to.equal(true);
+  });
+
   it("have what they had stored counted as usage within seconds, before it is sent again", async () => {
     const { system, apns } = sending;
     await Promise.all(dispatchers.map((one) => one.stop()));
@@ -112,6 +143,13 @@ describe("programs that are killed during a send", function () {
     );
   });
 });
+
+/** Chunks of a message that plan ranges. */
+const rangesOf = ({ db }: System, messageId: string): Promise<ChunkRow[]> =>
+  db
+    .collection<ChunkRow>("chunks")
+    .find({ message_id: messageId, range_after: { $exists: true } })
+    .toArray();
 
 const killAndRestart = async (program: SystemProgram): Promise<void> => {
   await program.kill();

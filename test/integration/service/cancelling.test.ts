@@ -6,7 +6,7 @@ import { messageCollection, messages } from "#core/storage/messages/messages.ts"
 import { messageWork } from "#core/storage/messages/work.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { cancel } from "../../../apiserver/messages/cancel.ts";
-import { chunkOf } from "../../../dispatcher/messages/turn.ts";
+import { chunkOf } from "../../../dispatcher/messages/cut.ts";
 import { aMessage, handClock, noon } from "../../support/rows/work.ts";
 import { testDatabase } from "../../support/servers/database.ts";
 

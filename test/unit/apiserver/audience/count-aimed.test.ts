@@ -27,7 +27,7 @@ describe("the count of whom a target with segments means", () => {
           status: "subscribed" as const,
           external_id: null,
         }));
-        return { rows, isWhole: isOver?.() !== true && rows.length < limit };
+        return { rows, isWhole: isOver?.() !== true && rows.length < limit, looked: rows.length };
       },
       among: async () => new Set(),
     };

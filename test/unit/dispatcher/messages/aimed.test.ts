@@ -3,6 +3,8 @@ import type { MessageAim } from "#core/domain/segments/aim.ts";
 import { aimedAudience } from "../../../../dispatcher/messages/aimed.ts";
 import { aMessage } from "../../../support/rows/work.ts";
 
+const nobodyInPages = async function* () {};
+
 describe("pages of ids of which some are meant", () => {
   const ids = ["sub_1", "sub_2", "sub_3", "sub_4", "sub_5"];
   const read: string[] = [];
@@ -17,7 +19,9 @@ describe("pages of ids of which some are meant", () => {
         chosen: async () => ({ subscriptionIds: new Set(), userIds: new Set() }),
       },
       aimed: {
-        page: async () => ({ rows: [], isWhole: true }),
+        page: async () => ({ rows: [], isWhole: true, looked: 0 }),
+        within: () => nobodyInPages(),
+        areFew: () => false,
         among: async (_app, some) => new Set(some.filter((id) => meant.includes(id))),
         ofUsers: nobody,
         passing: nobody,

@@ -32,6 +32,7 @@ describe("a run of a chunk that fails", () => {
         cancelWaiting: async () => undefined,
         directory: { app: async () => anApp() },
         send: async () => ({ kind: "sent", stored: [], hasRetries: false }),
+        planRange: async () => ({ kind: "sent" }),
         aside: () => false,
         suspensions: suspensionsOf(),
         timing: timings.usual,

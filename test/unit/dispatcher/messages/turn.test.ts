@@ -11,11 +11,13 @@ import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `sub_${String(n).padStart(5, "0")}`);
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
 
+const lookedAt = 5_000;
+
 type Change = Partial<Pick<SendChunksDeps, "deliver" | "followUp">>;
 type Parts = TurnDeps["chunks"] & SendChunksDeps["chunks"];
 
 /** A turn with the real sending of chunks, over stores and recipients of the test. */
-const given = (audience: string[], change: Change = {}, stored: Partial<Parts> = {}) => {
+const given = (audience: string[], change: Change = {}, stored: Partial<Parts> = {}, areFew = false) => {
   const did: string[] = [];
   const kept: ChunkRow[] = [];
   const delivered: string[] = [];
@@ -28,6 +30,7 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
     keep: async (made) => {
       if (made.length > 0) did.push("keep");
       kept.push(...made);
+      return true;
     },
     countOpen: async () => 0,
     waiting: async (_id, limit) => kept.filter((chunk) => chunk.status === "waiting").slice(0, limit),
@@ -40,6 +43,22 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
     audience: {
       page: async ({ after, limit }) => audience.filter((id) => id > after).slice(0, limit),
       resolve: async () => new Map<Channel, Reached[]>([["ios_push", audience.map((_id) => aSubscription({ _id }))]]),
+    },
+    ranges: {
+      look: async ({ after, limit, mostRows }) => {
+        const looked = audience.filter((id) => id > after).slice(0, Math.min(mostRows, areFew ? Infinity : lookedAt));
+        const found = looked.slice(0, limit);
+        return {
+          ids: found,
+          looked: looked.length,
+          isWhole: looked.at(-1) === audience.at(-1) && found.length < limit,
+          areFew,
+        };
+      },
+      nthBehind: async (_of, after, n) => audience.filter((id) => id > after)[n - 1] ?? null,
+      within: async function* ({ after, until }) {
+        yield audience.filter((id) => id > after && id <= until);
+      },
     },
     chunks,
     send: sendChunks({
@@ -71,11 +90,52 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
 };
 
 describe("a turn of a message", () => {
+  const aim = { isEveryone: true, included: [], excluded: [], filter: { all: [] }, segments: [] };
+  const filtered = (over: Parameters<typeof aMessage>[0] = {}) =>
+    aMessage({ target: { filters: { all: [] } }, aim, ...over });
+
   it("queues each part of an audience of segments as it is found, before the next is looked for", async () => {
-    const aim = { isEveryone: true, included: [], excluded: [], filter: { all: [] }, segments: [] };
-    const aimed = given(ids(1_500));
-    await aimed.all(aMessage({ target: { filters: { all: [] } }, aim }));
+    const aimed = given(ids(1_500), {}, {}, true); // few among many
+    await aimed.all(filtered());
     expect(aimed.did).to.deep.equal(["keep", "hint 0", "keep", "hint 1"]);
+    expect(aimed.kept.map(({ recipients }) => recipients.length)).to.deep.equal([500, 500]);
+  });
+
+  it("sends a small audience of segments in its first turn, without a range", async () => {
+    const { all, did, delivered } = given(ids(500));
+    expect(await all(filtered())).to.deep.equal({ kind: "complete", all: [] });
+    expect([did, delivered.length]).to.deep.equal([[], 500]);
+  });
+
+  it("has ranges of a large audience of segments planned by whoever takes them, each twice as large as the one before", async () => {
+    const audience = ids(3_400);
+    const { all, kept, did } = given(audience);
+    expect(await all(filtered())).to.deep.equal({ kind: "under_way", planned: false });
+    expect(did).to.deep.equal(["keep", "hint 0", "keep", "hint 1"]);
+    const [first, second] = kept as [ChunkRow, ChunkRow];
+    expect(first).to.deep.include({ range_after: "", position: 0, recipients: [], status: "open", may_overlap: false });
+    expect(second).to.deep.include({ range_after: audience[999], position: 1 });
+    expect(second.scanned?.after).to.equal(audience[2_999]);
+    const next = given(audience, {}, { last: async () => second });
+    expect(await next.all(filtered({ fence: 2 }))).to.deep.equal({ kind: "under_way", planned: true });
+    expect(next.kept.map(({ range_after: after }) => after)).to.deep.equal([audience[2_999]]);
+  });
+
+  it("lets in what was found before it has more ranges planned", async () => {
+    const found = ["chk_1", "chk_2"].map((_id) => aChunk({ _id, status: "waiting" }));
+    const last = aChunk({
+      range_after: "",
+      scanned: { channel: "ios_push", status: "subscribed", after: "sub_00999" },
+    });
+    const { all, did } = given(ids(9_000), {}, { last: async () => last, waiting: async () => found });
+    expect(await all(filtered({ fence: 2 }))).to.deep.equal({ kind: "under_way", planned: false });
+    expect(did).to.deep.equal(["open", "hint -1", "hint -1"]);
+  });
+
+  it("leaves ranges to the turn that has cut them at the same place", async () => {
+    const { all, did } = given(ids(9_000), {}, { keep: async () => false });
+    expect(await all(filtered())).to.deep.equal({ kind: "under_way", planned: false });
+    expect(did).to.deep.equal([]);
   });
 
   it("sends a small audience in its first turn, without a chunk", async () => {
