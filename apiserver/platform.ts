@@ -81,6 +81,7 @@ export const platform = (foundation: Foundation) => {
   });
   const hints = messageHints({
     publisher: nats,
+    announcer: nats,
     subjects,
     flush: async (row) => void (await messageEvents.flush(row)),
     log,

@@ -1,5 +1,7 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import type { Announcer } from "#core/queue/announce.ts";
+import { announceUses } from "#core/queue/announce-uses.ts";
 import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -52,6 +54,7 @@ export type MessagePlatform = {
   cursors: Cursors;
   limit: NarrowLimit;
   hints: MessageHints;
+  nats: Pick<Announcer, "changed">;
   mjml: Pick<MjmlCompiler, "compile">;
   contentTemplates: ValidateDeps["templates"];
   explain: ValidateDeps["explain"];
@@ -115,11 +118,21 @@ export const messageUseCases = (platform: MessagePlatform) => {
       users: users(db),
       explain: platform.explain,
     }),
-    cancel: cancel({
-      messages,
-      chunks: chunks(db),
-      settle: settleReserved(collectionOf<MessageRow>(db, messageCollection), counters),
-      clock,
-    }),
+    cancel: announcedCancel(platform, messages, counters),
+  };
+};
+
+/** Cancels a message, and has whoever shows what uses its template and segments hear of it. */
+const announcedCancel = (
+  { db, nats, clock }: Pick<MessagePlatform, "db" | "nats" | "clock">,
+  messages: ReturnType<typeof messageStore>,
+  counters: ReturnType<typeof usage>,
+) => {
+  const settle = settleReserved(collectionOf<MessageRow>(db, messageCollection), counters);
+  const one = cancel({ messages, chunks: chunks(db), settle, clock });
+  return async (...asked: Parameters<typeof one>): Promise<MessageRow> => {
+    const cancelled = await one(...asked);
+    announceUses(nats, cancelled);
+    return cancelled;
   };
 };

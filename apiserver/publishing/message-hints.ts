@@ -1,4 +1,6 @@
 import { Unavailable } from "#core/errors.ts";
+import type { Announcer } from "#core/queue/announce.ts";
+import { announceUses } from "#core/queue/announce-uses.ts";
 import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
@@ -8,6 +10,7 @@ import { background } from "./background.ts";
 
 export type MessageHintsDeps = {
   publisher: Publisher;
+  announcer: Pick<Announcer, "changed">;
   subjects: Pick<Subjects, "plan">;
   /** Publishes the message's events and empties its outbox. */
   flush: (row: MessageRow) => Promise<void>;
@@ -22,7 +25,7 @@ const mostAtOnce = 2_000; // beyond that, JetStream is not keeping up and the ti
  * Publishes a hint to the dispatchers that a message is due, and the message's events, while the reply goes out: neither
  * is needed for anything but speed, since the document is due again in 10 s.
  */
-export const messageHints = ({ publisher, subjects, flush, log }: MessageHintsDeps): Part & MessageHints => {
+export const messageHints = ({ publisher, announcer, subjects, flush, log }: MessageHintsDeps): Part & MessageHints => {
   const publishing = background({ most: mostAtOnce });
   let isAway = false;
 
@@ -44,7 +47,10 @@ export const messageHints = ({ publisher, subjects, flush, log }: MessageHintsDe
 
   return {
     name: "message hints",
-    message: (row) => publishing.begin(() => publish(row)),
+    message: (row) => {
+      if (row.scheduled_for !== null) announceUses(announcer, row);
+      publishing.begin(() => publish(row));
+    },
     start: () => Promise.resolve(),
     stop: publishing.ended,
   };

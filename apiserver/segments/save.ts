@@ -11,7 +11,7 @@ import { requireUnmanaged } from "../settings/managed.ts";
 import { newSetting, type Settings } from "../settings/settings.ts";
 
 export type SaveDeps = {
-  settings: Pick<Settings<SegmentRow>, "create" | "change">;
+  settings: Pick<Settings<SegmentRow>, "create" | "change" | "announce">;
   check: (app: Pick<AppRow, "_id">, filter: unknown) => Promise<CheckedFilter>;
   findByName: (of: OfApp, name: string) => Promise<SegmentRow | null>;
   counts: Pick<SegmentCounts, "ask">;
@@ -32,7 +32,9 @@ export const createSegment =
     const uncounted = { count: null, by_channel: null, counted_at: null };
     const row = newSetting(app, id, clock.now());
     await counts.ask([row], row.created_at);
-    return settings.create(by, { ...row, name, description, kind, filter, names, ...uncounted });
+    const made = await settings.create(by, { ...row, name, description, kind, filter, names, ...uncounted });
+    announceNamed(settings, made, names);
+    return made;
   };
 
 const listed = { filter: null, names: [] };
@@ -52,8 +54,19 @@ export const updateSegment =
     const { filter, names } = checked;
     requireUnmanaged("segment", found, ["filter", ...Object.keys(members)]);
     await counts.ask([found], clock.now());
-    return settings.change(by, "updated", found, () => ({ set: { ...members, filter, names } }));
+    const changed = await settings.change(by, "updated", found, () => ({ set: { ...members, filter, names } }));
+    announceNamed(settings, found, [...found.names, ...names]);
+    return changed;
   };
+
+/** What names these segments is another now: whoever shows that hears of it. */
+export const announceNamed = (
+  { announce }: Pick<Settings<SegmentRow>, "announce">,
+  row: SegmentRow,
+  named: readonly string[],
+): void => {
+  for (const _id of new Set(named)) announce({ ...row, _id });
+};
 
 /** Another segment of the app has the name. */
 export const taken = (id: string | null): AppError =>

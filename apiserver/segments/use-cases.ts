@@ -29,7 +29,7 @@ import { type SettingsPlatform, settings as settingsOf } from "../settings/setti
 import { explainSegment } from "./explain.ts";
 import { changeMembers } from "./members.ts";
 import { previewSegment } from "./preview.ts";
-import { checkKind, createSegment, taken, updateSegment } from "./save.ts";
+import { announceNamed, checkKind, createSegment, taken, updateSegment } from "./save.ts";
 import { type ShownSegment, segmentView } from "./views.ts";
 
 export type SegmentPlatform = SettingsPlatform & {
@@ -77,6 +77,7 @@ export const segmentUseCases = (platform: SegmentPlatform) => {
         throw new AppError("HS_CONFLICT", "the segment is used", { status: "in_use", used_by });
       await removals(db).begin(segmentRemoval(found, clock.now()));
       await settings.remove(by, found);
+      announceNamed(settings, found, found.names);
       await counts.cancel(found._id);
     },
 

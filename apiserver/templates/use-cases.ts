@@ -14,7 +14,7 @@ import {
   versionOf,
   versionsEnd,
 } from "#core/storage/templates/publish.ts";
-import { type TemplateRow, templates as templateStore } from "#core/storage/templates/templates.ts";
+import { type TemplateRow, type Templates, templates as templateStore } from "#core/storage/templates/templates.ts";
 import { templateVersions } from "#core/storage/templates/versions.ts";
 import type { Cursors } from "../http/pages.ts";
 import type { By } from "../settings/audit.ts";
@@ -47,9 +47,9 @@ export const templateUse = (platform: TemplatePlatform) => {
     list: listTemplates({ templates: store, cursors }),
     listVersions: listVersions({ versions, cursors }),
 
-    /** With what renders it. */
+    /** With what uses it. */
     shown: async (row: TemplateRow) =>
-      templateView({ ...row, usedBy: row.kind === "partial" ? await store.usersOf(row, templateBounds.usedBy) : [] }),
+      templateView({ ...row, usedBy: await store.usersOf(row, templateBounds.usedBy) }),
 
     check: ({ kind = "message", content }: CreateTemplate): void => checkDraft({ kind, content }),
 
@@ -74,21 +74,35 @@ export const templateUse = (platform: TemplatePlatform) => {
         const set = { published_version: row.version, uses: made.partials.map(({ id }) => id) };
         return kept.attempt(by, "published", row, { set });
       });
+      announceUsed(kept, published, [...found.uses, ...published.uses]);
       await expireUpTo(published, published.version - templateBounds.versions);
       return published;
     },
 
-    /** A partial that templates render only when it is forced: they keep what it said. @throws AppError HS_CONFLICT */
     removeTemplate: async (by: By, found: TemplateRow, isForced: boolean): Promise<void> => {
-      const users = isForced ? [] : await store.usersOf(found, templateBounds.usedBy);
-      if (users.length > 0) {
-        const details = { status: "in_use", used_by: users.map((id) => ({ type: "template", id })) };
-        throw new AppError("HS_CONFLICT", "templates render this partial", details);
-      }
+      if (!isForced) await requireUnused(store, found);
       await kept.remove(by, found);
+      announceUsed(kept, found, found.uses);
       await expireUpTo(found, Number.MAX_SAFE_INTEGER);
     },
   };
+};
+
+/** What uses a template keeps what it said; that it goes is to be meant all the same. @throws AppError HS_CONFLICT */
+const requireUnused = async ({ usersOf }: Pick<Templates, "usersOf">, found: TemplateRow): Promise<void> => {
+  const used_by = await usersOf(found, templateBounds.usedBy);
+  if (used_by.length === 0) return;
+  const message = found.kind === "partial" ? "templates render this partial" : "messages of this template are queued";
+  throw new AppError("HS_CONFLICT", message, { status: "in_use", used_by });
+};
+
+/** What uses these partials is another now: whoever shows that hears of it. */
+const announceUsed = (
+  { announce }: { announce: (row: TemplateRow) => void },
+  row: TemplateRow,
+  partials: readonly string[],
+): void => {
+  for (const _id of new Set(partials)) announce({ ...row, _id });
 };
 
 const rendering = (

@@ -1,12 +1,12 @@
 import { showAs } from "#core/schema/json/show.ts";
 import { Template, TemplateSummary, TemplateVersion, TemplateVersionSummary } from "#core/schema/templates/template.ts";
 import type { Managed } from "#core/storage/settings/managed.ts";
-import type { ListedTemplate, TemplateRow } from "#core/storage/templates/templates.ts";
+import type { ListedTemplate, TemplateRow, TemplateUser } from "#core/storage/templates/templates.ts";
 import type { TemplateVersionRow } from "#core/storage/templates/versions.ts";
 
-/** A template with what renders it, as the REST interface shows it. */
-export const templateView = (row: TemplateRow & { usedBy?: readonly string[] }): Template =>
-  showAs(Template, { ...summaryOf(row), used_by: (row.usedBy ?? []).map((id) => ({ type: "template" as const, id })) });
+/** A template with what uses it, as the REST interface shows it. */
+export const templateView = (row: TemplateRow & { usedBy?: readonly TemplateUser[] }): Template =>
+  showAs(Template, { ...summaryOf(row), used_by: [...(row.usedBy ?? [])] });
 
 /** As a list shows it. */
 export const listedView = (row: ListedTemplate): TemplateSummary => showAs(TemplateSummary, summaryOf(row));

@@ -3,6 +3,7 @@ import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Timing } from "#core/domain/timing.ts";
 import { falseWhenAway } from "#core/errors.ts";
+import type { Announcer } from "#core/queue/announce.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
@@ -82,6 +83,7 @@ export type PipelineDeps = {
   events: Pick<EventPublisher, "publish">;
   outbox: FinishDeps["outbox"];
   settle: FinishDeps["settle"];
+  announcer: Pick<Announcer, "changed">;
   /** Unique to this process. */
   holder: string;
   openChunks: number;

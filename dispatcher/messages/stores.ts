@@ -1,5 +1,7 @@
 import type { Db } from "mongodb";
 import type { Timing } from "#core/domain/timing.ts";
+import type { Announcer } from "#core/queue/announce.ts";
+import { announceUses } from "#core/queue/announce-uses.ts";
 import { audience as audienceStore } from "#core/storage/messages/audience.ts";
 import { choices } from "#core/storage/messages/choices.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
@@ -16,11 +18,13 @@ export const stores = ({
   factsOf,
   holder,
   timing: { leaseMs },
+  announcer,
 }: {
   db: Db;
   factsOf: FactsOf;
   holder: string;
   timing: Pick<Timing, "leaseMs">;
+  announcer: Pick<Announcer, "changed">;
 }) => {
   const [messages, parts, people] = [messageWork(db), chunks(db), audienceStore(db)];
   const usage = deliveryCounts(db);
@@ -39,7 +43,11 @@ export const stores = ({
     choices: choices(db),
     messages: {
       ...messages,
-      take: (id: string, now: Date) => messages.take(id, lease(now)),
+      take: async (id: string, now: Date) => {
+        const taken = await messages.take(id, lease(now));
+        if (taken?.fence === 1) announceUses(announcer, taken); // it was queued until now
+        return taken;
+      },
       extend: (message: MessageRow, now: Date) => messages.extend(message, now, leaseMs),
       finish: (...given: Parameters<typeof messages.finish>) => ending(given[0], messages.finish(...given)),
       /** Of a planned message only chunks are left: what its turn sent is over. */

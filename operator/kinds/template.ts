@@ -86,8 +86,19 @@ const handler = (deps: Deps): Handler<TemplateResource> => {
       });
       return record.report(resource, stand, about, signal);
     },
-    remove: async (resource, signal) =>
-      record.drop(resource, { before: (id) => expireVersions(deps, id) }, signal, await ofApp(deps, resource)),
+    remove: async (resource, signal) => {
+      const gone: TemplateRow[] = [];
+      const around = {
+        before: async (id: string) => {
+          gone.push(...(await expireVersions(deps, id)));
+          return null;
+        },
+        after: async () => {
+          for (const row of gone) announceUses(deps, row, row.uses);
+        },
+      };
+      return record.drop(resource, around, signal, await ofApp(deps, resource));
+    },
   };
 };
 
@@ -205,12 +216,22 @@ const publish = async (deps: Deps, resource: TemplateResource, row: TemplateRow)
   const members = ownOf(resource.spec);
   const result = await record.keep(resource, { kind: "write", row, isConfirmed: true }, { set, begin: {}, members });
   if ("verdict" in result) return result;
+  announceUses(deps, row, [...row.uses, ...set.uses]);
   await versions.expire(row, row.version - templateBounds.versions, versionsEnd(clock.now()));
   return { ...result, row: { ...row, ...set } };
 };
 
+/** The partials' statuses say what uses them. */
+const announceUses = (
+  { announce }: Pick<Deps, "announce">,
+  { app_id }: TemplateRow,
+  partials: readonly string[],
+): void => {
+  for (const id of new Set(partials)) announce(templateCollection.name, id, app_id);
+};
+
 const statusOf = async ({ templates: store }: Deps, row: TemplateRow): Promise<Partial<TemplateStatus>> => {
-  const usedBy = row.kind === "partial" ? await store.usersOf(row, templateBounds.usedBy) : [];
+  const usedBy = await store.usersOf(row, templateBounds.usedBy);
   return {
     appId: row.app_id,
     version: row.version,
@@ -220,11 +241,12 @@ const statusOf = async ({ templates: store }: Deps, row: TemplateRow): Promise<P
 };
 
 /** Messages may still have to be rendered of what a template said. */
-const expireVersions = async ({ rows, versions, fence, clock }: Deps, id: string): Promise<null> => {
+const expireVersions = async ({ rows, versions, fence, clock }: Deps, id: string): Promise<TemplateRow[]> => {
   const row = await rows.find(id);
   fence.check();
-  if (row !== null) await versions.expire(row, Number.MAX_SAFE_INTEGER, versionsEnd(clock.now()));
-  return null;
+  if (row === null) return [];
+  await versions.expire(row, Number.MAX_SAFE_INTEGER, versionsEnd(clock.now()));
+  return [row];
 };
 
 /** A template that is taken over stays of its kind. */

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { Closed } from "../json/common.ts";
 import { cel, commonStatus, externalId, immutable, instant, objectName, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
-import { segmentKinds, segmentLimits } from "./segment.ts";
+import { segmentKinds, segmentLimits, segmentUses } from "./segment.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
@@ -52,10 +52,10 @@ const Recipients = Closed(
 
 const Use = Closed(
   {
-    type: Enum(["segment", "message"], { description: "what it is" }),
+    type: Enum([...segmentUses], { description: "what it is" }),
     id: Text({ maxLength: 128, description: "its id" }),
   },
-  { description: "a segment, or a message that waits for its time" },
+  { description: "a segment, a message that waits for its time, or an export that waits or is being made" },
 );
 
 const SegmentStatus = Closed({
@@ -75,7 +75,7 @@ const SegmentStatus = Closed({
     List(Use, {
       maxItems: 20,
       "x-kubernetes-list-type": "atomic",
-      description: "what names it, at most 20 of them; renewed with the operator's resync",
+      description: "what names it, at most 20 of them",
     }),
   ),
   warnings: Optional(
@@ -101,6 +101,7 @@ export const segmentResource = defineResource({
     { name: "App", type: "string", jsonPath: ".spec.appRef" },
     { name: "Users", type: "integer", jsonPath: ".status.users" },
     { name: "Counted", type: "date", jsonPath: ".status.countedAt" },
+    { name: "Kind", type: "string", jsonPath: ".spec.kind", wide: true },
     { name: "Name", type: "string", jsonPath: ".spec.name", wide: true },
   ],
 });

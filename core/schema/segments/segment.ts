@@ -38,7 +38,10 @@ const Count = Integer({ minimum: 0 });
 /** Counts of subscriptions by channel: one member for each channel that has any. */
 const ByChannel = Type.Record(Text(), Count, { description: "channel to subscriptions" });
 
-const UsedBy = List(Type.Object({ type: Enum(["segment", "message"]), id: Text() }), {
+/** What may name a segment: others, messages that are queued, exports that wait or are being made. */
+export const segmentUses = ["segment", "message", "export"] as const;
+
+const UsedBy = List(Type.Object({ type: Enum([...segmentUses]), id: Text() }), {
   maxItems: 20,
   description: "what names it, at most 20 of them",
 });

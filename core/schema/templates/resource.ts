@@ -3,7 +3,7 @@ import { ChannelName, Closed } from "../json/common.ts";
 import { worded } from "../json/patterns.ts";
 import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
-import { templateBounds, templateKinds } from "./template.ts";
+import { templateBounds, templateKinds, templateUses } from "./template.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
 
@@ -88,16 +88,24 @@ export const TemplateSpec = resourceSpec(
 );
 export type TemplateSpec = Static<typeof TemplateSpec>;
 
+const Use = Closed(
+  {
+    type: Enum([...templateUses], { description: "what it is" }),
+    id: Text({ maxLength: 128, description: "its id" }),
+  },
+  { description: "a template that renders the partial, or a message of the template that waits for its time" },
+);
+
 const TemplateStatus = Closed({
   ...commonStatus,
   appId: Optional(Text({ maxLength: 128, description: "id of the app" })),
   version: Optional(Integer({ minimum: 1, description: "of what it says: the draft's when there is one" })),
   publishedVersion: Optional(Integer({ minimum: 1, description: "which messages take; absent = none yet" })),
   usedBy: Optional(
-    List(Text({ maxLength: 128, description: "id of a template" }), {
+    List(Use, {
       maxItems: templateBounds.usedBy,
       "x-kubernetes-list-type": "atomic",
-      description: "of a partial: templates whose published version renders it; renewed with the operator's resync",
+      description: `what uses it, at most ${templateBounds.usedBy} of them`,
     }),
   ),
 });
@@ -118,6 +126,7 @@ export const templateResource = defineResource({
     { name: "Published", type: "integer", jsonPath: ".status.publishedVersion" },
     { name: "Version", type: "integer", jsonPath: ".status.version" },
     { name: "App", type: "string", jsonPath: ".spec.appRef" },
+    { name: "Kind", type: "string", jsonPath: ".spec.kind", wide: true },
     { name: "Name", type: "string", jsonPath: ".spec.name", wide: true },
   ],
 });

@@ -60,7 +60,11 @@ export const UpdateTemplate = Closed({
 });
 export type UpdateTemplate = Static<typeof UpdateTemplate>;
 
-const Use = Type.Object({ type: Enum(["template"]), id: Text() });
+/** What may use a template: of a partial, templates whose published version renders it; else messages that are queued. */
+export const templateUses = ["template", "message"] as const;
+export type TemplateUse = (typeof templateUses)[number];
+
+const Use = Type.Object({ type: Enum([...templateUses]), id: Text() });
 const Manager = Type.Object({ kind: Text(), namespace: Nullable(Text()), name: Text() });
 
 const summary = {
@@ -86,7 +90,7 @@ export type TemplateSummary = Static<typeof TemplateSummary>;
 export const Template = Type.Object({
   ...summary,
   content: Type.Object({}, { additionalProperties: true }),
-  used_by: List(Use, { description: `what renders this partial; ${templateBounds.usedBy} at most` }),
+  used_by: List(Use, { description: `what uses it; ${templateBounds.usedBy} at most` }),
 });
 export type Template = Static<typeof Template>;
 
@@ -103,7 +107,7 @@ export const TemplateListQuery = Type.Object({
 export type TemplateListQuery = Static<typeof TemplateListQuery>;
 
 export const DeleteTemplateQuery = Type.Object({
-  force: Optional(Flag({ description: "removes a partial also while templates render it" })),
+  force: Optional(Flag({ description: "deletes it also while it is used" })),
 });
 
 /** A version as a list shows it. */

@@ -56,6 +56,11 @@ export const messageCollection: CollectionSpec = {
       name: "segments",
       partialFilterExpression: { segment_ids: { $exists: true } },
     },
+    {
+      key: { app_id: 1, template_id: 1, status: 1 },
+      name: "template_uses",
+      partialFilterExpression: { template_id: { $gt: "" } },
+    },
     { key: { plan: 1, completed_at: 1 }, name: "retention" },
     changeIndex, // for warehouse exports: docs/decisions/0126
     suspendedIndex,

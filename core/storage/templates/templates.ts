@@ -1,7 +1,9 @@
-import type { Db, Document } from "mongodb";
+import type { Collection, Db, Document } from "mongodb";
 import type { Content } from "../../schema/messages/notification.ts";
-import { type TemplateKind, templateBounds } from "../../schema/templates/template.ts";
+import { type TemplateKind, type TemplateUse, templateBounds } from "../../schema/templates/template.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
+import type { MessageRow } from "../messages/message-row.ts";
+import { messageCollection } from "../messages/messages.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { type SortPosition, sortedPage } from "../mongo/page-range.ts";
 import { appSettings, type SettingRow } from "../settings/app-settings.ts";
@@ -67,14 +69,7 @@ export const templates = (db: Db) => {
         .project<ListedTemplate>({ content: 0 })
         .toArray(),
 
-    /** Ids of what renders a partial, in its published version. */
-    usersOf: async (
-      { app_id, tenant_id, _id }: Pick<TemplateRow, "app_id" | "tenant_id" | "_id">,
-      limit: number,
-    ): Promise<string[]> => {
-      const found = rows.find({ app_id, uses: _id, tenant_id }, { hint: "uses", limit, projection: { _id: 1 } });
-      return (await found.toArray()).map((row) => row._id);
-    },
+    usersOf: usersIn(rows, collectionOf<MessageRow>(db, messageCollection)),
 
     /** One page of an app's, by name or by when they were made. */
     page: (
@@ -92,6 +87,25 @@ export const templates = (db: Db) => {
     },
   };
 };
+
+export type TemplateUser = { type: TemplateUse; id: string };
+
+/** What uses a template: of a partial, what renders it in its published version; else the messages of it that are queued. */
+const usersIn =
+  (rows: Collection<TemplateRow>, messages: Collection<MessageRow>) =>
+  async ({ app_id, tenant_id, _id, kind }: Used, limit: number): Promise<TemplateUser[]> => {
+    const options = { limit, projection: { _id: 1 } };
+    const found: { _id: string }[] =
+      kind === "partial"
+        ? await rows.find({ app_id, uses: _id, tenant_id }, { ...options, hint: "uses" }).toArray()
+        : await messages
+            .find({ app_id, template_id: _id, status: "queued", tenant_id }, { ...options, hint: "template_uses" })
+            .toArray();
+    const type = kind === "partial" ? "template" : "message";
+    return found.map((row) => ({ type, id: row._id }));
+  };
+
+type Used = Pick<TemplateRow, "app_id" | "tenant_id" | "_id" | "kind">;
 
 type ListPlace = { sort: string; after: SortPosition | null; isDescending: boolean };
 type Listing = { filter: Document; sort: Record<string, 1 | -1>; hint: string };

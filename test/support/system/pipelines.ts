@@ -108,6 +108,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       events,
       outbox: { flush: async () => undefined },
       settle: async () => undefined,
+      announcer: { changed: () => undefined },
       holder,
       openChunks: 4,
       aside: () => false,

@@ -33,3 +33,39 @@ describe("counts of segments, by REST", () => {
     expect(after).to.include({ fence: before?.fence });
   });
 });
+
+describe("segments that are used, by REST", () => {
+  const { site, tenant } = useSharedSite();
+  const send_after = new Date(Date.now() + 3_600_000).toISOString();
+  const uses = {
+    message: {
+      made: (id: string) => ({
+        path: "/v1/notifications",
+        body: { app_id: tenant.app._id, target: { included_segments: [id] }, contents: { en: "x" }, send_after },
+      }),
+      ended: (id: string) => ["DELETE", `/v1/notifications/${id}`],
+    },
+    export: {
+      made: (id: string) => ({
+        path: `/v1/apps/${tenant.app._id}/exports`,
+        body: { type: "users", filters: { segment_id: id } },
+      }),
+      ended: (id: string) => ["POST", `/v1/apps/${tenant.app._id}/exports/${id}/cancel`],
+    },
+  } as const;
+
+  for (const [type, { made, ended }] of Object.entries(uses))
+    it(`are not deleted while a ${type} waits with them`, async () => {
+      const call = (method: string, path: string, body?: object) =>
+        site.api.call(method, path, { token: tenant.token, ...(body && { body }) });
+      const ofApp = `/v1/apps/${tenant.app._id}/segments`;
+      const { id } = (await call("POST", ofApp, { name: `Used by a ${type}`, filter: gold })).body;
+      const { path, body: asked } = made(id);
+      const { body: waiting } = await call("POST", path, asked);
+      const { status, body } = await call("DELETE", `${ofApp}/${id}`);
+      expect([status, body.error.details["used_by"]]).to.deep.equal([409, [{ type, id: waiting.id }]]);
+      const [method, end] = ended(waiting.id);
+      await call(method ?? "", end ?? "");
+      expect((await call("DELETE", `${ofApp}/${id}`)).status).to.equal(200);
+    });
+});

@@ -159,18 +159,6 @@ describe("segments", () => {
     expect((await call("PATCH", `/${second.id}`, { filter: gold })).status).to.equal(200);
   });
 
-  it("are not deleted while a message waits with them", async () => {
-    const { id } = await make({ filter: gold });
-    const send_after = new Date(Date.now() + 3_600_000).toISOString();
-    const target = { included_segments: [id] };
-    const message = { app_id: tenant.app._id, target, contents: { en: "x" }, send_after };
-    const { body: waiting } = await site.api.call("POST", "/v1/notifications", { token: tenant.token, body: message });
-    const { status, body } = await call("DELETE", `/${id}`);
-    expect([status, body.error.details["used_by"]]).to.deep.equal([409, [{ type: "message", id: waiting.id }]]);
-    await site.api.call("DELETE", `/v1/notifications/${waiting.id}`, { token: tenant.token });
-    expect((await call("DELETE", `/${id}`)).status).to.equal(200);
-  });
-
   it("are made once with an idempotency key, and lists are changed once", async () => {
     const repeat = async (path: string, body: object) => {
       const headers = { "Idempotency-Key": `segments-${count++}` };

@@ -130,6 +130,26 @@ describe("templates", () => {
     expect(kept?.expires_at?.getTime()).to.be.greaterThan(Date.now() + 393 * 86_400_000);
   });
 
+  it("of which a message waits for its time are deleted by force alone, and that is announced", async () => {
+    const { id } = await published();
+    const send_after = new Date(Date.now() + 3_600_000).toISOString();
+    const message = { app_id: tenant.app._id, target: { all: true }, template_id: id, send_after };
+    const isAnnounced = () =>
+      heard.some((text) => text.includes('"collection":"templates"') && text.includes(`"id":"${id}"`));
+    await until(isAnnounced); // that it was published
+    heard.length = 0;
+    const { body: waiting } = await site.api.call("POST", "/v1/notifications", { token: tenant.token, body: message });
+    await until(isAnnounced);
+    const used_by = [{ type: "message", id: waiting.id }];
+    expect((await ok("GET", `/${id}`)).used_by).to.deep.equal(used_by);
+    const { status, body } = await call("DELETE", `/${id}`);
+    expect([status, body.error.details]).to.deep.equal([409, { status: "in_use", used_by }]);
+    heard.length = 0;
+    await site.api.call("DELETE", `/v1/notifications/${waiting.id}`, { token: tenant.token });
+    await until(isAnnounced);
+    expect(await ok("DELETE", `/${id}`)).to.deep.equal({ ok: true });
+  });
+
   it("keep a hundred versions, and those before them as long as messages may need them", async () => {
     const { id } = await published();
     const [version] = await versions()

@@ -76,6 +76,24 @@ describe("operator: within a second", function () {
     await until(async () => (await rate()) === 66, secondMs);
   });
 
+  it("a message that waits with a segment and a template shows in their statuses within two", async () => {
+    const { token } = await aKey("waiting");
+    const { status } = await herald.ready(make.app());
+    const [segment, template] = [make.segment(), make.template()];
+    for (const one of [segment, template]) await herald.apply(one);
+    const [segmentId, template_id] = [
+      (await herald.ready(segment)).status?.id,
+      (await herald.ready(template)).status?.id,
+    ];
+    const send_after = new Date(Date.now() + 3_600_000).toISOString();
+    const body = { app_id: status?.id, target: { included_segments: [segmentId] }, template_id, send_after };
+    const { body: accepted, text } = await api.call("POST", "/v1/notifications", { token, body });
+    expect(accepted.id, text).to.be.a("string");
+    for (const one of [segment, template])
+      await until(async () => (await herald.get(one))?.status?.["usedBy"] !== undefined, 2 * secondMs);
+    expect((await herald.get(segment))?.status?.["usedBy"]).to.deep.equal([{ type: "message", id: accepted.id }]);
+  });
+
   it("a token is refused once another is in the Secret that had been deleted", async () => {
     const { key, token } = await aKey("deleted-secret");
     expect(await answer(token)).to.equal(200);

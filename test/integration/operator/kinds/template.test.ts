@@ -1,8 +1,14 @@
 import { expect } from "chai";
+import { announcer } from "#core/queue/announce.ts";
+import { announceUses } from "#core/queue/announce-uses.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type TemplateRow, templateCollection } from "#core/storage/templates/templates.ts";
 import { type TemplateVersionRow, templateVersionCollection } from "#core/storage/templates/versions.ts";
-import { until } from "../../../support/until.ts";
+import { aMessage } from "../../../support/rows/work.ts";
+import { announcedMs, until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
@@ -128,10 +134,33 @@ describe("operator: a Template", function () {
     await herald.apply(partial);
     await herald.ready(partial);
     const { status } = await herald.ready(template);
-    await herald.patch(partial, { metadata: { annotations: { "herald.dev/reconcile": "now" } } });
-    await until(async () => (await herald.get(partial))?.status?.["usedBy"] !== undefined, 15_000);
-    expect((await herald.get(partial))?.status?.["usedBy"]).to.deep.equal([status?.id]);
-    await remove(template, partial);
+    const usedBy = async (of: Manifest) => (await herald.get(of))?.status?.["usedBy"];
+    await until(async () => (await usedBy(partial)) !== undefined, announcedMs);
+    expect(await usedBy(partial)).to.deep.equal([{ type: "template", id: status?.id }]);
+    await remove(template);
+    await until(async () => (await usedBy(partial)) === undefined, announcedMs);
+    await remove(partial);
+  });
+
+  it("says which messages of it wait for their time, as soon as one does or does no more", async () => {
+    const template = make.template({}, "waited-for");
+    await herald.apply(template);
+    const { status } = await herald.ready(template);
+    const [app_id, template_id] = [String(status?.["appId"]), status?.id ?? ""];
+    const usedBy = async () => (await herald.get(template))?.status?.["usedBy"];
+    const scheduled_for = new Date("2030-01-01T00:00:00Z");
+    const tenant_id = (await rows().findOne({ _id: template_id }))?.tenant_id ?? "";
+    const waiting = aMessage({ _id: "msg_waits", app_id, tenant_id, template_id, status: "queued", scheduled_for });
+    const messages = collectionOf<MessageRow>(herald.db, messageCollection);
+    const announced = announcer({ nats: herald.nats, subjects: subjects(herald.id) });
+    await messages.insertOne(waiting);
+    announceUses(announced, waiting); // as whoever accepts it does
+    await until(async () => (await usedBy()) !== undefined, announcedMs);
+    expect(await usedBy()).to.deep.equal([{ type: "message", id: waiting._id }]);
+    await messages.deleteOne({ _id: waiting._id });
+    announceUses(announced, waiting);
+    await until(async () => (await usedBy()) === undefined, announcedMs);
+    await remove(template);
   });
 
   it("takes over one of REST with its draft, but none of the other kind", async () => {
