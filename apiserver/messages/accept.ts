@@ -1,4 +1,5 @@
 import { impossible, whySkipped } from "#core/channels/content.ts";
+import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { MessageAim } from "#core/domain/segments/aim.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import type { CreateNotificationResult, SkippedChannel } from "#core/schema/messages/message.ts";
@@ -92,6 +93,7 @@ export const judge = async (deps: JudgeDeps, app: AppRow, body: CreateNotificati
   const channels = configuredOf(app, draft);
   refuse(impossible(draft.meant, channels));
   if (isSplit(body)) refuse(redactedByApp(app));
+  refuse(inboxClosed(app, draft));
   const split = isSplit(body) ? splitOf(body, { draft, channels }, deps.clock.now()) : {};
   const html = await mailHtml(deps, app, draft, channels);
   const aim = await deps.aimOf(app._id, draft.meant.target);
@@ -125,6 +127,14 @@ export const requireMembers = async (
 ): Promise<void> => {
   if (isSplit(body)) await requireFeature(caller, "ab_testing");
   if (body.delayed_option === "optimized") await requireFeature(caller, "optimized_delivery");
+};
+
+/** An app may have no inboxes, and may keep nothing of what it says. */
+const inboxClosed = (app: AppRow, { options }: Draft): FieldError[] => {
+  if (options.add_to_inbox !== true) return [];
+  const field = "add_to_inbox";
+  if (!settingsOf(app).inbox.enabled) return [{ field, message: "needs the app's setting inbox.enabled" }];
+  return app.redact_payloads === true ? [{ field, message: "cannot be combined with the app's redact_payloads" }] : [];
 };
 
 const isSplit = ({ variants = [], winner = null }: CreateNotification): boolean =>

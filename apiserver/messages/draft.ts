@@ -1,5 +1,6 @@
 import { contactErrors, contactsOf } from "#core/channels/contacts.ts";
 import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/channels/content.ts";
+import { hasInboxText } from "#core/domain/inbox/item.ts";
 import { meantBy, saidIn } from "#core/domain/messages/neutral.ts";
 import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
@@ -32,6 +33,7 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
     ...errors,
     ...timeErrors(options),
     ...redactionErrors(body),
+    ...inboxErrors(options, meant.content),
     ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
   ];
   refuse(problems);
@@ -62,6 +64,21 @@ const redactionErrors = ({ redact_payload: isRedacted, variants = [] }: CreateNo
   isRedacted === true && variants.length > 0
     ? [{ field: "redact_payload", message: "cannot be combined with variants" }]
     : [];
+
+/** What cannot be kept in an inbox. Source: docs/reference/inbox.md. */
+const inboxErrors = (
+  { add_to_inbox: isAsked, inbox_ttl: ttl, redact_payload: isRedacted }: Options,
+  content: Content,
+): FieldError[] => {
+  if (isAsked !== true) return ttl === undefined ? [] : [{ field: "inbox_ttl", message: "needs add_to_inbox" }];
+  const hasText = hasInboxText(content);
+  return [
+    ...(hasText
+      ? []
+      : [{ field: "contents", message: "is required with add_to_inbox, or headings: an item shows them" }]),
+    ...(isRedacted === true ? [{ field: "add_to_inbox", message: "cannot be combined with redact_payload" }] : []),
+  ];
+};
 
 /** A try is one, whatever it is a part of. */
 const sourceOf = ({ test: isTest, campaign_id: campaignId }: CreateNotification): MessageSource => {

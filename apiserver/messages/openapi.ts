@@ -7,7 +7,7 @@ import { lastPage, nextPage } from "../http/openapi/examples.ts";
 import { changed, having, refused } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
 import { accepted, delivery, message, notifications, timeline, tries, validated } from "./examples.ts";
-import { unsupportedMembers, unsupportedOfCard } from "./unsupported.ts";
+import { unsupportedOfCard } from "./unsupported.ts";
 
 const contents = [
   "headings",
@@ -42,6 +42,19 @@ const target = (schema: Json): Json => ({
 });
 
 const timeNeeds = conditional({ when: having("delivery_time_of_day"), require: having("delayed_option") });
+
+/** An inbox shows texts, and keeps them. */
+const asksForInbox = { ...having("add_to_inbox"), properties: { add_to_inbox: { const: true } } };
+const inboxNeeds: Json[] = [
+  conditional({ when: having("inbox_ttl"), require: asksForInbox }),
+  conditional({
+    when: asksForInbox,
+    require: {
+      anyOf: [having("contents"), having("headings"), having("template_id")],
+      properties: { redact_payload: { const: false } },
+    },
+  }),
+];
 
 const card = (schema: Json): Json => changed(schema, refused(unsupportedOfCard));
 
@@ -143,7 +156,6 @@ export const docs: Docs = {
     }),
     CreateNotification: (schema) => ({
       ...changed(schema, {
-        ...refused(unsupportedMembers),
         delayed_option: (member) => ({ ...member, enum: ["timezone"] }),
         target,
         rcs_card: card,
@@ -156,7 +168,7 @@ export const docs: Docs = {
       ],
       // As the schema has it, in a form that tools can make requests from: they know no member that has to be absent, and
       // no `dependentRequired` beside a choice.
-      allOf: [{ anyOf: [having("template_id"), { type: "object", ...contentNeeds }] }, timeNeeds],
+      allOf: [{ anyOf: [having("template_id"), { type: "object", ...contentNeeds }] }, timeNeeds, ...inboxNeeds],
     }),
   },
 };

@@ -2,15 +2,6 @@ import { isNeutral } from "#core/domain/messages/neutral.ts";
 import type { FieldError } from "#core/errors.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 
-/**
- * Members of the interface that have no effect in this release. They are validated like all others, then
- * refused by name: nothing is accepted and ignored. A release that builds one removes it here.
- */
-export const unsupportedMembers = [
-  "add_to_inbox",
-  "inbox_ttl",
-] as const satisfies readonly (keyof CreateNotification)[];
-
 /** Members of `rcs_card` that Twilio's cards do not have. Source: twilio.com/docs/content/twiliocard, "Parameter mapping". */
 export const unsupportedOfCard = ["media_height", "orientation"] as const;
 
@@ -24,7 +15,6 @@ const idleData = ({ template_id: id, custom_data: data }: Partial<CreateNotifica
 export const unsupported = (body: Partial<CreateNotification>): FieldError[] => [
   ...idleData(body),
   ...(body.delayed_option === "optimized" ? [{ field: "delayed_option", message: `optimized ${later}` }] : []),
-  ...asking(unsupportedMembers, body).map((member) => ({ field: member, message: later })),
   ...asking(unsupportedOfCard, body.rcs_card ?? {}).map((member) => ({
     field: `rcs_card.${member}`,
     message: "cannot be sent: cards of Twilio, which carries RCS, do not have it",

@@ -68,6 +68,24 @@ const stored: PersonalData["events"][number] = {
   received_at: userExample.updated_at,
 };
 
+const kept: PersonalData["inbox"][number] = {
+  id: "itm_01JDKQ4WSM2A9WTF5Q0BHM6DYS",
+  message_id: refs.message_id,
+  title: "Your order",
+  body: "It is on its way",
+  image_url: null,
+  url: "https://shop.example/orders/4711",
+  data: {},
+  actions: [{ id: "track", text: "Track it", url: null }],
+  category: null,
+  created_at: userExample.updated_at,
+  expires_at: userExample.updated_at,
+  seen_at: null,
+  read_at: null,
+  archived_at: null,
+  snoozed_until: null,
+};
+
 /** What the OpenAPI document says of users and subscriptions beside their operations. */
 export const docs: Docs = {
   tags: {
@@ -76,6 +94,7 @@ export const docs: Docs = {
   },
   examples: {
     CreateSubscription: [phone, browser],
+    InboxItem: [kept],
     Identity: [{ user_id: refs.user_id, external_id, aliases }],
     Subscription: [subscriptionExample],
     PersonalData: [
@@ -85,6 +104,7 @@ export const docs: Docs = {
         suppressions: [],
         events: [stored],
         deliveries: [],
+        inbox: [kept],
         generated_at: userExample.updated_at,
       },
     ] satisfies PersonalData[],

@@ -3,6 +3,8 @@ import { deliveryView } from "#core/domain/messages/delivery-view.ts";
 import { userView } from "#core/domain/people/views.ts";
 import { suppressionView } from "#core/domain/suppressions/views.ts";
 import { AppError } from "#core/errors.ts";
+import { InboxItem } from "#core/schema/inbox/item.ts";
+import { showAs } from "#core/schema/json/show.ts";
 import { type PersonalData, personalDataBytes } from "#core/schema/people/data.ts";
 import type { EventRow } from "#core/storage/events/events.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
@@ -29,7 +31,10 @@ export const personalData =
     await limit("users.data", user.app_id);
     const of = ofRow(user);
     const owned = await subscriptions.ofUser(of, user._id);
-    const stored = await read(of, keysOfPerson(user, owned), personalDataBytes);
+    const stored = await read(of, keysOfPerson(user, owned), {
+      mostBytes: personalDataBytes,
+      now: clock.now(),
+    });
     if (stored === null) throw tooLarge();
     const data = {
       user: userView(user, owned),
@@ -37,6 +42,7 @@ export const personalData =
       suppressions: stored.suppressions.map(suppressionView),
       events: stored.events.map(eventOf),
       deliveries: stored.deliveries.map(deliveryView),
+      inbox: stored.inbox.map((item) => showAs(InboxItem, item)),
       generated_at: clock.now().toISOString(),
     };
     if (Buffer.byteLength(JSON.stringify(data)) > personalDataBytes) throw tooLarge();

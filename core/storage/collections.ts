@@ -15,6 +15,8 @@ import { eventValuesCollection } from "./events/event-values.ts";
 import { eventCollection } from "./events/events.ts";
 import { exportCollection } from "./exports/exports.ts";
 import { importCollection } from "./imports/imports.ts";
+import { inboxCollection } from "./inbox/inboxes.ts";
+import { inboxItemCollection } from "./inbox/items.ts";
 import { keyUseCollection } from "./keys/uses.ts";
 import { linkCollection } from "./links/links.ts";
 import { liveActivityCollection } from "./live-activities/activities.ts";
@@ -89,6 +91,8 @@ export const allCollections: readonly CollectionSpec[] = [
   heartbeatCollection,
   incidentCollection,
   importCollection,
+  inboxCollection,
+  inboxItemCollection,
   keyUseCollection,
   leaseCollection,
   linkCollection,

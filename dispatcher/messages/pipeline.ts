@@ -11,6 +11,7 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { Directory } from "#core/storage/directory.ts";
+import { inboxes } from "#core/storage/inbox/inboxes.ts";
 import { capTakes } from "#core/storage/messages/cap-takes.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import { newer } from "#core/storage/messages/collapse.ts";
@@ -48,6 +49,7 @@ import { runChunk } from "./chunk.ts";
 import { decide } from "./decide.ts";
 import { deliver } from "./delivery/deliver.ts";
 import type { DeliverDeps } from "./delivery/deliver-deps.ts";
+import { inboxWriter } from "./delivery/inbox.ts";
 import { keepLater } from "./delivery/later.ts";
 import { type RecorderDeps, recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
@@ -228,6 +230,7 @@ const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver =>
     gates: gates({ ...deps, newer: newer(db) }),
     quietHours: quietHours(zonesOf(db)),
     caps: capping(deps),
+    inbox: inboxWriter({ add: repeating(storeForMs)(inboxes(db).add), clock: deps.clock }),
     throttle: throttle({ ...deps, throttles: throttles(db) }),
   });
 };

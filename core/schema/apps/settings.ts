@@ -93,6 +93,25 @@ const Outcomes = Closed(
   { description: "what led to a conversion" },
 );
 
+const Inbox = Closed(
+  {
+    enabled: Type.Boolean({ default: true, description: "whether messages may ask to be kept in it" }),
+    ttl_days: Integer({
+      default: 30,
+      minimum: 1,
+      maximum: 365,
+      description: "days after which an item goes whose message says no inbox_ttl",
+    }),
+    max_items: Integer({
+      default: 1000,
+      minimum: 1,
+      maximum: 1000,
+      description: "items of one person; where there are as many a new one takes the place of an old one",
+    }),
+  },
+  { description: "what messages with add_to_inbox leave for each person" },
+);
+
 /**
  * Every setting of an app, a line each: its schema, with a default and a description. The REST interface's
  * `GET` and `PATCH …/settings`, `spec.settings` of the App resource, what `settingsOf` gives (core/domain/apps/settings.ts) and
@@ -152,6 +171,7 @@ export const settingSchemas = {
     description:
       "whether all notifications are sent as with redact_payload: what they say is shown nowhere, and not kept",
   }),
+  inbox: Inbox,
 };
 
 /** What a setting that has an effect needs of the plan; one that is not here needs nothing. */

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { InboxItem } from "../inbox/item.ts";
 import { ChannelName, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { Delivery } from "../messages/delivery.ts";
@@ -34,6 +35,7 @@ export const PersonalData = Type.Object({
   suppressions: List(Suppression, { description: "entries about the user or one of these addresses" }),
   events: List(StoredEvent, { description: "custom events" }),
   deliveries: List(Delivery, { description: "what was sent to them" }),
+  inbox: List(InboxItem, { description: "what their inbox shows" }),
   generated_at: DateTime,
 });
 export type PersonalData = Static<typeof PersonalData>;

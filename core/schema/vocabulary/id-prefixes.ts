@@ -29,6 +29,7 @@ export const idPrefixes = {
   addressVerdicts: "avd",
   incident: "inc",
   import: "imp",
+  inboxItem: "itm",
   export: "exp",
   warehouseExport: "wex",
   warehouseRun: "wxr",

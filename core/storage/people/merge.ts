@@ -3,6 +3,7 @@ import { defined } from "../../domain/defined.ts";
 import { derivedId } from "../../domain/ids.ts";
 import { userMerged } from "../../domain/people/events.ts";
 import { AppError, NotFound } from "../../errors.ts";
+import { type Inboxes, inboxes } from "../inbox/inboxes.ts";
 import { collectionOf, ofRow } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { sweepAfter } from "../work/due.ts";
@@ -26,6 +27,7 @@ export const merges = (db: Db) => {
     users: userStore(db),
     userRows: collectionOf<UserRow>(db, userCollection),
     subscriptions: collectionOf<SubscriptionRow>(db, subscriptionCollection),
+    inboxes: inboxes(db),
   };
   return {
     /** @throws AppError HS_CONFLICT when the user is changed by others, or merged into a third; NotFound when one is gone */
@@ -45,6 +47,7 @@ type Stores = {
   users: Pick<Users, "find" | "findAll" | "update">;
   userRows: Collection<UserRow>;
   subscriptions: Collection<SubscriptionRow>;
+  inboxes: Pick<Inboxes, "join">;
 };
 
 type Intended = { read: UserRow; into: string; now: Date };
@@ -91,6 +94,7 @@ const finish = async (stores: Stores, { _id, merge }: RemovalRow, now: Date): Pr
   }
   const owner = { user_id: target._id, external_id: target.external_id };
   await subscriptions.updateMany({ app_id, user_id: userId, tenant_id }, { $set: owner });
+  await stores.inboxes.join(ofRow(source), userId, target._id, now);
   return target;
 };
 

@@ -12,6 +12,7 @@ import type { Caps, IsLookedAt } from "../timing/caps.ts";
 import type { Quiet } from "../timing/quiet.ts";
 import type { Slots } from "../timing/throttle.ts";
 import type { BadgesOf } from "./badges.ts";
+import type { WriteItem } from "./inbox.ts";
 import type { Recorded } from "./record.ts";
 import type { Window } from "./window.ts";
 import type { Work } from "./work.ts";
@@ -42,6 +43,8 @@ export type DeliverDeps = {
   quietHours: (work: Work, recipients: readonly Reached[]) => Promise<Quiet | null>;
   /** The frequency caps that the recipients of a run fall under; null where there are none. */
   caps: (work: Work, isLookedAt: IsLookedAt) => Caps | null;
+  /** What writes the inboxes of the recipients of a run; null where its message is not kept there. */
+  inbox: (work: Work) => WriteItem | null;
   /** Gives the recipients of a chunk instants of their own, where its message is throttled. */
   throttle: (message: MessageRow, chunk: ChunkRow, recipients: number) => Slots | null;
   /** Aborts when nothing new is to be begun: nobody waits for the pace of an account any more. */

@@ -44,7 +44,7 @@ export const deliver =
     const forms = await preparing({ ...deps, sender }, { given, opened, shares, ttlSeconds });
     const recipients = reachedFirst(forms.speaks ? await inLanguages(deps, rest) : rest, sender);
     const drawn = deps.random();
-    const run: Omit<Run, "suppressed" | "slots" | "badges"> = {
+    const run: Omit<Run, "suppressed" | "slots" | "badges" | "inbox"> = {
       shares,
       caps: deps.caps(work, (one) => isHeldOut(shares, one)),
       deps,
@@ -77,7 +77,7 @@ export const deliver =
         const slots = deps.throttle(message, chunk, sendable.length); // who is held out takes theirs, too
         const said = sendable.filter((one) => !isHeldOut(shares, one));
         const badges = await badgesOf(deps.recipients.badges, work, deps.clock.now() < expiresAt ? said : []);
-        const open = { ...run, suppressed, slots, badges };
+        const open = { ...run, suppressed, slots, badges, inbox: deps.inbox(work) };
         await mapBounded(recipients, chunkConcurrency, (subscription) => serve(open, subscription));
       },
     );
@@ -104,7 +104,7 @@ const isHeldOut = (shares: Shares | null, one: Reached): boolean => (shares?.hel
 
 /** Takes the places under caps of those who are not left out for another reason; gives whom none of both holds back. */
 const takePlaces = async (
-  { deps: { clock }, caps, quiet, suppressed, expiresAt }: Omit<Run, "slots" | "badges">,
+  { deps: { clock }, caps, quiet, suppressed, expiresAt }: Omit<Run, "slots" | "badges" | "inbox">,
   recipients: readonly Reached[],
 ): Promise<Reached[]> => {
   const open = recipients.filter((one) => suppressed(one) === null);

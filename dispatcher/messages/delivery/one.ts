@@ -14,6 +14,7 @@ import type { Shares } from "./by-variant.ts";
 import type { DeliverDeps } from "./deliver-deps.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
 import { type FoundGone, foundGone } from "./gone.ts";
+import type { WriteItem } from "./inbox.ts";
 import type { Aborted, Prepare } from "./prepare.ts";
 import { nextTry } from "./retry.ts";
 import type { Delivered, Work } from "./work.ts";
@@ -32,6 +33,8 @@ export type Run = {
   caps: Caps | null;
   shares: Shares | null;
   badges: Badges;
+  /** Puts what somebody is sent into their inbox, too; null where the message does not ask for that. */
+  inbox: WriteItem | null;
   prepare: Prepare;
   provider: string;
   capacity: Capacity | undefined;
@@ -100,9 +103,10 @@ const send = async (run: Run, to: Reached, deliveryId: string): Promise<Outcome 
   const { deps, prepare } = run;
   const isOver = (): boolean => run.isOver() || run.suppressed(to) !== null;
   const ready = await prepare(to, deps.clock.now());
-  if (typeof ready !== "function") return ready;
+  if (!("send" in ready)) return ready;
+  await run.inbox?.(to, ready.said);
   try {
-    return await ready(recipientOf(to, deliveryId, run.badges.get(to._id)), deps.cut, isOver);
+    return await ready.send(recipientOf(to, deliveryId, run.badges.get(to._id)), deps.cut, isOver);
   } catch (error) {
     if (error instanceof NotBegun) return null;
     throw error;

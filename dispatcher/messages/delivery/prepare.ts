@@ -1,4 +1,5 @@
 import type { Outcome } from "#core/domain/messages/outcome.ts";
+import type { Content } from "#core/schema/messages/notification.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Send } from "../../channels/kit/provider.ts";
@@ -8,8 +9,11 @@ import type { OpenMessage, OwnContent } from "../../templates/open.ts";
 /** The template says that a recipient gets nothing, and why. */
 export type Aborted = { aborted: string };
 
-/** What sends a message to a recipient, or what became of it because there is nothing to send. */
-export type Prepare = (to: Reached, now: Date) => Send | Promise<Send | Outcome | Aborted>;
+/** What sends a message to a recipient, and what it says to them. */
+export type Ready = { send: Send; said: Content };
+
+/** What is ready to be sent to a recipient, or what became of it because there is nothing to send. */
+export type Prepare = (to: Reached, now: Date) => Ready | Promise<Ready | Outcome | Aborted>;
 
 type Prepared = { message: MessageRow; ttlSeconds: number; opened: OpenMessage | null };
 
@@ -22,12 +26,14 @@ export const prepared = async (
   const personal = await opened?.personal?.(recipients);
   if (personal === undefined) {
     const ofLanguage = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
-    return ({ language }) => ofLanguage(language);
+    return ({ language }) => ({ send: ofLanguage(language), said: message.content });
   }
   return async (to, now) => {
     const said = await personal(to);
     if (said === "unavailable" || "fault" in said) return failureOf(said, now);
-    return "aborted" in said ? said : sender.prepare({ ...message, content: said.content }, to.language, ttlSeconds);
+    if ("aborted" in said) return said;
+    const { content } = said;
+    return { send: sender.prepare({ ...message, content }, to.language, ttlSeconds), said: content };
   };
 };
 

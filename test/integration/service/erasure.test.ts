@@ -14,6 +14,7 @@ import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storag
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import type { RemovalRow } from "#core/storage/work/removals.ts";
 import { testDir } from "../../../dev/files/paths.ts";
+import { allFiles } from "../../support/files/all-files.ts";
 import { testKeyRing } from "../../support/rows/fixtures.ts";
 import { aWebhook } from "../../support/rows/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
@@ -105,7 +106,7 @@ describe("a user who is deleted or erased", function () {
       const rows = await db.collection(name).find().toArray();
       return rows.filter((row) => JSON.stringify(row).includes(word)).map(() => `collection ${name}`);
     });
-    const names = await readdir(dir, { recursive: true, withFileTypes: true });
+    const names = await allFiles(dir);
     const inFiles = names
       .filter((one) => one.isFile())
       .map(async ({ parentPath, name }) => {
@@ -153,7 +154,12 @@ describe("a user who is deleted or erased", function () {
     ];
     const sent: string[] = [];
     for (const target of targets) {
-      const { id } = await ask("POST", "notifications", { app_id: app._id, target, contents: { en: "Hi" } });
+      const { id } = await ask("POST", "notifications", {
+        app_id: app._id,
+        target,
+        contents: { en: "Hi" },
+        add_to_inbox: true,
+      });
       sent.push(String(id));
     }
     await Promise.all(sent.map((id) => ended(id, 30_000)));
@@ -188,11 +194,13 @@ describe("a user who is deleted or erased", function () {
     ]);
     expect((await placesOf(String(user["id"]))).filter((one) => one.startsWith("file exp_"))).to.have.length(4);
 
+    expect(await placesOf(String(user["id"]))).to.include.members(["collection inbox_items", "collection inboxes"]);
     const shown = (await ask("GET", `${users}/by/external_id/${externalId}/data`)) as PersonalData;
     expect(shown.user).to.include({ id: user["id"], external_id: externalId });
     expect(shown.addresses.map((one) => one.token)).to.have.members([token, mail]);
     expect(shown.suppressions.map(({ note }) => note)).to.deep.equal([mark]);
     expect(shown.events.map(({ name, properties }) => [name, properties])).to.deep.equal([["bought", { mail }]]);
+    expect(shown.inbox.map(({ message_id: id }) => id)).to.have.members(sent);
     expect(shown.deliveries.map(({ message_id: id }) => id)).to.have.members(sent);
 
     await ask("POST", `${users}/by/external_id/${externalId}/erase`);

@@ -273,6 +273,7 @@ export const effective: readonly Bound[] = [
   wholeOf("throttle_rate_per_minute", 0, 1_000_000),
   flag("include_unsubscribed"),
   flag("one_per_user"),
+  flag("add_to_inbox"),
   flag("redact_payload"),
   flag("test"),
   textOf("sms_from", 1, 20),
@@ -280,12 +281,6 @@ export const effective: readonly Bound[] = [
   flag("disable_sms_link_shortening"),
   languagesOf("rcs_fallback_text"),
 ];
-
-/** A flag of no effect: unset it asks for none. */
-const flagToCome = (member: string): Bound => ({ ...flag(member), good: fc.constant(true) });
-
-/** Members whose effect is not built: inside their bounds they are refused by name, outside as wrong. */
-export const refused: readonly Bound[] = [...["add_to_inbox"].map(flagToCome), wholeOf("inbox_ttl", 60, 31_536_000)];
 
 /** The members of `target`. */
 export const targets: readonly Bound[] = [

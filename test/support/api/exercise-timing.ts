@@ -9,6 +9,7 @@ export const useTiming = async (system: Sending["system"], api: SystemProgram, t
   return [
     await send(system, api, { target, throttle_rate_per_minute: 60_000 }),
     await send(system, api, { target, delayed_option: "timezone" }),
+    await send(system, api, { target, add_to_inbox: true }),
   ];
 };
 

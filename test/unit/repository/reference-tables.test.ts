@@ -12,7 +12,6 @@ import { userLimits } from "#core/schema/people/user.ts";
 import { incidentLimits } from "#core/schema/status/vocabulary.ts";
 import { deliveryErrorCodes } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
-import { unsupportedMembers } from "../../../apiserver/messages/unsupported.ts";
 import { rootDir } from "../../../dev/files/paths.ts";
 
 const read = (path: string): string => readFileSync(join(rootDir, path), "utf8");
@@ -84,12 +83,6 @@ describe("the tables of docs/reference", () => {
       const section = sectionOf(page, heading);
       expect(names.filter((name) => !named(section, name))).to.deep.equal([], page);
     }
-  });
-
-  it("name every member that this release does not support", () => {
-    const section = sectionOf("messages.md", "Unsupported members");
-    const names = unsupportedMembers.filter((name) => !/^(?:whatsapp|rcs)_/.test(name));
-    expect(names.filter((name) => !named(section, name))).to.deep.equal([]);
   });
 
   it("give the pauses between requests of a webhook", () => {

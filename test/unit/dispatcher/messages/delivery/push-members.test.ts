@@ -25,6 +25,7 @@ const given = (change: Partial<MessageRow>, answer: Outcome = taken, newer: Read
       },
     },
     templates: { open: async () => null },
+    inbox: () => null,
     deliveries: { existing: async () => [], record: async () => "new" },
     gates: gates({
       clock: handClock(),

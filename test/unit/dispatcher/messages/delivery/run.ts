@@ -10,7 +10,10 @@ export type Reads = DeliverDeps["recipients"];
 export type Change = Partial<
   Reads &
     DeliverDeps["deliveries"] &
-    Pick<DeliverDeps, "gates" | "gatesEveryMs" | "caps" | "throttle" | "window" | "clock" | "stopping" | "cut">
+    Pick<
+      DeliverDeps,
+      "gates" | "gatesEveryMs" | "caps" | "inbox" | "throttle" | "window" | "clock" | "stopping" | "cut"
+    >
 > & {
   sender?: Senders["of"];
 };
@@ -48,6 +51,7 @@ export const given = (
     guard: { ofAnswers: async ({ gone }) => new Set(gone.filter(({ code }) => code !== "TOKEN_UNREGISTERED")) },
     quietHours: async () => null,
     caps: change.caps ?? (() => null),
+    inbox: change.inbox ?? (() => null),
     throttle: change.throttle ?? (() => null),
     window: change.window ?? { slot: (_account, run) => run() },
     stopping: change.stopping ?? new AbortController().signal,

@@ -1,0 +1,49 @@
+import type { Db } from "mongodb";
+import { type InboxEntry, isShown } from "../../domain/inbox/states.ts";
+import type { OfApp } from "../mongo/collection.ts";
+import { inboxes, mostEntries } from "./inboxes.ts";
+import type { InboxItemRow } from "./items.ts";
+
+/** An item with its state, as a person sees it. */
+export type ShownItem = InboxItemRow &
+  Pick<InboxEntry, "seen_at" | "read_at" | "archived_at" | "snoozed_until"> & { id: string };
+
+/** What of an inbox is read: `limit` items behind the one with the id `after`, the newest first, of those that `among` says. */
+export type InboxPage = {
+  now: Date;
+  after?: string | null;
+  limit?: number;
+  among?: (entry: InboxEntry) => boolean;
+};
+
+/** A page of a person's inbox, with what is counted of all of it. */
+export type ShownInbox = { revision: number; unread: number; unseen: number; items: ShownItem[] };
+
+/** Reads inboxes: two reads by id, however many items a person has. */
+export const shownInboxes = (db: Db) => {
+  const { read, bodies } = inboxes(db);
+  return async (
+    of: OfApp,
+    userId: string,
+    { now, after = null, limit = mostEntries, among = () => true }: InboxPage,
+  ): Promise<ShownInbox> => {
+    const inbox = await read(of, userId, now);
+    if (inbox === null) return { revision: 0, unread: 0, unseen: 0, items: [] };
+    const there = inbox.entries.filter((entry) => isShown(entry, now)).toSorted(newestFirst);
+    const from = after === null ? 0 : there.findIndex(({ id }) => id === after) + 1;
+    const page = there.slice(from).filter(among).slice(0, limit);
+    const rows = new Map((await bodies.read(page.map(({ id }) => id))).map((row) => [row._id, row]));
+    const items = page.flatMap(({ id, seen_at, read_at, archived_at, snoozed_until }) => {
+      const row = rows.get(id);
+      return row === undefined ? [] : [{ ...row, id, ...stateOf({ seen_at, read_at, archived_at, snoozed_until }) }];
+    });
+    return { revision: inbox.revision, unread: inbox.unread, unseen: inbox.unseen, items };
+  };
+};
+
+const newestFirst = (a: InboxEntry, b: InboxEntry): number => b.at.getTime() - a.at.getTime() || (a.id < b.id ? 1 : -1);
+
+type State = { [K in "seen_at" | "read_at" | "archived_at" | "snoozed_until"]: Date | undefined };
+
+const stateOf = (state: State): Partial<Record<keyof State, Date>> =>
+  Object.fromEntries(Object.entries(state).filter(([, at]) => at !== undefined));
