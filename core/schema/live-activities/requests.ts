@@ -58,13 +58,16 @@ export const ActivityId = Text({ minLength: 1, maxLength: 100, description: "uni
 
 const { all, include_subscription_ids, include_external_ids, include_aliases } = MessageTarget.properties;
 
+const segmentNames = List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 20 });
+
 const StartTarget = Closed(
   {
     all,
     include_subscription_ids,
     include_external_ids,
     include_aliases,
-    included_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 20 })),
+    included_segments: Optional(segmentNames),
+    excluded_segments: Optional(segmentNames),
   },
   { minProperties: 1, description: "whom to start it for: on iOS those who have a push-to-start token for this type" },
 );

@@ -1,13 +1,17 @@
 import { expect } from "chai";
 import type { Segment } from "#core/schema/segments/segment.ts";
+import type { StartTokenRow } from "#core/storage/live-activities/start-tokens.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
+import { aStartToken, liveActivities, stepsOf } from "../../support/live-activities/activities.ts";
 import { aSubscription, aUser, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
-import { aToken, deliveriesOf, post, type Sending, send, startSending } from "../../support/system/sending.ts";
+import { aToken, deliveriesOf, nobody, post, type Sending, send, startSending } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
+
+type Person = { user: UserRow; device: SubscriptionRow };
 
 const tagged = (plan: string) => ({ all: [{ field: "tags.plan", op: "eq", value: plan }] });
 
@@ -16,7 +20,7 @@ describe("a message to segments and by filters", function () {
   let sending: Sending;
   let api: SystemProgram;
   /** Gold are all but every third, German every second; the first 20 are on the list. */
-  let people: { user: UserRow; device: SubscriptionRow }[];
+  let people: Person[];
   const made: Record<string, string> = {};
 
   const ask = async (method: string, path: string, body: object): Promise<Record<string, unknown>> => {
@@ -111,6 +115,35 @@ describe("a message to segments and by filters", function () {
     await ask("DELETE", `/${String(id)}?force=true`, {});
     const message = await sending.system.ended(waiting, 25_000);
     expect(message.counts.sent).to.equal(those((i) => !isGold(i)).length);
+  });
+
+  it("starts a live activity by segments on each of their devices once, and on nobody who is excluded", async () => {
+    const live = liveActivities(sending, api);
+    const type = String((await live.aType()).body["id"]);
+    await ask("POST", "", { name: "German", filter: { all: [{ field: "language", op: "eq", value: "de" }] } });
+    const { db } = sending.system;
+    const second = aSubscription({ ...(people[1] as Person).device, _id: nobody(), token: aToken() }); // there are 1,200
+    await seed(db, { subscriptions: [second] });
+    const able = [...people.slice(0, 900).map(({ device }) => device), second];
+    const tokens = able.map((device) => aStartToken(device, type));
+    await db.collection<StartTokenRow>("live_activity_start_tokens").insertMany(tokens);
+    const target = { included_segments: ["Gold", "Listed", "Gold"], excluded_segments: ["German"] };
+    const body = { activity_id: "o-1", content_state: { step: 1 }, target };
+    const meant = [
+      ...those((i) => i < 900 && (isGold(i) || i < 20) && i % 2 === 1).map((i) => people[i]?.device._id),
+      second._id,
+    ];
+    const started = await live.ended(await live.send("start", body), 30_000);
+    expect(started.counts).to.include({ targeted: meant.length, sent: meant.length });
+    const pushed = live.pushes().map(({ token, aps }) => [token, aps.event, aps["content-state"]]);
+    const tokenOf = new Map(tokens.map(({ subscription_id: id, token }) => [id, token]));
+    expect(pushed.sort()).to.deep.equal(meant.map((id) => [tokenOf.get(id ?? ""), "start", { step: 1 }]).sort());
+    const again = await live.ended(await live.send("start", body), 30_000);
+    expect(again.counts).to.include({ targeted: meant.length, sent: 0, suppressed: meant.length });
+    expect(live.pushes()).to.have.length(meant.length);
+    const token = await live.shows(second, "o-1");
+    await live.ended(await live.send("update", { activity_id: "o-1", content_state: { step: 2 } }));
+    expect(stepsOf(live.pushes(token))).to.deep.equal([2]);
   });
 
   it("is refused for an unknown segment, or a faulty filter, by its place", async () => {
