@@ -1,26 +1,23 @@
-import { randomBytes } from "node:crypto";
 import type { Db } from "mongodb";
-import { parseFilter } from "#core/domain/filters/parse.ts";
 import { judge } from "#core/domain/segments/judge.ts";
-import { type Selection, segmentMembers } from "#core/domain/segments/members.ts";
+import type { Selection } from "#core/domain/segments/members.ts";
 import { audience as audienceStore } from "#core/storage/messages/audience.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { UserRow } from "#core/storage/people/users.ts";
 import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
 import { segmentPeople } from "#core/storage/segments/people.ts";
 import { storedFacts } from "../../support/filters/facts.ts";
-import { aSubscription, aUser, seed } from "../../support/rows/fixtures.ts";
 import type { System } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 import { atLeast, atMost } from "../figures/figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
-import { startPrograms } from "../programs.ts";
+import { mostRssMiB, type Programs, startPrograms } from "../programs.ts";
+import { answersWithin, planning } from "./asking.ts";
+import { five, half, seedPeople, selectionOf } from "./people.ts";
 
 const million = 1_000_000;
 const whole = { people: 200_000 };
 const short: typeof whole = { people: 1_000 };
-const seededAtOnce = 2_000;
 
 /**
  * People with a device each, of whom half are in a segment: the audience read as a dispatcher reads it, counted as the job of
@@ -30,33 +27,60 @@ const measureAudience: Measurement = ({ isShort, withInstallation }, tell) =>
   withInstallation(async ({ system, stores }) => {
     const { people } = isShort ? short : whole;
     await seedPeople(system, people);
-    const scanned = await scan(system, everybody(system));
-    const how = `${people} subscriptions, pages of 500`;
-    tell({ name: "audience scan, all", reach: atLeast(100_000), value: people / scanned.cpuS, unit: "/s", how });
-    const narrow = await scan(system, meant(system, selectionOf(five)));
-    tell(
-      { name: "audience scan, five conditions", reach: atLeast(60_000), value: people / narrow.cpuS, unit: "/s", how },
-      { name: "audience scan, memory", reach: atMost(300), value: narrow.rssMiB, unit: "MiB", how: "of the process" },
-    );
-    const seconds = (took: number): number => (took * million) / people;
-    for (const [name, filter] of [
-      ["exact count of one condition", half],
-      ["exact count of five conditions", five],
-    ] as const) {
-      const { tookS, users } = await countAll(system.db, system, selectionOf(filter));
-      const of = `${users} of ${people} people took ${tookS.toFixed(2)} s, for 1,000,000`;
-      tell({ name, reach: atMost(10), value: seconds(tookS), unit: "s", how: of });
-    }
-    await measureFirstPush({ system, stores }, people, tell);
+    await measureReading(system, people, tell);
+    await measurePrograms({ system, stores }, people, tell);
   });
 
+/** By the functions alone. */
+export const measureReading = async (system: System, people: number, tell: Tell): Promise<void> => {
+  const scanned = await scan(system, everybody(system));
+  const how = `${people} subscriptions, pages of 500`;
+  tell({ name: "audience scan, all", reach: atLeast(100_000), value: people / scanned.cpuS, unit: "/s", how });
+  const narrow = await scan(system, meant(system, selectionOf(five)));
+  tell(
+    { name: "audience scan, five conditions", reach: atLeast(60_000), value: people / narrow.cpuS, unit: "/s", how },
+    { name: "audience scan, memory", reach: atMost(300), value: narrow.rssMiB, unit: "MiB", how: "of the process" },
+  );
+  const seconds = (took: number): number => (took * million) / people;
+  for (const [name, filter] of [
+    ["exact count of one condition", half],
+    ["exact count of five conditions", five],
+  ] as const) {
+    const { tookS, users } = await countAll(system.db, system, selectionOf(filter));
+    const of = `${users} of ${people} people took ${tookS.toFixed(2)} s, for 1,000,000`;
+    tell({ name, reach: atMost(10), value: seconds(tookS), unit: "s", how: of });
+  }
+};
+
+type Tell = Parameters<Measurement>[1];
+type Bench = Pick<Parameters<typeof startPrograms>[0], "system" | "stores">;
+
+/** By programs: one dispatcher, then two. */
+export const measurePrograms = async (bench: Bench, people: number, tell: Tell): Promise<void> => {
+  const programs = await startPrograms(bench, 1);
+  await measureFirstPush(bench.system, programs, people, tell);
+  const p95Ms = await answersWithin(bench.system, programs, five);
+  const asked = "estimates of five conditions, one after another";
+  tell({ name: "answer of a count, p95", reach: atMost(1_000), value: p95Ms, unit: "ms", how: asked });
+  const alone = await planning(bench.system, programs, people);
+  const second = await bench.system.start("dispatcher");
+  const two = { ...programs, dispatchers: [...programs.dispatchers, second] };
+  await planning(bench.system, two, people); // compiled code
+  const both = await planning(bench.system, two, people);
+  const how = `rows a second of dispatcher CPU: ${both.perSecond.toFixed(0)}; of one dispatcher: ${alone.perSecond.toFixed(0)}; ranges of each: ${both.ranges.join(" and ")}`;
+  const value = (both.perSecond / alone.perSecond) * 100;
+  tell({ name: "two dispatchers planning one message, beside one", reach: atLeast(80), value, unit: "%", how });
+  tell({
+    name: "audience planning, memory of a dispatcher",
+    reach: atMost(300),
+    value: mostRssMiB(two.dispatchers),
+    unit: "MiB",
+    how: "the most that one ever had, with what it sent",
+  });
+};
+
 /** From the accept of a message to a segment of half of all people to its first delivery. */
-const measureFirstPush = async (
-  { system, stores }: Pick<Parameters<typeof startPrograms>[0], "system" | "stores">,
-  people: number,
-  tell: Parameters<Measurement>[1],
-): Promise<void> => {
-  const { apiserver } = await startPrograms({ system, stores }, 1);
+const measureFirstPush = async (system: System, { apiserver }: Programs, people: number, tell: Tell): Promise<void> => {
   const headers = { authorization: `Bearer ${system.token}`, "content-type": "application/json" };
   const post = async (path: string, body: object): Promise<{ id: string }> => {
     const reply = await fetch(`${apiserver.url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
@@ -86,19 +110,6 @@ const firstDelivery = async ({ db }: System, id: string): Promise<number> => {
   }, 60_000);
   return (sentAt?.getTime() ?? Number.NaN) - (message?.created_at.getTime() ?? Number.NaN);
 };
-
-const half = { all: [{ field: "tags.plan", op: "eq", value: "gold" }] };
-const five = {
-  all: [
-    ...half.all,
-    { field: "language", op: "eq", value: "de" },
-    { field: "country", op: "in", value: ["DE", "AT", "CH"] },
-    { field: "last_active_at", op: "within_last", value: { amount: 30, unit: "days" } },
-    { field: "device.os_version", op: "gte", value: "13.0" },
-  ],
-};
-
-const selectionOf = (filter: object): Selection => segmentMembers(new Map(), new Date()).ofFilter(parseFilter(filter));
 
 const ofSystem = ({ tenantId, app }: System) => ({ tenantId, appId: app._id });
 const stretch = { channel: "ios_push", status: "subscribed", testOnly: false } as const;
@@ -138,25 +149,6 @@ const countAll = async (db: Db, system: System, selection: Selection): Promise<{
   ))
     users += page.filter((one) => judge(selection, one).isMember).length;
   return { tookS: (performance.now() - beganMs) / 1_000, users };
-};
-
-const seedPeople = async ({ db, tenantId, app }: System, people: number): Promise<void> => {
-  const of = { tenant_id: tenantId, app_id: app._id };
-  const dayMs = 86_400_000;
-  for (let from = 0; from < people; from += seededAtOnce) {
-    const users = Array.from({ length: Math.min(seededAtOnce, people - from) }, (_, i): UserRow => {
-      const n = from + i;
-      const last_active_at = new Date(Date.now() - (n % 60) * dayMs);
-      const tags = { plan: n % 2 === 0 ? "gold" : "free", orders: String(n % 40) };
-      const country = ["DE", "AT", "CH", "FR", "US"][n % 5] ?? "DE";
-      return aUser({ ...of, tags, last_active_at, country, language: n % 3 === 0 ? "en" : "de" });
-    });
-    const subscriptions = users.map(({ _id: user_id }, i) => {
-      const device = { model: "iPhone15,2", os_version: `1${i % 8}.${i % 5}`, app_version: `2.${i % 30}.0` };
-      return aSubscription({ ...of, user_id, token: randomBytes(32).toString("hex"), device });
-    });
-    await seed(db, { users, subscriptions });
-  }
 };
 
 export const audience: Measurements = { audience: measureAudience };
