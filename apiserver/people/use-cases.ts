@@ -10,6 +10,7 @@ import { users as userStore } from "#core/storage/people/users.ts";
 import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
 import { optOuts } from "#core/storage/suppressions/opt-outs.ts";
 import { suppressions } from "#core/storage/suppressions/suppressions.ts";
+import { deletions } from "#core/storage/warehouse/deletions.ts";
 import { removals as removalStore } from "#core/storage/work/removals.ts";
 import { billableCount } from "../limits/billable-count.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
@@ -54,6 +55,7 @@ export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePl
   const removeSubscription = deleteSubscription({
     removals,
     subscriptions,
+    deleted: deletions(db),
     forget: forgetActivities(db),
     publish: publish.removal,
     clock,

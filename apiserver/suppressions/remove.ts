@@ -31,7 +31,7 @@ export const removeSuppression =
       attempt: async (row) => {
         requireRemovable(row, isForced);
         restored = (await restore(deps, row)) || restored;
-        return (await suppressions.remove(row)) ? { ok: true, restored } : null;
+        return (await suppressions.remove(row, clock.now())) ? { ok: true, restored } : null;
       },
     });
   };

@@ -4,27 +4,32 @@ import { neverRuns } from "#core/domain/warehouse/schedule.ts";
 import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import { type ChangedWarehouseDestination, warehouseSecrets } from "#core/schema/warehouse/destination.ts";
 import {
-  type ChangedWarehouseDestination,
   type UpdateWarehouseExport,
   type WarehouseDataset,
   type WarehouseSchedule,
   type WarehouseScheduleInput,
-  warehouseSecrets,
 } from "#core/schema/warehouse/export.ts";
 import type { DestinationRow, SealedSecrets, WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
 
 /** Refuses what a schema cannot. @throws ValidationError */
 export const checkMembers = (
   guard: Pick<AddressGuard, "problemOf">,
-  body: Pick<UpdateWarehouseExport, "destination" | "schedule" | "excluded_columns">,
+  body: Pick<UpdateWarehouseExport, "destination" | "schedule" | "excluded_columns" | "format" | "compression">,
   datasets: readonly WarehouseDataset[],
 ): void =>
   refuse([
+    ...compressionErrors(body),
     ...destinationErrors(guard, body.destination),
     ...scheduleErrors(body.schedule),
     ...(body.excluded_columns ?? []).flatMap((name, n) => excludedErrors(name, n, datasets)),
   ]);
+
+const compressionErrors = ({ format = "jsonl", compression }: Pick<UpdateWarehouseExport, "format" | "compression">) =>
+  compression === undefined || format === "parquet"
+    ? []
+    : [{ field: "compression", message: "is only of the format parquet: the others are gzip" }];
 
 const destinationErrors = (
   { problemOf }: Pick<AddressGuard, "problemOf">,

@@ -67,6 +67,7 @@ const made: WarehouseExport = {
   datasets: ["deliveries"],
   excluded_columns: ["deliveries.campaign_id"],
   format: "jsonl",
+  compression: "gzip",
   schedule,
   status: "active",
   pause_reason: null,

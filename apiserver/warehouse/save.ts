@@ -48,6 +48,7 @@ export const createWarehouseExport =
       datasets: body.datasets,
       excluded_columns: body.excluded_columns ?? [],
       format: body.format ?? "jsonl",
+      ...(body.compression !== undefined && { compression: body.compression }),
       schedule: scheduleOf(body.schedule),
       status: "active",
       pause_reason: null,
@@ -69,7 +70,7 @@ export const updateWarehouseExport =
   async (by: By, found: WarehouseExportRow, body: UpdateWarehouseExport): Promise<WarehouseExportRow> => {
     const { settings, secrets, clock, findByName } = deps;
     const { destination: given, test, schedule, datasets, ...plain } = body;
-    checkMembers(deps.guard, { ...body, excluded_columns: body.excluded_columns ?? [] }, datasets ?? found.datasets);
+    checkMembers(deps.guard, { ...body, format: body.format ?? found.format }, datasets ?? found.datasets);
     if (plain.name !== undefined) {
       const other = await findByName(ofRow(found), plain.name);
       if (other !== null && other._id !== found._id) throw taken(other._id);

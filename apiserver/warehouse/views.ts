@@ -1,7 +1,8 @@
 import { nextRunAt } from "#core/domain/warehouse/schedule.ts";
 import { showAs } from "#core/schema/json/show.ts";
-import { WarehouseExport, WarehouseRun, warehouseSecrets } from "#core/schema/warehouse/export.ts";
-import type { WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
+import { warehouseSecrets } from "#core/schema/warehouse/destination.ts";
+import { WarehouseExport, WarehouseRun } from "#core/schema/warehouse/export.ts";
+import { compressionOf, type WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
 import type { RunDatasetRow, WarehouseRunRow } from "#core/storage/warehouse/runs.ts";
 
 /** A warehouse export as the REST interface shows it: no secret, only the names of secrets. */
@@ -9,6 +10,7 @@ export const warehouseExportView = (row: WarehouseExportRow, now: Date): Warehou
   showAs(WarehouseExport, {
     ...row,
     id: row._id,
+    compression: compressionOf(row),
     destination: {
       ...row.destination,
       secret_names: [...warehouseSecrets],

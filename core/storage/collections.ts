@@ -55,6 +55,7 @@ import { templateVersionCollection } from "./templates/versions.ts";
 import { tenantCollection } from "./tenants/tenants.ts";
 import { webhookBacklogCollection } from "./usage/backlogs.ts";
 import { tenantUsageCollection } from "./usage/tenant-usage.ts";
+import { deletionCollection } from "./warehouse/deletions.ts";
 import { warehouseExportCollection } from "./warehouse/exports.ts";
 import { warehouseRunCollection } from "./warehouse/runs.ts";
 import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
@@ -80,6 +81,7 @@ export const allCollections: readonly CollectionSpec[] = [
   cursorSecretCollection,
   dataVersionCollection,
   dayUserCollection,
+  deletionCollection,
   deliveryCollection,
   eventBatchCollection,
   eventCollection,

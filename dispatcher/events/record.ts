@@ -70,7 +70,14 @@ export const recordEvents = ({ pauseMs = usualPauseMs, ...deps }: RecordDeps) =>
 };
 
 const storer = ({ db, directory, clock }: RecordDeps, counted: CountedBatches) =>
-  storeBatches({ directory, people: eventPeople(db, clock), events: eventStore(db), dayUsers: dayUsers(db), counted });
+  storeBatches({
+    directory,
+    people: eventPeople(db, clock),
+    events: eventStore(db),
+    dayUsers: dayUsers(db),
+    counted,
+    clock,
+  });
 
 const counter = ({ db, directory, callbacks, events, metrics, clock }: RecordDeps, counted: CountedBatches) =>
   countBatches({

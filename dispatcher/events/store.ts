@@ -1,3 +1,4 @@
+import type { Clock } from "#core/domain/clock.ts";
 import { dayOf } from "#core/domain/events/days.ts";
 import type { EventBatch, ReceivedEvent } from "#core/domain/events/received.ts";
 import { personKey } from "#core/domain/people/keys.ts";
@@ -20,6 +21,7 @@ export type StoreDeps = {
   events: Pick<Events, "insert" | "batchesOf">;
   dayUsers: Pick<DayUsers, "claim">;
   counted: Pick<CountedBatches, "known">;
+  clock: Clock;
 };
 
 /**
@@ -109,9 +111,10 @@ const firstOfEach = (all: readonly Stored[]): Stored[] => [
 ];
 
 /** Those that are stored as their batch's own, now or when it came before. */
-const ownOf = async ({ events }: StoreDeps, all: readonly Stored[]): Promise<Stored[]> => {
+const ownOf = async ({ events, clock }: StoreDeps, all: readonly Stored[]): Promise<Stored[]> => {
   if (all.length === 0) return [];
-  const others = await events.insert(all.map(({ row }) => row));
+  const stored_at = clock.now(); // before the first attempt: the windows of warehouse exports wait for the last one
+  const others = await events.insert(all.map(({ row }) => ({ ...row, stored_at })));
   if (others.size === 0) return [...all];
   const owners = await events.batchesOf([...others]);
   return all.filter(({ row }) => !others.has(row._id) || owners.get(row._id) === row.batch);

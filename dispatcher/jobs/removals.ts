@@ -5,16 +5,18 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import { outbox } from "#core/queue/outbox.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { idPrefixes } from "#core/schema/vocabulary/id-prefixes.ts";
 import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import { type StoredData, storedData } from "#core/storage/data.ts";
 import { exportWork } from "#core/storage/exports/work.ts";
 import { removeFilesOfApp } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { imports } from "#core/storage/imports/imports.ts";
-import { collectionOf, type Person } from "#core/storage/mongo/collection.ts";
+import { collectionOf, ofRow, type Person } from "#core/storage/mongo/collection.ts";
 import { type Merges, merges } from "#core/storage/people/merge.ts";
 import { type Subscriptions, subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type SegmentWork, segmentWork } from "#core/storage/segments/work.ts";
+import { type Deletions, deletions } from "#core/storage/warehouse/deletions.ts";
 import { type WebhookWork, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type RemovalRow, type Removals, removalCollection, removals } from "#core/storage/work/removals.ts";
 import { eraseFiles } from "./erase-files.ts";
@@ -62,8 +64,9 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
   const box = outbox<RemovalRow>({ ...deps, rows, done: never, metrics: deps.metrics.queue });
   const stores = { end, merges: merges(deps.db), subscriptions: subscriptions(deps.db), data: storedData(deps.db) };
   const owners = { apps: apps(deps.db), webhooks: webhookWork(deps.db), segments: segmentWork(deps.db) };
+  const deleted = deletions(deps.db);
   const inFiles = eraseFiles({ ...deps, exports: exportWork(deps.db), imports: imports(deps.db) });
-  const joined = { ...deps, ...stores, ...owners, eraseFiles: inFiles, flush: box.flush };
+  const joined = { ...deps, ...stores, ...owners, deleted, eraseFiles: inFiles, flush: box.flush };
   return job<RemovalRow>({
     name: "removals",
     rows,
@@ -85,6 +88,7 @@ type RemoveDeps = Pick<RemovalJobDeps, "files" | "stopping"> &
     webhooks: Pick<WebhookWork, "find">;
     segments: Pick<SegmentWork, "find">;
     data: StoredData;
+    deleted: Pick<Deletions, "note">;
     eraseFiles: (person: Person, since: Date | null) => Promise<void>;
     /** Publishes the events of a removal; false when that must wait. */
     flush: (row: RemovalRow) => Promise<boolean>;
@@ -124,6 +128,16 @@ const removeRest = async (deps: RemoveDeps, row: RemovalRow): Promise<void> => {
   if (kind === "subscription") await deps.subscriptions.remove(tenant_id, _id);
   if (kind === "user")
     await deps.data.removePerson({ tenantId: tenant_id, appId: app_id, userId: _id, keys: new Set(keys) });
+  if (row.passes === 0) await noteDeleted(deps, row);
+};
+
+/** For warehouse exports: a person and the subscriptions that they had. One that has moved to another is left out there. */
+const noteDeleted = async ({ deleted, clock }: RemoveDeps, row: RemovalRow): Promise<void> => {
+  const [of, now] = [ofRow(row), clock.now()];
+  const owned = row.keys.filter((key) => key.startsWith(`${idPrefixes.subscription}_`));
+  if (row.kind === "user") await deleted.note(of, "users", [row._id], now);
+  if (row.kind === "user") await deleted.note(of, "subscriptions", owned, now);
+  if (row.kind === "subscription") await deleted.note(of, "subscriptions", [row._id], now);
 };
 
 /** How many deliveries, or messages of an app, must wait for a later pass. */

@@ -5,7 +5,8 @@ import { manifestKey } from "#core/domain/warehouse/keys.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { WarehouseRunStatus } from "#core/schema/warehouse/export.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import type { ChainRow, WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
+import type { CountUsage } from "#core/storage/usage/counter.ts";
+import { type ChainRow, compressionOf, type WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
 import { type RunSettings, type WarehouseRunRow, warehouseRunCollection } from "#core/storage/warehouse/runs.ts";
 import { type WarehouseWork, warehouseWork } from "#core/storage/warehouse/work.ts";
 import { type Destination, DestinationError } from "../warehouse/destinations/destination.ts";
@@ -22,6 +23,7 @@ export type WarehouseRunJobDeps = {
   stopping: AbortSignal;
   clock: Clock;
   metrics: Pick<Metrics<"dispatcher">, "jobBytes">;
+  countUsage: CountUsage;
   /** Another bound of rows in a part, for tests. */
   partRows?: number;
 };
@@ -64,7 +66,7 @@ const write = async (deps: Deps, { found, row }: Work, progress: Progress): Prom
   const destination = await openDestination(found._id, settings.destination, found.secrets);
   try {
     const datasets = [...row.datasets];
-    const parts = { ...deps, destination, progress, signal: deps.stopping, onBytes: counted(deps) };
+    const parts = { ...deps, destination, progress, signal: deps.stopping, onBytes: counted(deps, row) };
     for (const [index, dataset] of row.datasets.entries())
       datasets[index] = { ...dataset, parts: await writeParts(parts, { run: row, settings, index }) };
     return await finish(deps, { found, row: { ...row, datasets } }, settings, destination);
@@ -73,16 +75,19 @@ const write = async (deps: Deps, { found, row }: Work, progress: Progress): Prom
   }
 };
 
-const settingsOf = ({ destination, format, excluded_columns }: WarehouseExportRow): RunSettings => ({
-  destination,
-  format,
-  excluded_columns,
+const settingsOf = (found: WarehouseExportRow): RunSettings => ({
+  destination: found.destination,
+  format: found.format,
+  compression: compressionOf(found),
+  excluded_columns: found.excluded_columns,
 });
 
 const counted =
-  ({ metrics }: Deps) =>
-  (bytes: number): void =>
+  ({ metrics, countUsage }: Deps, { tenant_id: tenantId }: WarehouseRunRow) =>
+  (bytes: number): void => {
     metrics.jobBytes.inc({ type: warehouseRunCollection.name }, bytes);
+    countUsage(tenantId, { bytes });
+  };
 
 /** Writes the manifest, which makes the files count, then moves the chain on: from then on the run is done. */
 const finish = async (

@@ -22,7 +22,7 @@ export type SuppressDeps = {
       before: Date,
     ) => Promise<SuppressionRow | null>;
     /** False when it is no longer as it was read. */
-    remove: (entry: SuppressionRow) => Promise<boolean>;
+    remove: (entry: SuppressionRow, now: Date) => Promise<boolean>;
   };
   subjectsOf: (app: OfApp) => Promise<SubjectOf>;
   subscriptions: {
@@ -53,7 +53,7 @@ export const suppressor = (deps: SuppressDeps) => ({
       const entry = await deps.suppressions.told(of, { subject, channel }, at);
       const reason = entry?.reason ?? "carrier_opt_out";
       await deps.subscriptions.resume(of, { channel, address, reason }, deps.clock.now());
-      if (entry === null || (await deps.suppressions.remove(entry))) return;
+      if (entry === null || (await deps.suppressions.remove(entry, deps.clock.now()))) return;
     }
     throw new AppError("HS_CONFLICT", "the same entry is being changed by others", { status: "busy" });
   },

@@ -16,6 +16,7 @@ export const manifestOf = (run: WarehouseRunRow, settings: RunSettings, previous
   sequence: previous.sequence + 1,
   previous: previous.key === null ? null : { key: previous.key, sha256: previous.sha256 },
   format: settings.format,
+  compression: settings.compression,
   created_at: run.created_at.toISOString(),
   datasets: run.datasets.map((dataset) => datasetOf(dataset, settings)),
 });

@@ -9,7 +9,7 @@ import { oneAhead } from "../exports/content.ts";
 import type { Progress } from "../jobs/job.ts";
 import { openDataset } from "./datasets.ts";
 import type { Destination, DestinationFile } from "./destinations/destination.ts";
-import { type Encoder, encoders } from "./encoders.ts";
+import { type Encoder, openEncoder } from "./formats/encoders.ts";
 
 export type PartsDeps = {
   db: Db;
@@ -55,7 +55,7 @@ export const writeParts = async (deps: PartsDeps, { run, settings, index }: OfDa
   let open: Open | null = null;
   let after = dataset.after;
   for await (const page of oneAhead(source.pages({ ...dataset, after }))) {
-    open ??= { encoder: encoders[format](source.columns), rows: 0, bytes: 0 };
+    open ??= { encoder: await openEncoder(source.columns, settings), rows: 0, bytes: 0 };
     open.bytes += await open.encoder.add(page.map(({ values }) => values));
     open.rows += page.length;
     after = page.at(-1)?.place ?? after;

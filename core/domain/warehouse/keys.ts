@@ -24,4 +24,4 @@ export const testKey = (prefix: string, id: string): string => `${prefix === "" 
 
 const root = (prefix: string): string => `${prefix === "" ? "" : `${prefix}/`}v1/`;
 
-const extensions: Readonly<Record<WarehouseFormat, string>> = { jsonl: "jsonl.gz", csv: "csv.gz" };
+const extensions: Readonly<Record<WarehouseFormat, string>> = { jsonl: "jsonl.gz", csv: "csv.gz", parquet: "parquet" };

@@ -13,7 +13,9 @@ export const UsageCounts = Group({
   deliveries: Count("recipients whose outcome is stored, suppressed ones left out"),
   events: Count("events of the organisation's apps: the service's and custom ones"),
   webhook_requests: Count("requests to webhook endpoints, each attempt"),
-  bytes: Count("bytes of the bodies of REST requests and of the events sent to webhook endpoints"),
+  bytes: Count(
+    "bytes of the bodies of REST requests, of the events sent to webhook endpoints and of the files of warehouse exports",
+  ),
 });
 
 /** A quota of the plan, as `HS_QUOTA_EXCEEDED` tells of it. */

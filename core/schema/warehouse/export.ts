@@ -3,6 +3,7 @@ import { Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns, worded } from "../json/patterns.ts";
+import { ChangedWarehouseDestination, NewWarehouseDestination, WarehouseDestination } from "./destination.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
 
@@ -10,11 +11,27 @@ const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Ty
 export const warehouseLimits = { exports: 10, partRows: 250_000, partBytes: 100_000_000, retries: 5 } as const;
 
 /** What can be exported. Source: docs/reference/warehouse.md#datasets. */
-export const warehouseDatasets = ["deliveries", "messages"] as const;
+export const warehouseDatasets = [
+  "users",
+  "subscriptions",
+  "events",
+  "messages",
+  "deliveries",
+  "suppressions",
+  "event_definitions",
+] as const;
 export type WarehouseDataset = (typeof warehouseDatasets)[number];
 
-export const warehouseFormats = ["jsonl", "csv"] as const;
+/** Datasets whose rows can go. Source: docs/reference/warehouse.md#deletions. */
+export const deletedDatasets = ["users", "subscriptions", "suppressions"] as const satisfies WarehouseDataset[];
+
+export const warehouseFormats = ["jsonl", "csv", "parquet"] as const;
 export type WarehouseFormat = (typeof warehouseFormats)[number];
+
+/** How what is in a file is made small: Parquet by one of two, the others by gzip. */
+export const parquetCompressions = ["snappy", "zstd"] as const;
+export type ParquetCompression = (typeof parquetCompressions)[number];
+export type WarehouseCompression = ParquetCompression | "gzip";
 
 export const frequencies = ["15m", "1h", "6h", "12h", "24h"] as const;
 export type Frequency = (typeof frequencies)[number];
@@ -22,65 +39,10 @@ export type Frequency = (typeof frequencies)[number];
 export const warehouseExportStatuses = ["active", "paused", "failing"] as const;
 export type WarehouseExportStatus = (typeof warehouseExportStatuses)[number];
 
-const keyPart = "[A-Za-z0-9_=-][A-Za-z0-9_=.-]*";
 const time = worded("^([01][0-9]|2[0-3]):[0-5][0-9]$", "must be a time of day, such as 03:30");
 const TimeOfDay = Text({ pattern: time });
 
 const Name = Text({ minLength: 1, maxLength: 100, pattern: patterns.noNull, description: "unique in the app" });
-const Secret = Text({ minLength: 1, maxLength: 512, pattern: patterns.headerValue });
-
-const s3 = {
-  type: Enum(["s3"], { description: "a bucket of S3, or of a store that speaks its protocol" }),
-  bucket: Text({
-    pattern: worded(
-      "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
-      "must be a bucket's name: 3 to 63 small letters, digits, - and ., with a letter or digit at both ends",
-    ),
-  }),
-  region: Optional(
-    Text({ pattern: worded("^[a-z0-9-]{1,32}$", "must be the name of a region"), description: "default us-east-1" }),
-  ),
-  prefix: Optional(
-    Text({
-      maxLength: 512,
-      pattern: worded(
-        `^(${keyPart}(/${keyPart})*)?$`,
-        "must be names with a slash between them, of letters, digits, _, =, . and -",
-      ),
-      description: "what all keys begin with, without its last slash; default empty",
-    }),
-  ),
-  endpoint: Optional(
-    Nullable(
-      Text({
-        maxLength: 2000,
-        format: "uri",
-        pattern: patterns.httpAddress,
-        description: "of a store other than AWS; it is guarded as addresses of webhooks are",
-      }),
-    ),
-  ),
-  path_style: Optional(Flag({ description: "default true with an endpoint, else false" })),
-  sse: Optional(Enum(["none", "AES256", "aws:kms"], { description: "encryption by the store; default none" })),
-  kms_key_id: Optional(Nullable(Text({ minLength: 1, maxLength: 512, pattern: patterns.headerValue }))),
-};
-
-/** The names of a destination's secrets. */
-export const warehouseSecrets = ["access_key_id", "secret_access_key"] as const;
-export type WarehouseSecret = (typeof warehouseSecrets)[number];
-
-/** Where an export writes: as it is set up, with its secrets, which are never shown. */
-export const NewWarehouseDestination = Closed({ ...s3, access_key_id: Secret, secret_access_key: Secret });
-export type NewWarehouseDestination = Static<typeof NewWarehouseDestination>;
-
-/** The same for a change: a secret that is left out stays. */
-export const ChangedWarehouseDestination = Closed({
-  ...s3,
-  access_key_id: Optional(Secret),
-  secret_access_key: Optional(Secret),
-});
-export type ChangedWarehouseDestination = Static<typeof ChangedWarehouseDestination>;
-
 const Schedule = Closed({
   frequency: Enum([...frequencies]),
   start_at: Optional(Text({ ...TimeOfDay, description: "HH:MM of the first run of a day; default 00:00" })),
@@ -105,8 +67,10 @@ const Excluded = List(Text({ minLength: 3, maxLength: 100 }), {
   description: "columns that are left out, as `deliveries.error_code`",
 });
 const Format = Enum([...warehouseFormats], {
-  description: "jsonl: a JSON object on each line, the default; csv: RFC 4180 with a line of names; both gzip",
+  description:
+    "jsonl: a JSON object on each line, the default; csv: RFC 4180 with a line of names; both gzip; parquet: typed columns",
 });
+const Compression = Enum([...parquetCompressions], { description: "of parquet; default snappy. The others are gzip" });
 
 /** Body of `POST …/warehouse-exports`. */
 export const CreateWarehouseExport = Closed({
@@ -115,6 +79,7 @@ export const CreateWarehouseExport = Closed({
   datasets: Datasets,
   excluded_columns: Optional(Excluded),
   format: Optional(Format),
+  compression: Optional(Compression),
   schedule: Optional(Schedule),
   start_from: Optional(
     Type.String({ format: "date-time", description: "what changed since then is exported; default now" }),
@@ -130,25 +95,13 @@ export const UpdateWarehouseExport = Closed({
   datasets: Optional(Datasets),
   excluded_columns: Optional(Excluded),
   format: Optional(Format),
+  compression: Optional(Compression),
   schedule: Optional(Schedule),
   test: Optional(Flag({ description: "whether a changed destination is tried first; default true" })),
 });
 export type UpdateWarehouseExport = Static<typeof UpdateWarehouseExport>;
 
 const Count = Integer({ minimum: 0 });
-
-const Destination = Type.Object({
-  type: Enum(["s3"]),
-  bucket: Text(),
-  region: Text(),
-  prefix: Text(),
-  endpoint: Nullable(Text()),
-  path_style: Flag(),
-  sse: Text(),
-  kms_key_id: Nullable(Text()),
-  secret_names: List(Text()),
-  secrets_updated_at: DateTime,
-});
 
 const ShownSchedule = Type.Object({
   frequency: Enum([...frequencies]),
@@ -166,10 +119,11 @@ export const WarehouseExport = Type.Object({
   id: Text(),
   app_id: Text(),
   name: Text(),
-  destination: Destination,
+  destination: WarehouseDestination,
   datasets: List(Enum([...warehouseDatasets])),
   excluded_columns: List(Text()),
   format: Enum([...warehouseFormats]),
+  compression: Enum(["gzip", ...parquetCompressions]),
   schedule: ShownSchedule,
   status: Enum([...warehouseExportStatuses]),
   pause_reason: Nullable(Text()),

@@ -5,6 +5,7 @@ import { definitionLimits } from "../../schema/events/definition.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { findIds, inPages } from "../mongo/pages.ts";
+import { changeIndex } from "../warehouse/change-index.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 
 /** The counts of a day, as its roll-up had them last. */
@@ -37,7 +38,10 @@ export type EventDefinitionRow = Changeable & {
 
 export const eventDefinitionCollection: CollectionSpec = {
   name: "event_definitions",
-  indexes: [{ key: { app_id: 1, name: 1 }, name: "name", unique: true }],
+  indexes: [
+    { key: { app_id: 1, name: 1 }, name: "name", unique: true },
+    changeIndex, // for warehouse exports: docs/decisions/0126
+  ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "name" },
   erasure: { kept: "names nobody" },

@@ -14,6 +14,8 @@ export type EventRow = {
   name: string;
   occurred_at: Date;
   received_at: Date;
+  /** When it was stored, before the first attempt to; absent in those that an earlier release stored. */
+  stored_at?: Date;
   /** Whom it is about, as users are counted and erased: `external_id:…`, else `usr_…`, else `sub_…`. */
   person?: string;
   user_id?: string;
@@ -32,6 +34,7 @@ export const eventCollection: CollectionSpec = {
   indexes: [
     { key: { app_id: 1, name: 1, occurred_at: 1, _id: 1 }, name: "list" },
     { key: { app_id: 1, person: 1, name: 1, occurred_at: 1 }, name: "history" },
+    { key: { app_id: 1, stored_at: 1, _id: 1 }, name: "changed" }, // for warehouse exports: docs/decisions/0126
   ],
   former: ["person"], // without the name
   owner: { kind: "app", member: "app_id" },

@@ -5,7 +5,7 @@ import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { anyText } from "../mongo/page-range.ts";
-import { changeIndex } from "../warehouse/changes.ts";
+import { changeIndex } from "../warehouse/change-index.ts";
 import type { Tried } from "./chunks.ts";
 
 /**

@@ -7,7 +7,7 @@ import { insertNew } from "../mongo/duplicate.ts";
 import { idsBehind, type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
-import { changeIndex } from "../warehouse/changes.ts";
+import { changeIndex } from "../warehouse/change-index.ts";
 import { dueIndex, suspendedIndex, sweepAfter } from "../work/due.ts";
 import { eraseSent } from "./erasure.ts";
 import type { MessageRow, MessageStatus } from "./message-row.ts";

@@ -6,6 +6,7 @@ import { AppError, NotFound } from "../../errors.ts";
 import { type Inboxes, inboxes } from "../inbox/inboxes.ts";
 import { collectionOf, ofRow } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
+import { type Deletions, deletions } from "../warehouse/deletions.ts";
 import { sweepAfter } from "../work/due.ts";
 import { type RemovalRow, removal, removalCollection } from "../work/removals.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
@@ -28,6 +29,7 @@ export const merges = (db: Db) => {
     userRows: collectionOf<UserRow>(db, userCollection),
     subscriptions: collectionOf<SubscriptionRow>(db, subscriptionCollection),
     inboxes: inboxes(db),
+    deleted: deletions(db),
   };
   return {
     /** @throws AppError HS_CONFLICT when the user is changed by others, or merged into a third; NotFound when one is gone */
@@ -48,6 +50,7 @@ type Stores = {
   userRows: Collection<UserRow>;
   subscriptions: Collection<SubscriptionRow>;
   inboxes: Pick<Inboxes, "join">;
+  deleted: Deletions;
 };
 
 type Intended = { read: UserRow; into: string; now: Date };
@@ -83,18 +86,19 @@ const finish = async (stores: Stores, { _id, merge }: RemovalRow, now: Date): Pr
   if (merge === undefined) throw new Error(`the merge ${_id} says of nobody`);
   const { into } = merge;
   const source = merge.source as UserRow; // sound: a merge is written with one
-  const { removals, userRows, subscriptions } = stores;
+  const { removals, userRows, subscriptions, deleted } = stores;
   const { _id: userId, app_id, tenant_id } = source;
   const isErased = (await removals.findOne({ _id: userId })) !== null; // then nobody gets what was theirs
   const target = isErased ? null : await join(stores, { source, into, now });
   if (target === null) {
-    if (!isErased) await insertNew(userRows, source); // who was to get it all is gone: nothing is lost
+    if (!isErased) await insertNew(userRows, { ...source, updated_at: now }); // who was to get it all is gone: nothing is lost
     await removals.deleteOne({ _id });
     throw new NotFound("user");
   }
-  const owner = { user_id: target._id, external_id: target.external_id };
+  const owner = { user_id: target._id, external_id: target.external_id, updated_at: now };
   await subscriptions.updateMany({ app_id, user_id: userId, tenant_id }, { $set: owner });
   await stores.inboxes.join(ofRow(source), userId, target._id, now);
+  await deleted.note(ofRow(source), "users", [userId], now);
   return target;
 };
 

@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import type { CollectionSpec } from "../mongo/collection.ts";
+import { changeIndex } from "../warehouse/change-index.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 
 export type SubscriptionStatus = "subscribed" | "unsubscribed" | "invalid";
@@ -52,6 +53,7 @@ export const subscriptionCollection: CollectionSpec = {
       name: "test_audience",
       partialFilterExpression: { test_device: true },
     },
+    changeIndex, // for warehouse exports: docs/decisions/0126
     dueIndex,
   ],
   owner: { kind: "user", member: "user_id" },

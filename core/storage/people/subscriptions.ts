@@ -63,7 +63,7 @@ export const subscriptions = (db: Db) => {
     nameOwner: async ({ _id, tenant_id, app_id, external_id }: UserRow): Promise<void> => {
       await rows.updateMany(
         { app_id, user_id: _id, tenant_id, external_id: { $ne: external_id } },
-        { $set: { external_id } },
+        { $set: { external_id }, $currentDate: { updated_at: true } },
       );
     },
   };

@@ -2,6 +2,7 @@ import type { Collection, Db, UpdateFilter } from "mongodb";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
+import { changeIndex } from "../warehouse/change-index.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 
 /**
@@ -58,6 +59,7 @@ export const userCollection: CollectionSpec = {
     { key: { app_id: 1, alias_keys: 1 }, name: "alias", unique: true },
     { key: { app_id: 1, _id: 1 }, name: "app" },
     { key: { app_id: 1, lists: 1 }, name: "lists", partialFilterExpression: { lists: { $exists: true } } },
+    changeIndex, // for warehouse exports: docs/decisions/0126
     dueIndex,
   ],
   owner: { kind: "app", member: "app_id" },

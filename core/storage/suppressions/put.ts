@@ -12,6 +12,7 @@ import { gather } from "../../runtime/batching/gather.ts";
 import type { OfApp } from "../mongo/collection.ts";
 import { duplicatesOf, isWriteConflict } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
+import type { Deletions } from "../warehouse/deletions.ts";
 import type { SuppressionRow } from "./suppression-row.ts";
 
 /**
@@ -132,7 +133,7 @@ const writesOf = (
 
 /** Takes back what the status of a subscription said. @throws AppError HS_CONFLICT when others change the entry all the time */
 export const takeBack = async (
-  { rows, count }: Store,
+  { rows, count, deleted }: Store & { deleted: Deletions },
   { tenantId, appId }: OfApp,
   place: Pick<SuppressionRow, "subject" | "channel">,
   now: Date,
@@ -142,6 +143,7 @@ export const takeBack = async (
     if (row?.beside_status === undefined) return;
     const { _id, revision, beside_status: rest } = row;
     const filter = { _id, tenant_id: tenantId, revision };
+    if (rest === null) await deleted.note({ tenantId, appId }, "suppressions", [_id], now);
     const changed =
       rest === null
         ? (await rows.deleteOne(filter)).deletedCount

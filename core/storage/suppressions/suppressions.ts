@@ -7,6 +7,8 @@ import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
 import { readSlices, type Slices } from "../mongo/read-slices.ts";
 import type { Within } from "../mongo/read-within.ts";
+import { changeIndex } from "../warehouse/change-index.ts";
+import { deletions } from "../warehouse/deletions.ts";
 import { entryCounts } from "./counts.ts";
 import { newOf, putter, takeBack } from "./put.ts";
 import type { SuppressionRow } from "./suppression-row.ts";
@@ -20,6 +22,7 @@ export const suppressionCollection: CollectionSpec = {
     { key: { app_id: 1, _id: -1 }, name: "list" },
     { key: { app_id: 1, people: 1 }, name: "people" },
     { key: { app_id: 1, channel: 1 }, name: "channel" },
+    changeIndex, // for warehouse exports: docs/decisions/0126
     { key: { expires_at: 1 }, name: "retention", expireAfterSeconds: 0 },
   ],
   owner: { kind: "app", member: "app_id" },
@@ -44,7 +47,7 @@ export type SuppressionFilter = {
 /** Entries that have ended are as good as gone: the store removes them within a minute. */
 export const suppressions = (db: Db, slices?: Slices) => {
   const rows = collectionOf<SuppressionRow>(db, suppressionCollection);
-  const counts = entryCounts(db, rows);
+  const [counts, deleted] = [entryCounts(db, rows), deletions(db)];
   return {
     counts,
 
@@ -90,10 +93,11 @@ export const suppressions = (db: Db, slices?: Slices) => {
 
     /** Takes back the opt-out that was said by the status of a subscription, and leaves what there is beside it. */
     takeBack: (of: OfApp, place: Pick<SuppressionRow, "subject" | "channel">, now: Date): Promise<void> =>
-      takeBack({ rows, count: counts.add }, of, place, now),
+      takeBack({ rows, count: counts.add, deleted }, of, place, now),
 
     /** False when it is no longer as it was read. */
-    remove: async ({ _id, tenant_id, app_id, revision }: SuppressionRow): Promise<boolean> => {
+    remove: async ({ _id, tenant_id, app_id, revision }: SuppressionRow, now: Date): Promise<boolean> => {
+      await deleted.note({ tenantId: tenant_id, appId: app_id }, "suppressions", [_id], now);
       const { deletedCount } = await rows.deleteOne({ _id, tenant_id, revision });
       await counts.add(app_id, -deletedCount);
       return deletedCount === 1;
@@ -229,6 +233,6 @@ const erasePerson = async (rows: Collection<SuppressionRow>, { appId, userId, ke
   const own = { ...about, $or: [{ created_at: { $lte: at } }, { user_id: userId }] };
   const noted = { ...own, "beside_status.note": { $type: "string" } } as const;
   await rows.updateMany(noted, { $set: { "beside_status.note": null }, $inc: { revision: 1 } });
-  await rows.updateMany(own, { $set: blank, $inc: { revision: 1 } });
+  await rows.updateMany(own, { $set: blank, $inc: { revision: 1 }, $currentDate: { updated_at: true } });
   return 0;
 };

@@ -1,12 +1,14 @@
 import type { Db } from "mongodb";
 import type { Sealed } from "../../runtime/process/key-ring.ts";
+import type { WarehouseSecret } from "../../schema/warehouse/destination.ts";
 import type {
+  ParquetCompression,
+  WarehouseCompression,
   WarehouseDataset,
   WarehouseExportStatus,
   WarehouseFormat,
   WarehouseRunStatus,
   WarehouseSchedule,
-  WarehouseSecret,
 } from "../../schema/warehouse/export.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
@@ -44,6 +46,8 @@ export type WarehouseExportRow = Changeable &
     datasets: WarehouseDataset[];
     excluded_columns: string[];
     format: WarehouseFormat;
+    /** Of Parquet; absent: snappy. */
+    compression?: ParquetCompression;
     schedule: WarehouseSchedule;
     status: WarehouseExportStatus;
     pause_reason: string | null;
@@ -73,6 +77,13 @@ export const warehouseExportCollection: CollectionSpec = {
   erasure: { kept: "names nobody" },
   retention: { kept: "until it is deleted" },
 };
+
+/** How the files of an export are compressed. */
+export const compressionOf = ({
+  format,
+  compression = "snappy",
+}: Pick<WarehouseExportRow, "format" | "compression">): WarehouseCompression =>
+  format === "parquet" ? compression : "gzip";
 
 /** Where a secret of an export is sealed for. */
 export const warehouseSecretPlace = (id: string, name: string): string => `warehouse_exports/${id}/${name}`;

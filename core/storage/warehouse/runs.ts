@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type {
   RunErrorCode,
   RunTrigger,
+  WarehouseCompression,
   WarehouseDataset,
   WarehouseFormat,
   WarehouseRunStatus,
@@ -13,8 +14,11 @@ import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
 import type { DestinationRow } from "./exports.ts";
 
-/** Where a dataset is read on: behind this row, in the order of (instant of the change, id). */
-export type ChangePlace = { at: Date; id: string };
+/**
+ * Where a dataset is read on: behind this row, in the order of (instant of the change, id); `isDeletion`: among those that say
+ * that a row is gone, which come behind all others.
+ */
+export type ChangePlace = { at: Date; id: string; isDeletion?: true };
 
 /** A file that is written and recorded: it is never written again. */
 export type PartRow = { key: string; rows: number; bytes: number; sha256: string };
@@ -50,7 +54,12 @@ export type WarehouseRunRow = JobRow & {
 };
 
 /** What of an export decides what a run writes. */
-export type RunSettings = { destination: DestinationRow; format: WarehouseFormat; excluded_columns: string[] };
+export type RunSettings = {
+  destination: DestinationRow;
+  format: WarehouseFormat;
+  compression: WarehouseCompression;
+  excluded_columns: string[];
+};
 
 const keptSeconds = 7_776_000; // 90 days
 

@@ -226,7 +226,8 @@ describe("a user who is deleted or erased", function () {
       [true, null, true],
       [false, "bystander", false],
     ]);
-    expect(await left(String(user["id"]))).to.deep.equal(["collection removals", "collection webhook_deliveries"]);
+    const ofId = ["collection deletions", "collection removals", "collection webhook_deliveries"];
+    expect(await left(String(user["id"]))).to.deep.equal(ofId);
 
     await ask("DELETE", `notifications/${String(waiting)}`);
     await db

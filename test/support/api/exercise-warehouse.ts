@@ -1,3 +1,4 @@
+import { warehouseDatasets } from "#core/schema/warehouse/export.ts";
 import { s3Destination } from "../rows/warehouse.ts";
 import { testServers } from "../servers/servers.ts";
 import { until } from "../until.ts";
@@ -7,7 +8,7 @@ import type { Ask } from "./exercise.ts";
 export const useWarehouse = async (ask: Ask, list: string): Promise<void> => {
   const destination = s3Destination((await testServers()).s3Url);
   const start_from = new Date(Date.now() - 3_600_000).toISOString();
-  const { id } = await ask("POST", list, { name: "Lake", destination, datasets: ["deliveries"], start_from });
+  const { id } = await ask("POST", list, { name: "Lake", destination, datasets: warehouseDatasets, start_from });
   await ask("POST", list, { name: "Other", destination, datasets: ["deliveries"], test: false });
   const { next_cursor: next } = await ask("GET", `${list}?limit=1`);
   await ask("GET", `${list}?limit=1&cursor=${String(next)}`);

@@ -102,6 +102,7 @@ export const warehouseSite = (db: () => Db, features: readonly string[] = ["ware
   const exports = () => db().collection<WarehouseExportRow>(warehouseExportCollection.name);
   const runs = () => db().collection<WarehouseRunRow>(warehouseRunCollection.name);
   const plan = { features };
+  const usage = new Map<string, number>();
   return {
     clock,
     shift: (ms: number) => void (shiftMs = ms),
@@ -109,6 +110,8 @@ export const warehouseSite = (db: () => Db, features: readonly string[] = ["ware
     runs,
     openDestination: open,
     plan,
+    /** Bytes by tenant. */
+    usage,
     add: async (
       destination: Given,
       over: Partial<WarehouseExportRow> & Pick<WarehouseExportRow, "tenant_id" | "app_id">,
@@ -133,6 +136,7 @@ export const warehouseSite = (db: () => Db, features: readonly string[] = ["ware
       const common = { clock, metrics, stopping: never };
       const job = warehouseRunJob({
         ...common,
+        countUsage: (tenant, { bytes = 0 }) => void usage.set(tenant, (usage.get(tenant) ?? 0) + bytes),
         db: db(),
         openDestination,
         ...(partRows !== undefined && { partRows }),

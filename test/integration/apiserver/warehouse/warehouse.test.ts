@@ -47,6 +47,10 @@ describe("warehouse exports by REST", () => {
     expect(made.destination).to.deep.include({ region: "us-east-1", path_style: false, endpoint: null });
     expect(made.watermarks).to.deep.equal({ deliveries: made.created_at });
     const before = await exports().findOne({ _id: made.id });
+    const parquet = await call("PATCH", `/${made.id}`, { format: "parquet", compression: "zstd" });
+    expect(parquet.body).to.include({ format: "parquet", compression: "zstd" });
+    const { body: csv } = await call("PATCH", `/${made.id}`, { format: "csv" });
+    expect(csv).to.include({ format: "csv", compression: "gzip" });
     const changed = await call("PATCH", `/${made.id}`, {
       schedule: { frequency: "1h" },
       destination: { type: "s3", bucket: "other" },
@@ -88,7 +92,8 @@ describe("warehouse exports by REST", () => {
       over: { destination: { ...destination, kms_key_id: "k" } },
       field: "destination.kms_key_id",
     },
-    { it: "a format that is not there", over: { format: "parquet" }, field: "format" },
+    { it: "a format that is not there", over: { format: "avro" }, field: "format" },
+    { it: "a compression of what is gzip", over: { format: "csv", compression: "zstd" }, field: "compression" },
     { it: "a dataset that is not there", over: { datasets: ["conversations"] }, field: "datasets[0]" },
     {
       it: "a column that is not there",

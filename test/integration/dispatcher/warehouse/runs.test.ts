@@ -64,6 +64,7 @@ describe("the runs of a warehouse export", function () {
       .and.not.to.have.property("campaign_id");
     const run = await site.runNow(id);
     expect(run).to.deep.include({ status: "completed", attempt: 0, error: null, due_at: null });
+    expect(site.usage.get(of.tenant_id)).to.equal(dataset?.files.reduce((sum, { bytes }) => sum + bytes, 0));
     const after = await site.exportNow(row._id);
     expect(after?.watermarks).to.deep.equal({ deliveries: later });
     expect(after?.last_run).to.include({ id, status: "completed", row_count: 1_100 });

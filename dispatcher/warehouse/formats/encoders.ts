@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createGzip, type Gzip } from "node:zlib";
 import type { Cell } from "#core/domain/exports/csv.ts";
 import type { WarehouseColumn } from "#core/domain/warehouse/columns.ts";
-import type { WarehouseFormat } from "#core/schema/warehouse/export.ts";
+import type { WarehouseCompression, WarehouseFormat } from "#core/schema/warehouse/export.ts";
 
 /** A file in the making, in memory: a part is bounded before it is compressed. */
 export type Encoder = {
@@ -13,7 +13,17 @@ export type Encoder = {
   end: () => Promise<Buffer>;
 };
 
-export const encoders: Readonly<Record<WarehouseFormat, (columns: readonly WarehouseColumn[]) => Encoder>> = {
+/** Begins a file. What writes Parquet is loaded with the first one. */
+export const openEncoder = async (
+  columns: readonly WarehouseColumn[],
+  { format, compression }: { format: WarehouseFormat; compression: WarehouseCompression },
+): Promise<Encoder> => {
+  if (format !== "parquet") return encoders[format](columns);
+  const { parquetEncoder } = await import("./parquet.ts");
+  return parquetEncoder(columns, compression === "zstd" ? "zstd" : "snappy");
+};
+
+const encoders: Readonly<Record<"jsonl" | "csv", (columns: readonly WarehouseColumn[]) => Encoder>> = {
   jsonl: (columns) => {
     const keys = columns.map(({ name }) => `${JSON.stringify(name)}:`);
     const line = (row: readonly Cell[]): string => `{${keys.map((key, n) => key + jsonOf(row[n])).join(",")}}\n`;
