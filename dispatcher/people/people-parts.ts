@@ -6,6 +6,7 @@ import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { contacts, mayBeOwnerless } from "#core/storage/people/contacts.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, userCollection, users } from "#core/storage/people/users.ts";
@@ -38,6 +39,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
         select: userMembers,
         everyMs: leftOverMs,
         handle: async (row) => {
+          if (mayBeOwnerless(row) && (await contacts(deps.db).dropOwnerless(row))) return;
           if ((await ofUsers.flushDue(row)) && row.changed.length > 0) await tell(row);
         },
       }),
@@ -72,4 +74,5 @@ const userMembers = [
   "outbox",
   "changed",
   "revision",
+  "of_contact",
 ] as const satisfies readonly (keyof UserRow)[];

@@ -3,7 +3,6 @@ import type { Contact } from "../../channels/contacts.ts";
 import { userCreated } from "../../domain/people/events.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
-import { sweepAfter } from "../work/due.ts";
 import { blankSubscription, blankUser } from "./made.ts";
 import { subscriptionsNamed } from "./named.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
@@ -17,6 +16,11 @@ export type NewContact = { user: UserRow | null; subscriptions: SubscriptionRow[
 
 const madeAtOnce = 500; // of one command
 
+/** Until somebody without the subscription of their address is removed. */
+const ownerlessMs = 60_000;
+/** Commands that took longer may have been overtaken by that. */
+const soonMs = ownerlessMs / 3;
+
 /** People who are known by an address alone. */
 export const contacts = (db: Db) => {
   const users = collectionOf<UserRow>(db, userCollection);
@@ -24,13 +28,16 @@ export const contacts = (db: Db) => {
 
   const add = async (made: readonly NewContact[]): Promise<NewContact[]> => {
     const anonymous = made.flatMap(({ user }) => user ?? []);
-    if (anonymous.length > 0) await retryConflicts(() => insertMissing(users, anonymous));
+    const keepUsers = () => retryConflicts(() => insertMissing(users, anonymous));
+    const beganMs = performance.now();
+    if (anonymous.length > 0) await keepUsers();
     const taken = await retryConflicts(() =>
       insertMissing(
         subscriptions,
         made.flatMap((one) => one.subscriptions),
       ),
     );
+    if (anonymous.length > 0 && performance.now() - beganMs > soonMs) await keepUsers(); // those who are there stay
     const isLost = (one: NewContact): boolean => one.subscriptions.every(({ _id }) => taken.has(_id));
     const lost = made.filter(isLost).flatMap(({ user }) => user?._id ?? []);
     if (lost.length > 0) await users.deleteMany({ _id: { $in: lost } }); // another made the address at the same moment
@@ -49,6 +56,17 @@ export const contacts = (db: Db) => {
         ),
       );
       return found.flat();
+    },
+
+    /**
+     * Removes somebody who was made for an address, whose subscription has not come: what made them was killed in between.
+     * False when they have one.
+     */
+    dropOwnerless: async ({ _id, app_id }: Pick<UserRow, "_id" | "app_id">): Promise<boolean> => {
+      const one = { projection: { _id: 1 }, hint: "user" };
+      if ((await subscriptions.findOne({ app_id, user_id: _id }, one)) !== null) return false;
+      await users.deleteOne({ _id, ...asMade });
+      return true;
     },
 
     /** Stores them, but for those whose address somebody else has made meanwhile; gives what it stored. */
@@ -91,6 +109,18 @@ export const newContacts = (
 };
 
 const anonymous = (of: OfApp, id: string, now: Date): UserRow => {
-  const row = { ...blankUser(id, of, now), alias_keys: [aliasKey("user_id", id)] };
-  return { ...row, outbox: [userCreated(row)], due_at: sweepAfter(now) };
+  const row = { ...blankUser(id, of, now), alias_keys: [aliasKey("user_id", id)], of_contact: true as const };
+  return { ...row, outbox: [userCreated(row)], due_at: new Date(now.getTime() + ownerlessMs) };
 };
+
+const asMade = { of_contact: true as const, revision: 0 };
+
+/** Whether somebody may have been left without the subscription of the address that they were made for. */
+export const mayBeOwnerless = ({
+  of_contact: isOfContact,
+  revision,
+  outbox,
+}: Pick<UserRow, "of_contact" | "revision" | "outbox">): boolean =>
+  isOfContact === asMade.of_contact &&
+  revision === asMade.revision &&
+  outbox.some(({ type }) => type === "user.created");

@@ -39,6 +39,11 @@ export type UserRow = DueWork & {
   session_time?: number | null;
   amount_spent?: number | null;
   location?: { lat: number; long: number } | null;
+  /**
+   * They were made for an address, whose subscription is stored after them. What a kill leaves without one is removed:
+   * until then their `user.created` is not published. Means nothing once it was.
+   */
+  of_contact?: true;
   /** What the last import with rows about them has done to them. */
   imported?: ImportedMark;
   /** Ids of the segments of kind `list` that they were put on; absent until they were. */

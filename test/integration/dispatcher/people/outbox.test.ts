@@ -1,10 +1,13 @@
 import { expect } from "chai";
+import type { CollectionOptions, Db } from "mongodb";
+import { newId } from "#core/domain/ids.ts";
 import { subscriptionEvent, userCreated } from "#core/domain/people/events.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { UpdateUser } from "#core/schema/people/user.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { contacts, type NewContact, newContacts } from "#core/storage/people/contacts.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
@@ -17,6 +20,19 @@ import { until } from "../../../support/until.ts";
 const of = { tenant_id: "ten_1", app_id: "app_1" };
 const due = (inMs = -1) => new Date(Date.now() + inMs);
 const fits = ({ type, data }: EventEnvelope): unknown => parser(eventTypes[type].data)(data);
+
+/** A process that is killed before it stores a subscription. */
+const withoutSubscriptions = (db: Db): Db =>
+  new Proxy(db, {
+    get: (of, member) => {
+      if (member !== "collection") return Reflect.get(of, member);
+      return (name: string, options?: CollectionOptions) => {
+        const rows = of.collection(name, options);
+        if (name === subscriptionCollection.name) rows.insertMany = () => Promise.reject(new Error("killed"));
+        return rows;
+      };
+    },
+  });
 
 describe("the timers of users and subscriptions", function () {
   this.timeout(60_000);
@@ -54,6 +70,35 @@ describe("the timers of users and subscriptions", function () {
       expect((await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: user._id }))?.outbox).to.deep.equal(
         [],
       );
+    });
+
+    it("remove who was made for an address that did not come, without an event, and nobody else", async () => {
+      const at = due(-120_000);
+      const [cut, whole] = ["cut", "whole"].map((name) => {
+        const wanted = [{ channel: "email" as const, token: `${name}@example.com` }];
+        const ofApp = { tenantId: of.tenant_id, appId: of.app_id };
+        return newContacts(ofApp, { wanted, known: [] }, (kind) => newId(kind, at), at);
+      }) as [NewContact[], NewContact[]];
+      const killed = contacts(withoutSubscriptions(site.db)).add(cut);
+      expect(await killed.catch((error: Error) => error.message)).to.equal("killed");
+      await contacts(site.db).add(whole);
+      const [lost, kept] = [cut[0]?.user?._id ?? "", whole[0]?.user?._id ?? ""];
+      const [used, old] = [aUser(of), aUser(of)];
+      const left = { of_contact: true as const, due_at: due() };
+      const rows = collectionOf<UserRow>(site.db, userCollection);
+      await rows.insertMany([
+        { ...used, ...left, outbox: [userCreated(used)], revision: 1 },
+        { ...old, ...left, outbox: [{ ...userCreated(old), type: "user.merged" }] },
+      ]);
+      expect(await rows.countDocuments({ _id: lost })).to.equal(1);
+      await site.startDispatcher();
+      await until(async () => (await rows.countDocuments({ _id: lost })) === 0, 20_000);
+      await until(() => site.eventsOn(kept, "user.created").length === 1);
+      await until(() => site.eventsOn(used._id, "user.created").length === 1);
+      expect(site.eventsOn(lost, "user.created")).to.deep.equal([]);
+      expect(await rows.countDocuments({ _id: { $in: [kept, used._id, old._id] } })).to.equal(3);
+      const again = await contacts(site.db).add(cut); // as a repeat of the request has it, with its own ids
+      expect(again[0]?.subscriptions).to.have.length(1);
     });
 
     it("tell of a subscription whose address is gone", async () => {
