@@ -91,14 +91,17 @@ export const judge = async (deps: JudgeDeps, app: AppRow, body: CreateNotificati
   const taken = await deps.take(app, body.template_id);
   const draft = draftOf(body, deps.clock.now(), taken);
   const channels = configuredOf(app, draft);
-  refuse(impossible(draft.meant, channels));
+  const later = { channels: draft.fallback, channelsAsked: draft.fallback };
+  if (draft.fallback.length > 0) requireChannels(later, configuredOf(app, later));
+  const over = draft.fallback.length === 0 ? channels : [...channels, ...draft.fallback];
+  refuse(impossible(draft.meant, over));
   if (isSplit(body)) refuse(redactedByApp(app));
   refuse(inboxClosed(app, draft));
-  const split = isSplit(body) ? splitOf(body, { draft, channels }, deps.clock.now()) : {};
-  const html = await mailHtml(deps, app, draft, channels);
+  const split = isSplit(body) ? splitOf(body, { draft, channels: over }, deps.clock.now()) : {};
+  const html = await mailHtml(deps, app, draft, over);
   const aim = await deps.aimOf(app._id, draft.meant.target);
   const aimed = aim && { aim, at: draft.scheduledFor ?? deps.clock.now() };
-  return { draft, channels, split, html, aim, asked: { aimed, onePerUser: draft.options.one_per_user === true } };
+  return { draft, channels, over, split, html, aim, asked: { aimed, onePerUser: draft.options.one_per_user === true } };
 };
 
 export type JudgeDeps = Pick<AcceptDeps, "take" | "aimOf" | "compile" | "clock">;
@@ -106,6 +109,8 @@ export type JudgeDeps = Pick<AcceptDeps, "take" | "aimOf" | "compile" | "clock">
 export type Judged = {
   draft: Draft;
   channels: Channel[];
+  /** These and those that it falls back to. */
+  over: Channel[];
   /** Its forms, where it has several. */
   split: Pick<MessageRow, "variants" | "winner">;
   html: string | undefined;
@@ -165,9 +170,9 @@ const acceptedOf = ({ row: { _id, accepted }, ...repeat }: AcceptedMessage): Acc
 type Decided = Omit<Judged, "asked"> & { estimate: Estimate };
 
 /** The app's channels that a message which names none does not go over. */
-export const skippedBy = (app: AppRow, { channelsAsked, channels, meant }: Draft): SkippedChannel[] =>
+export const skippedBy = (app: AppRow, { channelsAsked, channels, fallback, meant }: Draft): SkippedChannel[] =>
   configuredOf(app, { channels: channelsAsked === null ? allChannels : [] }).flatMap((channel) => {
-    const reason = channels.includes(channel) ? null : whySkipped(channel, meant.content);
+    const reason = [...channels, ...fallback].includes(channel) ? null : whySkipped(channel, meant.content);
     return reason === null ? [] : [{ channel, reason }];
   });
 

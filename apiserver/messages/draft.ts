@@ -9,6 +9,7 @@ import { Content, type CreateNotification, Options, type Target } from "#core/sc
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import { selectors } from "../audience/audience.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
+import { beforeFallback } from "./fallback.ts";
 import { mergedWith, type Taken } from "./take-template.ts";
 import { unsupported } from "./unsupported.ts";
 
@@ -25,7 +26,9 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
   const due = dueAtOf(options.send_after, now);
   const target = options.test === true ? { ...body.target, test_devices_only: true } : body.target;
   const meant = { content: saidIn(merged.content), options, target: meantBy(target) };
-  const { channels, asked, errors } = channelsOf(meant, taken?.channels ?? null);
+  const { fallback: steps = [] } = options;
+  const over = channelsOf(meant, taken?.channels ?? null);
+  const { channels, asked, errors } = steps.length === 0 ? over : beforeFallback(over, steps, meant);
   const problems = [
     ...unsupported(body),
     ...targetErrors(body.target),
@@ -53,6 +56,8 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
     channelsAsked: asked,
     /** Of every channel that it may go over. */
     channels,
+    /** Those that it goes over to whom it did not reach. */
+    fallback: steps.map(({ channel }) => channel),
     /** Null: now. */
     scheduledFor: "at" in due ? due.at : null,
     fingerprint: fingerprintOf({ ...body, idempotency_key: undefined }),

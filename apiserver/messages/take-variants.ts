@@ -97,9 +97,10 @@ const said =
     try {
       const whole = { ...body, ...mergedContent(contentOf(variant), contentOf(body)) };
       const own = draftOf(whole, now, draft.taken);
-      const silent = channels.find((channel) => !own.channels.includes(channel));
+      const [ofOwn, ofAll] = [own, draft].map((one) => [...one.channels, ...one.fallback]) as [Channel[], Channel[]]; // two each
+      const silent = channels.find((channel) => !ofOwn.includes(channel));
       if (silent !== undefined) return [{ field: `variants[${i}]`, message: `says nothing on ${silent}` }];
-      const more = own.channels.find((channel) => !draft.channels.includes(channel));
+      const more = ofOwn.find((channel) => !ofAll.includes(channel));
       if (more !== undefined)
         return [{ field: `variants[${i}]`, message: `speaks on ${more}, over which the message does not go` }];
       return impossible(own.meant, channels).map(inVariant);

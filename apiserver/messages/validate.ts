@@ -94,7 +94,7 @@ const judged = async (
   const body = parse(request.body);
   await requireMembers(deps, { caller: request.caller, body });
   const found = await judge(deps, app, body);
-  const { draft, channels, asked, html } = found;
+  const { draft, channels, over, asked, html } = found;
   const { meant, options, category, scheduledFor, taken } = draft;
   const planned = deps.planSchedule(app, { options, category, scheduledFor, now: deps.clock.now() });
   const more = { ...asked, onReached: planned?.onReached };
@@ -108,7 +108,7 @@ const judged = async (
     taken,
     person,
   });
-  const rendered = await Promise.all(channels.map(render));
+  const rendered = await Promise.all(over.map(render));
   return {
     ...nothing,
     valid: true,

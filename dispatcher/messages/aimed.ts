@@ -1,6 +1,7 @@
 import { reachOf } from "#core/channels/content.ts";
 import { isChosen, isOfIdsAlone, type MessageAim, nobodyChosen, openAim } from "#core/domain/segments/aim.ts";
 import type { Selection } from "#core/domain/segments/members.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { audience } from "#core/storage/messages/audience.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
@@ -100,6 +101,17 @@ const resolvingIn =
     const ids = [...found.values()].flatMap((rows) => rows.map(({ _id }) => _id));
     const meant = await aimed.among(ofRow(message), ids, leftOf(aim, message));
     return new Map([...found].map(([channel, rows]) => [channel, rows.filter(({ _id }) => meant.has(_id))]));
+  };
+
+/** The addresses of some people on a channel that a message falls back to, without those that it excludes. */
+export const addressesOn =
+  (aimed: Pick<AimedSubscriptions, "ofUsers" | "passing">) =>
+  async (message: MessageRow, channel: Channel, userIds: readonly string[]): Promise<OwnedSubscription[]> => {
+    const { app_id: appId, aim } = message;
+    const over = { ...message, channels: [channel] };
+    const reached = (await aimed.ofUsers(appId, userIds)).filter((row) => isReached(over, row));
+    if (aim === undefined || aim.excluded.length === 0) return reached;
+    return aimed.passing(ofRow(message), reached, leftOf({ ...aim, filter: null }, message));
   };
 
 const isReached = (

@@ -7,6 +7,7 @@ import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Settling } from "#core/storage/messages/settlement.ts";
 import { allCountsOf, countsOf, grouped } from "./counts.ts";
+import { fallsBack } from "./fallback/chunks.ts";
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts; unsettled?: number } & Pick<
   MessageRow,
@@ -18,6 +19,8 @@ export type FinishDeps = {
   messages: {
     /** False when another has taken over. */
     finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope }) => Promise<boolean>;
+    /** What is reserved for it by now. */
+    reservedOf: (id: string) => Promise<MessageRow["reserved"]>;
   };
   /** Publishes the message's events now; what fails here is published by the timer. */
   outbox: { flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown> };
@@ -31,8 +34,10 @@ export type Finish = ReturnType<typeof finish>;
 export const finish = (deps: FinishDeps) => ({
   /** Ends a message whose every delivery is stored: its counters are made anew from them, or from `all` of them. */
   complete: async (message: MessageRow, all?: readonly DeliveryRow[]): Promise<void> => {
+    const { _id, reserved } = message;
+    const now = fallsBack(message) && reserved !== null ? await deps.messages.reservedOf(_id) : reserved; // fallbacks add to it
     const groups = all === undefined ? await deps.deliveries.tally(message._id) : grouped(all);
-    await end(deps, message, { ...verdict(groups), ...allCountsOf(message, groups) });
+    await end(deps, { ...message, reserved: now }, { ...verdict(groups), ...allCountsOf(message, groups) });
   },
   /** Ends a message that could not be sent at all. */
   fail: (message: MessageRow, error: string): Promise<void> =>

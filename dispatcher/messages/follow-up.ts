@@ -14,6 +14,7 @@ import { insteadChunks } from "./delivery/instead.ts";
 import type { Later } from "./delivery/later.ts";
 import { retryChunks } from "./delivery/retry.ts";
 import type { Delivered, Work } from "./delivery/work.ts";
+import { fallbackChunks, fallsBack, lookChunks } from "./fallback/chunks.ts";
 
 export type FollowUpDeps = {
   chunks: {
@@ -45,7 +46,8 @@ export const followUp =
   ): Promise<boolean> => {
     const now = deps.clock.now();
     if (!isLost()) await deps.chunks.keep(retryChunks({ chunk, message }, delivered.again, now));
-    if (!isLost()) await keepInstead(deps, chunk, delivered);
+    if (!isLost()) await keepInstead(deps, { chunk, message }, delivered);
+    if (!isLost() && fallsBack(message)) await deps.chunks.keep(lookChunks({ chunk, message }, delivered.stored, now));
     if (!isLost() && delivered.later !== undefined) await deps.keepLater({ chunk, message }, delivered.later);
     if (delivered.invalid.length > 0) await deps.subscriptions.invalidate(delivered.invalid, now);
     await deps.closeSessions(delivered.stored);
@@ -57,13 +59,15 @@ export const followUp =
 /** Chunks for who is sent to in the place of others, but for those that an earlier run has kept. */
 const keepInstead = async (
   { chunks, clock }: FollowUpDeps,
-  chunk: ChunkRow,
+  { chunk, message }: Pick<Work, "chunk" | "message">,
   { instead = [] }: Delivered,
 ): Promise<void> => {
   if (instead.length === 0) return;
   const kept = new Set(chunk.fence === 1 ? [] : await chunks.recipientsOfRetries(chunk._id)); // 1: nobody ran it before
   const left = instead.filter(({ subscriptionId }) => !kept.has(subscriptionId));
-  await chunks.keep(insteadChunks(chunk, left, clock.now()));
+  const now = clock.now();
+  const isFallback = chunk.looks_at !== undefined;
+  await chunks.keep(isFallback ? fallbackChunks({ chunk, message }, left, now) : insteadChunks(chunk, left, now));
 };
 
 /** What mail servers refused as they were handed it; an address that is not believed to be gone is not among them. */

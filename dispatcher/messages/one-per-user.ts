@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { isOfAddress } from "#core/domain/messages/address-reasons.ts";
 import { ranked } from "#core/domain/messages/one-per-user.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChoiceRow, Choices } from "#core/storage/messages/choices.ts";
@@ -27,7 +28,8 @@ type Order = ChoiceRow["order"];
 export const onePerUser = (deps: OnePerUserDeps): Required<Pick<Strategy, "recipientsOf" | "insteadOf">> => ({
   recipientsOf: async (work) => {
     const { chunk, message } = work;
-    if (message.options.one_per_user !== true || chunk.instead_from !== undefined) return { work, others: [] };
+    const isChosenBefore = chunk.instead_from !== undefined || chunk.fallback !== undefined;
+    if (message.options.one_per_user !== true || isChosenBefore) return { work, others: [] };
     return chosenOf(deps, work, work.rows ?? (await deps.recipients.load(chunk.recipients)));
   },
 
@@ -85,14 +87,6 @@ const behind = (order: Order, { subscription_id: id }: DeliveryRow): Order => {
 /** An address that nothing was handed over for, or that its provider refused: the next one of its user may do better. */
 const isMissed = ({ status, sent_at: sentAt, suppression_reason: reason = "" }: DeliveryRow): boolean => {
   if (sentAt !== undefined) return false;
-  if (status === "suppressed") return ofAddress.has(reason) || reason.startsWith("suppression_");
+  if (status === "suppressed") return isOfAddress(reason);
   return status === "failed" || status === "errored";
 };
-
-/** Suppressions of an address; others are of the person, or of the message. */
-const ofAddress: ReadonlySet<string> = new Set([
-  "unsubscribed",
-  "invalid_subscription",
-  "not_test_device",
-  "session_closed",
-]);

@@ -43,7 +43,7 @@ import type { Aside } from "../work/aside.ts";
 import type { Hints } from "../work/hints.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
-import { aimedAudience } from "./aimed.ts";
+import { addressesOn, aimedAudience } from "./aimed.ts";
 import type { AudienceDeps } from "./audience.ts";
 import { runChunk } from "./chunk.ts";
 import { decide } from "./decide.ts";
@@ -54,6 +54,7 @@ import { keepLater } from "./delivery/later.ts";
 import { type RecorderDeps, recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
 import type { Deliver } from "./delivery/work.ts";
+import { looking } from "./fallback/open.ts";
 import { type Finish, type FinishDeps, finish } from "./finish.ts";
 import { followUp } from "./follow-up.ts";
 import { gates } from "./gates/all.ts";
@@ -129,7 +130,7 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
         ? usual.audienceOf(of, message)
         : aimed.among(of, message, (after) => liveActivity.audienceOf({ ...of, after }, message)),
   };
-  const send = sending(deps, strategyOf);
+  const send = sending(deps, strategyOf, observed(deps, looking(deps, addressesOn(deps.aimed))));
   const ranges: RangeReader = { ...aimed, nthBehind: subscriptionCounts(deps.db).nthBehind };
   const steps = { send, audience, turn: turn({ ...deps, send, audience, ranges }) };
   return {
@@ -162,7 +163,7 @@ const quiet = (hints: Hints): Hints => ({
 });
 
 /** Sending: the same for a queued chunk and for a small message in its first turn. */
-const sending = (deps: Joined, strategyOf: StrategyOf): SendChunks => {
+const sending = (deps: Joined, strategyOf: StrategyOf, look: Deliver): SendChunks => {
   const { db, chunks: parts, messages, clock } = deps;
   const stored = deliveries(db);
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
@@ -173,6 +174,7 @@ const sending = (deps: Joined, strategyOf: StrategyOf): SendChunks => {
   const [again, instead, scheduled] = [sendingAgain(deps), sendingInstead(deps, strategyOf), sendingScheduled(deps)];
   const deliverOf = (chunk: ChunkRow): Deliver => {
     if (chunk.resend_until !== undefined) return again;
+    if (chunk.looks_at !== undefined) return look;
     if (chunk.instead_from !== undefined) return instead;
     return chunk.has_rows === true ? scheduled : once;
   };
@@ -271,6 +273,7 @@ const finishing = (deps: Joined): Finish =>
     ...deps,
     deliveries: deliveries(deps.db),
     messages: {
+      reservedOf: deps.messages.reservedOf,
       finish: async (message, end) => {
         const isOurs = await deps.messages.finish(message, end);
         if (!isOurs) return false;

@@ -9,6 +9,7 @@ import type { DeliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import type { Lease } from "../work/lease.ts";
 import { changesOf, variantChangesOf } from "./counts.ts";
 import type { Delivered, Work } from "./delivery/work.ts";
+import { fallsBack, lookChunks } from "./fallback/chunks.ts";
 import { isTimed } from "./timing/by-local-time.ts";
 
 export type SendChunksDeps = {
@@ -70,6 +71,7 @@ export const sendChunks =
         !isLast || lease.isLost() ? undefined : deps.countUsage(piece, sent.stored), // else who has it counts
       ]);
       fresh.push(...delivered.fresh);
+      if (fallsBack(message) && lookChunks(work, delivered.stored, deps.clock.now()).length > 0) sent.hasLater = true;
       if ((delivered.later ?? []).length > 0 || (isTimed(message) && retried.size > 0)) sent.hasLater = true;
       const left = delivered.again.length + (delivered.instead?.length ?? 0) + retried.size;
       sent.hasRetries ||= left > 0 || sent.hasLater === true;

@@ -10,6 +10,7 @@ import type { Lease } from "../work/lease.ts";
 import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces, splitPiece } from "./audience.ts";
 import { type BeginningDeps, beginning } from "./beginning.ts";
 import { chunkOf, pieceSize } from "./cut.ts";
+import { fallsBack } from "./fallback/chunks.ts";
 import { type FirstLook, firstLook, isRanged, nextRange, type RangedMessage, type RangeReader } from "./ranges.ts";
 import type { SendChunks } from "./send-chunks.ts";
 import { isTimed } from "./timing/by-local-time.ts";
@@ -124,14 +125,15 @@ const go = async (
   const most = openAtOnce(message, deps.openChunks);
   const open = await deps.chunks.countOpen(message._id, most);
   const room = most - open;
-  const early = isTimed(message) ? await openScheduled(deps, message, room) : nothingDue;
+  const isEarly = isTimed(message) || fallsBack(message); // before the rest of the audience is read
+  const early = isEarly ? await openScheduled(deps, message, room) : nothingDue;
   const opened = message.planned
     ? await openWaiting(deps, message, room - early.count)
     : byRanges && isRanged(message)
       ? await cutRanges(deps, message, last, room - early.count)
       : await cutNext(deps, message, last, room - early.count);
   const left = room - early.count - opened.count;
-  const late = !isTimed(message) && opened.planned && left > 0 ? await openScheduled(deps, message, left) : early;
+  const late = !isEarly && opened.planned && left > 0 ? await openScheduled(deps, message, left) : early;
   const isIdle = open + early.count + opened.count + late.count === 0;
   if (isIdle && opened.planned && late.next === null) return { kind: "complete" };
   const scheduled = late.next !== null && { nextDue: late.next, isIdle: isIdle && opened.planned };

@@ -72,6 +72,7 @@ export const countCutOff = (deps: CutOffDeps) => {
 
 /** What the next run of a chunk finds stored. */
 const storedOf = async ({ chunks, deliveries }: CutOffDeps, chunk: ChunkRow): Promise<DeliveryRow[]> => {
+  if (chunk.looks_at !== undefined) return []; // what was sent to its recipients is counted by who sent it
   const retried = new Set(await chunks.recipientsOfRetries(chunk._id));
   const ids = chunk.recipients.filter((id) => !retried.has(id)).map((id) => deliveryIdOf(chunk.message_id, id));
   return ids.length === 0 ? [] : deliveries.existing(ids);

@@ -1,5 +1,6 @@
 import { mayReachUnsubscribed, whySkipped } from "#core/channels/content.ts";
 import { recipientGates } from "#core/channels/gates.ts";
+import { fallbackOf } from "#core/domain/messages/fallback.ts";
 import { type SuppressionReason, suppressionReasons } from "#core/schema/suppressions/suppression.ts";
 import { holding } from "#core/storage/suppressions/find-suppressed.ts";
 import type { Found, Gate, Seen } from "./gate.ts";
@@ -10,6 +11,8 @@ const channel = ({ message, subscription, configured }: Seen): Found => {
   if (subscription === null) return { verdict: "stop", says: "they have no subscription", facts: { subscriptions: 0 } };
   const { channel: on } = subscription;
   if (message.channels.includes(on)) return pass({ channel: on });
+  const isLater = fallbackOf(message.options).some((step) => step.channel === on);
+  if (isLater && configured.has(on)) return pass({ channel: on, is_fallback: true });
   const skipped = whySkipped(on, message.content);
   const reason = !configured.has(on) ? "not_configured" : (skipped ?? "not_named");
   return {

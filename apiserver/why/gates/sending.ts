@@ -1,4 +1,6 @@
 import { variantOf } from "#core/domain/experiments/assignment.ts";
+import { fallbackOf } from "#core/domain/messages/fallback.ts";
+import type { FallbackStep } from "#core/schema/messages/fallback.ts";
 import type { Found, Gate, Seen } from "./gate.ts";
 
 const pass = (at: Date | null, facts: Record<string, unknown> = {}): Found => ({ verdict: "pass", at, facts });
@@ -19,6 +21,21 @@ const accepted = ({ message, delivery, now }: Seen): Found => {
     return { verdict: "wait", says: `it is scheduled for ${scheduledFor.toISOString()}`, facts, at };
   return pass(at, facts);
 };
+
+/** Of a channel that is only gone over to whom the message did not reach before. */
+const fallback = ({ message, delivery, subscription }: Seen): Found | null => {
+  const on = delivery?.channel ?? subscription?.channel;
+  const step = fallbackOf(message.options).find(({ channel }) => channel === on);
+  if (step === undefined) return null;
+  const facts = { if: step.if, after_minutes: step.after_minutes, fallback_of: delivery?.fallback_of ?? null };
+  if (delivery?.suppression_reason === "quota") return { verdict: "stop", facts, at: delivery.created_at };
+  if (delivery !== null) return pass(delivery.created_at, facts);
+  if (message.completed_at === null) return { verdict: "wait", says: `${says(step)}, which is not known yet`, facts };
+  return { verdict: "stop", says: `${says(step)}, and that was not so, or went to another address of theirs`, facts };
+};
+
+const says = ({ channel, if: condition, after_minutes: minutes }: FallbackStep): string =>
+  `it goes over ${channel} only if what was sent before is ${condition.replaceAll("_", " ")} after ${minutes} minutes`;
 
 /** What the provider made of it, or why it was not handed to one. */
 const send = ({ message, delivery }: Seen): Found => {
@@ -109,6 +126,7 @@ export const acceptedGate: Gate = { gate: "accepted", judge: accepted };
 
 /** What is only known by the delivery that it left, and what became of that. */
 export const sendingGates: readonly Gate[] = [
+  { gate: "fallback", reasons: { quota: "the quota of messages was used up when it was their turn" }, judge: fallback },
   { gate: "local_time", reasons: { local_time_missed: "its time of day had passed where they are" } },
   { gate: "quiet_hours", reasons: { quiet_hours: "it fell into quiet hours where they are" } },
   {

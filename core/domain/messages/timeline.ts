@@ -1,11 +1,15 @@
 import type { Message } from "../../schema/messages/message.ts";
 import type { TimelineEntry } from "../../schema/messages/timeline.ts";
+import { fallbackOf } from "./fallback.ts";
 
 export type TimedMessage = Pick<Message, "status" | "requested_by" | "error"> & {
   created_at: Date;
   started_at: Date | null;
   completed_at: Date | null;
   cancelled_by?: Cancelled;
+  options?: Parameters<typeof fallbackOf>[0];
+  /** When it first went over the channel of each step of `fallback`. */
+  fell_back?: Record<string, Date>;
 };
 
 /** Who cancelled a notification, and whether what of it was being sent was stopped. */
@@ -19,10 +23,19 @@ export const timelineOf = (message: TimedMessage): TimelineEntry[] => {
   const entries = [
     { at: acceptedAt, state: "queued" as const, cause: "accepted", actor: message.requested_by },
     { at: startedAt, state: "processing" as const, cause: "begun", actor: system },
+    ...fallbacksOf(message),
     { at: endedAt, state: message.status, ...endOf(message) },
   ];
   return entries.flatMap(({ at, ...entry }) => (at === null ? [] : [{ at: at.toISOString(), ...entry }]));
 };
+
+const fallbacksOf = ({ options = {}, fell_back: at = {} }: TimedMessage) =>
+  fallbackOf(options).map(({ channel }, i) => ({
+    at: at[String(i)] ?? null,
+    state: "processing" as const,
+    cause: `fallback_${channel}`,
+    actor: system,
+  }));
 
 const endOf = ({ status, error, cancelled_by: by }: TimedMessage): Pick<TimelineEntry, "cause" | "actor"> => {
   if (status === "failed") return { cause: error ?? "failed", actor: system };

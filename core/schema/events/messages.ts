@@ -92,10 +92,17 @@ const sent = {
   provider: Nullable(Text({ description: "who took it on" })),
   provider_message_id: Nullable(Text({ description: "its id at the provider" })),
   variant_id: Nullable(Text()),
+  fallback_of: Nullable(Text({ description: "of a fallback: the delivery of the same person that it comes after" })),
   sms_segments: Nullable(Integer({ minimum: 1 })),
   uncertain: Optional(Literal(true, { description: "the provider's answer was lost; counted as sent, not repeated" })),
 };
-const sentExample = { provider: "apns", provider_message_id: "8b1a-4f0e", variant_id: null, sms_segments: null };
+const sentExample = {
+  provider: "apns",
+  provider_message_id: "8b1a-4f0e",
+  variant_id: null,
+  fallback_of: null,
+  sms_segments: null,
+};
 const ProviderCode = Nullable(Text({ description: "the provider's own code, as it came" }));
 const optOut = {
   reason: Nullable(Text()),

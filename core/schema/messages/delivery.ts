@@ -31,6 +31,9 @@ export const Delivery = Type.Object({
   app_id: Text(),
   campaign_id: Nullable(Text()),
   variant_id: Nullable(Text()),
+  fallback_of: Nullable(
+    Text({ description: "of one by a step of `fallback`: the delivery of the same person that it comes after" }),
+  ),
   activity_id: Nullable(Text()),
   subscription_id: Text(),
   user_id: Nullable(Text({ description: "null once the person is erased" })),

@@ -3,6 +3,7 @@ import { ChannelName, Closed, conditional, LanguageMap, MapOf, Nullable, OrEmpty
 import { named } from "../json/named.ts";
 import { patterns, worded } from "../json/patterns.ts";
 import { RcsContent, WhatsappContent } from "./chat.ts";
+import { FallbackStep } from "./fallback.ts";
 import { AskedWinner } from "./winner.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
@@ -161,6 +162,7 @@ export const Options = Partial(
         "first sends a minute, all channels together, spread evenly; 0: no throttle, also where the app has one",
     }),
     one_per_user: Flag(),
+    fallback: List(FallbackStep, { maxItems: 3, description: "channels for whom it did not reach before, in order" }),
     frequency_cap_exempt: Flag(),
     quiet_hours_exempt: Flag(),
     include_unsubscribed: Flag({ description: "e-mail only: reaches unsubscribed addresses, never suppressed ones" }),

@@ -10,7 +10,8 @@ export const TimelineEntry = Type.Object({
   at: DateTime,
   state: Enum([...messageStatuses]),
   cause: Text({
-    description: "accepted, begun, sent, cancelled, cancelled_by_force; of one that failed, its `error`; more may come",
+    description:
+      "accepted, begun, fallback_ with a channel, sent, cancelled, cancelled_by_force; of one that failed, its `error`; more may come",
   }),
   actor: Message.properties.requested_by,
 });

@@ -21,6 +21,7 @@ export const whyGates = [
   "suppression",
   "category",
   "session",
+  "fallback",
   "local_time",
   "quiet_hours",
   "frequency_cap",

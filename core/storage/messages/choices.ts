@@ -5,13 +5,15 @@ import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 
 /**
- * In which order a message that reaches each person once tries the addresses of one of them: written once, by whoever looks
- * at the person first.
+ * In which order a message that reaches each person once tries the addresses of one of them, and who sends a fallback to them:
+ * written once, by whoever looks at the person first.
  */
 export type ChoiceRow = {
   _id: string;
   message_id: string;
   order: { subscription_id: string; channel: Channel }[];
+  /** Of a fallback, whose `order` is empty: the piece of work that sends it. */
+  by?: string;
   created_at: Date;
 };
 
@@ -54,6 +56,25 @@ export const choices = (db: Db) => {
       );
       const before = new Map((await among([...known])).map((row) => [row._id, row]));
       return new Map(made.map(({ userId, row }) => [userId, (before.get(row._id) ?? row).order]));
+    },
+
+    /** Whose fallback this piece of work sends, of these people: the first that asks has them, also when it asks again. */
+    claim: async (
+      messageId: string,
+      { step, by }: { step: number; by: string },
+      userIds: readonly string[],
+      now: Date,
+    ): Promise<Set<string>> => {
+      if (userIds.length === 0) return new Set();
+      const made = new Map(
+        userIds.map((userId): [string, ChoiceRow] => {
+          const _id = choiceId(messageId, `${userId}\n${step}`);
+          return [userId, { _id, message_id: messageId, order: [], by, created_at: now }];
+        }),
+      );
+      const known = await insertMissing(rows, [...made.values()]);
+      const others = new Set((await among([...known])).filter((row) => row.by !== by).map(({ _id }) => _id));
+      return new Set(userIds.filter((userId) => !others.has(made.get(userId)?._id ?? "")));
     },
 
     /** The orders of these people, where there are some. */

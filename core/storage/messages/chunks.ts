@@ -62,6 +62,10 @@ export type ChunkRow = DueWork &
      * not wait for it, and may have ended.
      */
     resend_until?: Date;
+    /** Of one that sends nothing: its recipients were sent to before, and get the step at this position of `fallback` if that is due. */
+    looks_at?: number;
+    /** Of one that sends such a step: its position, and the delivery that each address comes after. */
+    fallback?: { step: number; of: Record<string, string> };
     created_at: Date;
   };
 

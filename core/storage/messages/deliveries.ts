@@ -5,8 +5,10 @@ import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { anyText } from "../mongo/page-range.ts";
+import { inPages } from "../mongo/pages.ts";
 import { changeIndex } from "../warehouse/change-index.ts";
 import type { Tried } from "./chunks.ts";
+import type { MessageRow } from "./message-row.ts";
 
 /**
  * What became of one recipient of one message: written once, with its outcome, then changed by receipts alone. `_id`
@@ -24,6 +26,8 @@ export type DeliveryRow = Progress & {
   external_id?: string;
   /** Of a message that has some. */
   variant_id?: string;
+  /** Of a fallback: the delivery of the same person that it comes after. */
+  fallback_of?: string;
   /** As callers name the live activity that it is of. */
   activity_id?: string;
   channel: Channel;
@@ -105,6 +109,20 @@ export const deliveries = (db: Db) => {
     existing: (ids: readonly string[]): Promise<DeliveryRow[]> =>
       rows.find({ _id: { $in: [...ids] } }, { batchSize: ids.length + 1 }).toArray(),
 
+    /** What of a message was sent to these people, since it was made. */
+    sentTo: (
+      { _id, app_id, created_at }: Pick<MessageRow, "_id" | "app_id" | "created_at">,
+      userIds: readonly string[],
+    ): Promise<DeliveryRow[]> =>
+      inPages([...new Set(userIds)], peopleAtOnce, (some) =>
+        rows
+          .find(
+            { user_id: { $in: some }, sent_at: { $gte: created_at, $lt: longAhead }, app_id, message_id: _id },
+            { hint: "sent_to" },
+          )
+          .toArray(),
+      ),
+
     /** One of an app, by its id. */
     find: ({ tenantId, appId }: OfApp, id: string): Promise<DeliveryRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),
@@ -130,6 +148,9 @@ export const deliveries = (db: Db) => {
     },
   };
 };
+
+const longAhead = new Date("9999-01-01");
+const peopleAtOnce = 100; // in one $in, with which the store compares all that it finds
 
 /** Deliveries that no receipt has moved are in one of these: what they count as follows from it. */
 const plainStatuses = ["sent", "suppressed", "expired"] as const satisfies readonly DeliveryStatus[];

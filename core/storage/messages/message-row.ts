@@ -119,6 +119,10 @@ export type MessageRow = DueWork &
     unsettled?: number;
     /** Of one that was cancelled: its deliveries that wait are to be cancelled, too. */
     withdraws?: true;
+    /** Of one with `fallback`: when it first went over the channel of each step, by its position. */
+    fell_back?: Record<string, Date>;
+    /** The latest pieces of work that reserved more for a fallback: each does once. */
+    fell_back_by?: string[];
     /** Whether the audience has been read to its end. */
     planned: boolean;
     scheduled_for: Date | null;

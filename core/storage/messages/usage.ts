@@ -57,6 +57,8 @@ export const usage = (db: Db) => {
     };
   };
   return {
+    ...charging(rows),
+
     /** Adds `count` unless that would pass `limit`; false when it would. It is pending until confirmed or withdrawn. */
     reserve: async (wanted: Reservation): Promise<boolean> => {
       if (wanted.count > wanted.limit) return false;
@@ -103,9 +105,27 @@ export const usage = (db: Db) => {
   };
 };
 
+const charging = (rows: Collection<UsageRow>) => ({
+  /** Adds what a message needs beyond what it had reserved, unless that would pass `limit`; once for an id, as `giveBack`. */
+  charge: async (tenantId: string, { id, count, period, limit }: Charge, now: Date): Promise<boolean> => {
+    if (count > limit) return false;
+    const isFree = { settled: { $ne: id }, messages: { $lte: limit - count } };
+    const $push = { settled: { $each: [id], $slice: -mostNoted } };
+    const change = {
+      $inc: { messages: count },
+      $push,
+      $setOnInsert: { tenant_id: tenantId, period, created_at: now },
+    };
+    const add = () => rows.updateOne({ _id: idOf(tenantId, period), ...isFree }, change, { upsert: true });
+    if ((await unlessTaken(() => retryConflicts(add), null)) !== null) return true;
+    return (await rows.countDocuments({ _id: idOf(tenantId, period), settled: id }, { limit: 1 })) === 1;
+  },
+});
+
 const idOf = (tenantId: string, period: string): string => `${tenantId}:${period}`;
 
 type Noted = { usageId: string; messageId: string };
+type Charge = Omit<Pending, "at"> & { period: string; limit: number };
 type Return = Pick<Reserved, "periods"> & Omit<Pending, "at">;
 
 const batched = { most: 200, inFlight: 1, everyMs: noteMs };

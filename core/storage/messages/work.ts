@@ -23,6 +23,7 @@ export const messageWork = (db: Db) => {
   return {
     ...leasing(rows),
     ...ending(rows),
+    ...fallingBack(rows),
 
     /**
      * What a message says, for sending one of its chunks; null when it was cancelled or, unless the chunk sends again, has
@@ -78,7 +79,28 @@ export const messageWork = (db: Db) => {
 const added = (member: string, counts: Counts): [string, number][] =>
   Object.entries(counts).flatMap(([key, by]) => (by > 0 ? [[`${member}.${key}`, by]] : []));
 
+/** Pieces of work of a message under way at once are fewer by far. */
+const mostBy = 200;
+
 type Rows = Collection<MessageRow>;
+
+const fallingBack = (rows: Rows) => ({
+  /** Notes that `count` people are sent to over another channel, and reserves as much for them where there is a limit. */
+  fellBack: async (
+    { _id, reserved }: Pick<MessageRow, "_id" | "reserved">,
+    { step, by, count, at }: { step: number; by: string; count: number; at: Date },
+  ): Promise<void> => {
+    await rows.updateOne({ _id }, { $min: { [`fell_back.${step}`]: at } });
+    if (reserved === null) return;
+    const more = { $inc: { "reserved.count": count }, $push: { fell_back_by: { $each: [by], $slice: -mostBy } } };
+    await rows.updateOne({ _id, fell_back_by: { $ne: by } }, more);
+  },
+
+  /** What is reserved for a message by now. */
+  reservedOf: async (id: string): Promise<MessageRow["reserved"]> =>
+    (await rows.findOne({ _id: id }, { projection: { reserved: 1 } }))?.reserved ?? null,
+});
+
 type ChunkOf = Pick<ChunkRow, "message_id" | "resend_until" | "scheduled_for" | "range_after">;
 
 /** Whether a chunk sends nobody anything: its recipients are put into chunks by when they are due. */

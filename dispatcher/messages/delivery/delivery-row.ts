@@ -158,6 +158,7 @@ const common = ({ deliveryId, chunk, subscription, now, activityId, variantId }:
   ...(activityId === undefined ? {} : { activity_id: activityId }),
   ...(chunk.tried && { tries: chunk.tried }),
   ...(variantId === undefined ? {} : { variant_id: variantId }),
+  ...(chunk.fallback && { fallback_of: chunk.fallback.of[subscription._id] ?? "" }),
   ...(chunk.zone_unknown && { time_zone_source: "app_default" as const }),
   channel: chunk.channel,
   address_masked: maskAddress(chunk.channel, subscription.token),

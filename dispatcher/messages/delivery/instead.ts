@@ -3,8 +3,8 @@ import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import { noWork } from "#core/storage/work/due.ts";
 
-/** An address that is sent to in the place of another one of the same person. */
-export type Instead = { subscriptionId: string; channel: Channel };
+/** An address that is sent to in the place of another one of the same person. `of`: its delivery, of a fallback. */
+export type Instead = { subscriptionId: string; channel: Channel; of?: string };
 
 /** The chunks that send to addresses in the place of others, at once: one for each channel. */
 export const insteadChunks = (chunk: ChunkRow, instead: readonly Instead[], now: Date): ChunkRow[] =>

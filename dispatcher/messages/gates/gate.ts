@@ -18,6 +18,7 @@ export type SuppressionReason =
   | "quiet_hours"
   | "frequency_cap"
   | "control_group"
+  | "quota"
   | `suppression_${ListReason}`;
 
 /** Why this recipient is left out; null lets the next gate decide. */

@@ -1,3 +1,4 @@
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type Sending, send } from "../system/sending.ts";
 import type { SystemProgram } from "../system/system.ts";
@@ -10,6 +11,7 @@ export const useTiming = async (system: Sending["system"], api: SystemProgram, t
     await send(system, api, { target, throttle_rate_per_minute: 60_000 }),
     await send(system, api, { target, delayed_option: "timezone" }),
     await send(system, api, { target, add_to_inbox: true }),
+    await fallBack(system, api, target),
   ];
 };
 
@@ -26,4 +28,18 @@ const cancelScheduled = async (system: Sending["system"], api: SystemProgram, ta
     await fetch(`${one}/deliveries?status=scheduled&sort=${sort}`, { headers });
   await fetch(`${one}?force=true`, { method: "DELETE", headers });
   await until(is({ status: "cancelled", withdraws: { $exists: false } }), 15_000);
+};
+
+/** A message that goes over another channel at once, as if the time of its step were over. */
+const fallBack = async (system: Sending["system"], api: SystemProgram, target: object): Promise<string> => {
+  const fallback = [{ channel: "android_push", after_minutes: 60, if: "not_opened" }];
+  const id = await send(system, api, { target: { ...target, channels: ["ios_push"] }, fallback });
+  const now = new Date();
+  const looks = { message_id: id, looks_at: 0 };
+  const chunks = system.db.collection<ChunkRow>("chunks");
+  await until(async () => (await chunks.updateMany(looks, { $set: { scheduled_for: now } })).matchedCount > 0, 15_000);
+  const resting = { _id: id, planned: true, lease: null };
+  const messages = system.db.collection<MessageRow>("messages");
+  await until(async () => (await messages.updateOne(resting, { $set: { due_at: now } })).matchedCount > 0, 15_000);
+  return id;
 };

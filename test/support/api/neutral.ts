@@ -37,6 +37,7 @@ export const neutral = {
     collapse_id: "",
     throttle_rate_per_minute: 0,
     one_per_user: false,
+    fallback: [],
     redact_payload: false,
     test: false,
     frequency_cap_exempt: false,

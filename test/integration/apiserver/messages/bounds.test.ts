@@ -59,6 +59,21 @@ describe("the bounds of a notification", function () {
     { it: "segments", target: { included_segments: ["a"] }, field: "target.included_segments[0]" },
     { it: "excluded segments", target: { excluded_segments: ["a"] }, field: "target.excluded_segments[0]" },
     { it: "no filter", target: { filters: { every: [] } }, field: "target.filters" },
+    {
+      it: "a fallback to a channel without content",
+      members: { fallback: [{ channel: "sms", after_minutes: 1, if: "failed" }] },
+      field: "fallback[0].channel",
+    },
+    {
+      it: "a fallback in a circle",
+      members: { ...text, fallback: ["sms", "email"].map((channel) => ({ channel, after_minutes: 1, if: "failed" })) },
+      field: "fallback[1].channel",
+    },
+    {
+      it: "a fallback at once",
+      members: { ...text, fallback: [{ channel: "sms", after_minutes: 0, if: "failed" }] },
+      field: "fallback[0].after_minutes",
+    },
     { it: "a faulty filter", target: { filters: { all: [{ field: "x" }] } }, field: "target.filters.all[0].field" },
     {
       it: "addresses beside channels without e-mail",

@@ -1,5 +1,7 @@
 import { expect } from "chai";
+import type { FallbackStep } from "#core/schema/messages/fallback.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { draftOf } from "../../../../apiserver/messages/draft.ts";
 
 const now = new Date("2026-03-01T12:00:00Z");
@@ -179,6 +181,48 @@ describe("draftOf", () => {
       expect(() => draft(members))
         .to.throw()
         .with.nested.property("details.field", field);
+    });
+  }
+
+  const mail = { email_subject: "s", email_body: "b" };
+  const step = (channel: Channel): FallbackStep => ({ channel, after_minutes: 60, if: "not_opened" });
+
+  it("goes first over the channels with content that it does not fall back to", () => {
+    const { channels, fallback } = draft({ contents: { en: "x" }, ...mail, fallback: [step("email"), step("sms")] });
+    expect(channels).to.deep.equal(["ios_push", "android_push", "hms_push", "web_push"]);
+    expect(fallback).to.deep.equal(["email", "sms"]);
+  });
+
+  const push = { all: true, channels: ["ios_push" as const] };
+  for (const { it: name, members, message } of [
+    {
+      it: "one in a circle",
+      members: { contents: { en: "x" }, target: push, fallback: [step("sms"), step("ios_push")] },
+      message: "fallback[1].channel: makes a circle: ios_push, sms, ios_push",
+    },
+    {
+      it: "one twice",
+      members: { contents: { en: "x" }, target: push, fallback: [step("sms"), step("sms")] },
+      message: "fallback[1].channel: makes a circle: sms, sms",
+    },
+    {
+      it: "one to addresses that are sent to first",
+      members: { contents: { en: "x" }, ...mail, target: { email_to: ["a@example.com"] }, fallback: [step("email")] },
+      message: "fallback[0].channel: makes a circle: email, email",
+    },
+    {
+      it: "one without content",
+      members: { contents: { en: "x" }, target: push, fallback: [step("sms"), step("email")] },
+      message: "fallback[1].channel: has no content in this message",
+    },
+    {
+      it: "one behind nothing",
+      members: { ...mail, fallback: [step("email")] },
+      message: "fallback: leaves no channel with content to send to first",
+    },
+  ]) {
+    it(`refuses of fallbacks ${name}`, () => {
+      expect(() => draft(members)).to.throw(message);
     });
   }
 

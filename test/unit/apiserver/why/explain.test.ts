@@ -74,6 +74,7 @@ describe("why somebody got a notification, or did not", () => {
     quiet_hours: "quiet_hours",
     frequency_cap: "frequency_cap",
     control_group: "variant",
+    quota: "fallback",
     duplicate_user: "one_per_user",
     superseded: "superseded",
     already_started: "activity",
