@@ -11,23 +11,24 @@ import { type Aimed, type CountAimedDeps, countAimed } from "./count-aimed.ts";
 import { type FindContactsDeps, findContacts, leftOf } from "./find-contacts.ts";
 import type { LastCountOf } from "./last-count.ts";
 
-export type EstimateDeps = FindContactsDeps & {
-  targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
-  /** Subscriptions that a message to all would reach; the number may be 10 s old, of a large app 10 minutes. */
-  countAll: (of: Audience) => Promise<number>;
-  /** Which subscriptions of one channel the suppression list holds a message back from. */
-  findSuppressed: (...given: Parameters<FindSuppressed>) => Promise<Pick<ReadonlySet<string>, "has" | "size">>;
-  aimed: CountAimedDeps["aimed"] & FindContactsDeps["aimed"];
-};
+export type EstimateDeps = FindContactsDeps &
+  Pick<CountAimedDeps, "mostMs"> & {
+    targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
+    /** Subscriptions that a message to all would reach; the number may be 10 s old, of a large app 10 minutes. */
+    countAll: (of: Audience) => Promise<number>;
+    /** Which subscriptions of one channel the suppression list holds a message back from. */
+    findSuppressed: (...given: Parameters<FindSuppressed>) => Promise<Pick<ReadonlySet<string>, "has" | "size">>;
+    aimed: CountAimedDeps["aimed"] & FindContactsDeps["aimed"];
+  };
 
 /** Deliveries expected now, and the ids that matched nothing. */
 export type Estimate = {
   recipients: number;
   /** The same for each channel that reaches anybody. */
   byChannel: Record<string, number>;
-  /** All were counted whom the channels reach, because too many would have to be looked at. */
+  /** Too many would have to be looked at: there are at most so many. */
   isUpperBound?: true;
-  /** Too many would have to be looked at: the last count of its segment is given, which was made then. */
+  /** Too many would have to be looked at: the last counts of its segments are given, the first of which was made then. */
   asOf?: Date;
   /** What is made of the addresses that it names and the app does not have, and how many of `recipients` these are. */
   contacts: NewContact[];
@@ -54,7 +55,7 @@ export const estimate =
     const named = [...byUser, ...byId, ...contacts.known];
     const contactIds = contacts.known.map(({ _id }) => _id);
     const chosen = { subscriptionIds: new Set([...subscriptionIds, ...contactIds]), userIds: new Set(found.ids) };
-    const seen: Seen = { people: onePerUser ? new Set() : null, onReached, last: onePerUser ? undefined : last };
+    const seen: Seen = { people: onePerUser ? new Set() : null, onReached, last };
     const looked = aimed ?? (isEachSeen && target.all === true ? everyone : null);
     const meant = looked && (await countMeant(deps, audience, looked, { named, chosen, seen }));
     const there = meant?.reached ?? (isForAll ? all : await countReached(deps, named, audience, seen));
@@ -65,7 +66,8 @@ export const estimate =
     return {
       recipients: sumOf(reached),
       byChannel: Object.fromEntries(reached.filter(([, count]) => count > 0)),
-      ...(meant?.isExact === false && (meant.asOf ? { asOf: meant.asOf } : { isUpperBound: true })),
+      ...(meant?.asOf && { asOf: meant.asOf }),
+      ...((meant?.isBound || (onePerUser && meant?.asOf !== undefined)) && { isUpperBound: true as const }),
       contacts: contacts.made,
       newContacts: sumOf(fresh),
       externalIdMissing: found.externalIdMissing,
@@ -81,7 +83,7 @@ export type Asked = {
   aimed?: Aimed | null;
   /** Each person counts once. */
   onePerUser?: boolean;
-  /** Gives the last count of what it is about, which will do where people cannot be looked at in time. */
+  /** Gives the last counts of what it is about, which will do where people cannot be looked at in time. */
   last?: LastCountOf;
   /** Told of all who are counted, some at a time: then everybody is looked at, for some seconds at most. */
   onReached?: OnReached | undefined;
@@ -119,17 +121,22 @@ const countMeant = async (
   audience: Audience,
   aimed: Aimed,
   { seen, ...given }: Parameters<typeof countAimed>[3] & { seen: Seen },
-): Promise<{ reached: ChannelCount[]; isExact: boolean; asOf?: Date }> => {
+): Promise<{ reached: ChannelCount[]; isBound: boolean; asOf?: Date }> => {
   const counting = {
     ...deps,
     countReached: (rows: readonly Probed[]) => countReached(deps, rows, audience, seen),
     ...(seen.onReached && { mostMs: mostMsOfEach }),
   };
   const reached = await countAimed(counting, audience, aimed, given);
-  if (reached !== null) return { reached, isExact: true };
+  if (reached !== null) return { reached, isBound: false };
   const last = await seen.last?.(audience, aimed.aim);
-  if (last) return { reached: last.byChannel, isExact: false, asOf: last.at };
-  return { reached: await countAll(deps, audience), isExact: false };
+  if (!last) return { reached: await countAll(deps, audience), isBound: true };
+  const named = await countReached(deps, given.named, audience, {
+    people: null,
+    onReached: undefined,
+    last: undefined,
+  });
+  return { reached: [...last.byChannel, ...named], isBound: last.isBound || given.named.length > 0, asOf: last.at };
 };
 
 const countAll = (deps: EstimateDeps, audience: Audience): Promise<ChannelCount[]> =>

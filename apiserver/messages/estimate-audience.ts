@@ -7,7 +7,7 @@ import type { SkippedChannel } from "#core/schema/messages/message.ts";
 import type { Content, Options, Target } from "#core/schema/messages/notification.ts";
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { audienceOf, configuredOf, requireChannels, selectors } from "../audience/audience.ts";
+import { audienceOf, configuredOf, requireChannels } from "../audience/audience.ts";
 import { missingOf } from "../audience/estimate.ts";
 import type { LastCountOf } from "../audience/last-count.ts";
 import type { planSchedule } from "../audience/schedule.ts";
@@ -44,7 +44,7 @@ export const estimateAudience =
     const found = await estimate(audience, aimed.target, {
       aimed: aim && { aim, at: scheduledFor ?? now },
       onePerUser: options.one_per_user === true,
-      ...(selectors.every((selector) => aimed.target[selector] === undefined) && { last }),
+      last,
       onReached: planned?.onReached,
     });
     requireChannels(aimed, configured);
@@ -53,6 +53,7 @@ export const estimateAudience =
     return {
       ...split(app, aimed, found.byChannel),
       ...(!isExact && { is_exact: false as const }),
+      ...(found.isUpperBound && { is_upper_bound: true as const }),
       ...(found.asOf && { as_of: found.asOf.toISOString() }),
       ...schedule,
       new_contacts: found.newContacts,

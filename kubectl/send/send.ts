@@ -79,7 +79,7 @@ const estimate = async (rest: Rest, body: Body, given: Given, { out }: Tools): P
 };
 
 const told = (found: EstimateAudienceResult): string[] => [
-  `It would reach ${found.is_exact === false ? "at most " : ""}${found.recipients} subscriptions. Nothing was sent.`,
+  `It would reach ${found.is_upper_bound ? "at most " : found.is_exact === false ? "about " : ""}${found.recipients} subscriptions. Nothing was sent.`,
   ...Object.entries(found.by_channel).map(([channel, count]) => `  ${channel}: ${count}`),
   ...found.skipped_channels.map(
     ({ channel, reason, recipients }) => `  ${channel}: ${recipients} are not reached: ${reason}`,

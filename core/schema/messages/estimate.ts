@@ -56,10 +56,17 @@ export const EstimateAudienceResult = Type.Object({
         "there when too many would have to be looked at: segments or a filter were left out of the count, or it is that of `as_of`",
     }),
   ),
+  is_upper_bound: Optional(
+    Type.Literal(true, {
+      description:
+        "there when at most so many are reached: all of the channels, or the sum over the segments, of whom some are in several, or are left out by a filter or an exclusion",
+    }),
+  ),
   as_of: Optional(
     Text({
       format: "date-time",
-      description: "when the segment was counted, whose last count this is; suppressions are not taken off it",
+      description:
+        "when the segments were counted, whose last counts these are, the first of them; suppressions are not taken off",
     }),
   ),
   ...Type.Partial(ScheduleShown).properties,
