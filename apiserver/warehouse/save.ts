@@ -6,9 +6,10 @@ import type { CreateWarehouseExport, UpdateWarehouseExport } from "#core/schema/
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { type SealedSecrets, type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
+import { beginningOf, destinationOf, newWatermarks, scheduleOf } from "#core/storage/warehouse/settings.ts";
 import type { By } from "../settings/audit.ts";
 import { newSetting, type Settings } from "../settings/settings.ts";
-import { checkMembers, destinationOf, newWatermarks, requireKept, scheduleOf, sealedOf } from "./members.ts";
+import { checkMembers, requireKept, sealedOf } from "./members.ts";
 import type { TestDestination } from "./test.ts";
 
 export type SaveDeps = {
@@ -50,17 +51,7 @@ export const createWarehouseExport =
       format: body.format ?? "jsonl",
       ...(body.compression !== undefined && { compression: body.compression }),
       schedule: scheduleOf(body.schedule),
-      status: "active",
-      pause_reason: null,
-      failure_count: 0,
-      failing_since: null,
-      watermarks: Object.fromEntries(body.datasets.map((dataset) => [dataset, since])),
-      chain: { sequence: 0, run_id: null, key: null, sha256: null },
-      scheduled_until: since,
-      last_run: null,
-      due_at: now,
-      lease: null,
-      fence: 0,
+      ...beginningOf(body.datasets, since, now),
     });
   };
 

@@ -11,9 +11,10 @@ import {
   type WarehouseExportRow,
   warehouseSecretPlace,
 } from "#core/storage/warehouse/exports.ts";
+import { destinationOf } from "#core/storage/warehouse/settings.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { LateNats } from "../publishing/late-nats.ts";
-import { checkMembers, destinationOf, sealedOf } from "./members.ts";
+import { checkMembers, sealedOf } from "./members.ts";
 
 export type TestDeps = {
   limit: NarrowLimit;

@@ -6,6 +6,7 @@ import { segmentResource } from "../schema/segments/resource.ts";
 import { incidentResource } from "../schema/status/resource.ts";
 import { templateResource } from "../schema/templates/resource.ts";
 import { tenantResource } from "../schema/tenants/resource.ts";
+import { warehouseExportResource } from "../schema/warehouse/resource.ts";
 import { webhookResource } from "../schema/webhooks/resource.ts";
 import { appResource } from "./app-resource.ts";
 
@@ -22,5 +23,6 @@ export const allResources: readonly ResourceDefinition[] = [
   liveActivityTypeResource,
   segmentResource,
   templateResource,
+  warehouseExportResource,
   incidentResource,
 ];

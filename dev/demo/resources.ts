@@ -77,6 +77,7 @@ export const appSecrets = (
     app_secret: whatsapp.appSecret,
     verify_token: whatsapp.verifyToken,
   }),
+  secret("shop-lake", { access_key_id: "demo", secret_access_key: "demo" }), // its first run comes later
   secret("shop-chat", { token: "Bearer of the demo" }), // the receiver takes any
 ];
 

@@ -71,6 +71,11 @@ const takenNames = (manifests: readonly Manifest[]): Finding[] => [
     { path: ["spec", "name"], rule: "name-taken", what: "a segment of this name of the App" },
   ),
   ...repeated(
+    ofKind(manifests, "WarehouseExport"),
+    (one) => keyOfText([one.namespace, specOf(one)["appRef"], specOf(one)["name"]]),
+    { path: ["spec", "name"], rule: "name-taken", what: "a warehouse export of this name of the App" },
+  ),
+  ...repeated(
     ofKind(manifests, "Template"),
     (template) => keyOfText([template.namespace, specOf(template)["appRef"], specOf(template)["name"]]),
     { path: ["spec", "name"], rule: "name-taken", what: "a template of this name of the App" },

@@ -7,6 +7,7 @@ import { plan } from "./plan.ts";
 import { segment } from "./segment.ts";
 import { template } from "./template.ts";
 import { tenant } from "./tenant.ts";
+import { warehouseExport } from "./warehouse-export.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every kind, owners before what they own. */
@@ -19,5 +20,6 @@ export const allKinds: readonly Kind[] = [
   liveActivityType,
   segment,
   template,
+  warehouseExport,
   incident,
 ];

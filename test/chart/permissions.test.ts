@@ -30,6 +30,7 @@ const credentials: Record<string, () => Record<string, string>> = {
   "shop-rcs": () => ({ auth_token: "x" }),
   "shop-whatsapp": () => ({ access_token: "x", app_secret: "x", verify_token: "x" }),
   "shop-chat": () => ({ token: "x" }),
+  "shop-lake": () => ({ access_key_id: "x", secret_access_key: "x" }),
 };
 
 /** How far an operator may look: the chart's value, and its own settings. */

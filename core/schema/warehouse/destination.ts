@@ -7,40 +7,49 @@ const { Array: List, Boolean: Flag, Enum, Optional, String: Text } = Type;
 const keyPart = "[A-Za-z0-9_=-][A-Za-z0-9_=.-]*";
 const Secret = Text({ minLength: 1, maxLength: 512, pattern: patterns.headerValue });
 
-const s3 = {
-  type: Enum(["s3"], { description: "a bucket of S3, or of a store that speaks its protocol" }),
-  bucket: Text({
+/** What the texts of a destination may look like, in REST and in resources. */
+export const destinationTexts = {
+  bucket: {
+    minLength: 3,
+    maxLength: 63,
     pattern: worded(
       "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
       "must be a bucket's name: 3 to 63 small letters, digits, - and ., with a letter or digit at both ends",
     ),
-  }),
-  region: Optional(
-    Text({ pattern: worded("^[a-z0-9-]{1,32}$", "must be the name of a region"), description: "default us-east-1" }),
-  ),
-  prefix: Optional(
-    Text({
-      maxLength: 512,
-      pattern: worded(
-        `^(${keyPart}(/${keyPart})*)?$`,
-        "must be names with a slash between them, of letters, digits, _, =, . and -",
-      ),
-      description: "what all keys begin with, without its last slash; default empty",
-    }),
-  ),
-  endpoint: Optional(
-    Nullable(
-      Text({
-        maxLength: 2000,
-        format: "uri",
-        pattern: patterns.httpAddress,
-        description: "of a store other than AWS; it is guarded as addresses of webhooks are",
-      }),
+  },
+  region: {
+    maxLength: 32,
+    pattern: worded("^[a-z0-9-]{1,32}$", "must be the name of a region"),
+    description: "default us-east-1",
+  },
+  prefix: {
+    maxLength: 512,
+    pattern: worded(
+      `^(${keyPart}(/${keyPart})*)?$`,
+      "must be names with a slash between them, of letters, digits, _, =, . and -",
     ),
-  ),
+    description: "what all keys begin with, without its last slash; default empty",
+  },
+  endpoint: {
+    maxLength: 2000,
+    format: "uri",
+    pattern: patterns.httpAddress,
+    description: "of a store other than AWS; it is guarded as addresses of webhooks are",
+  },
+  kmsKeyId: { minLength: 1, maxLength: 512, pattern: patterns.headerValue },
+};
+
+const texts = destinationTexts;
+
+const s3 = {
+  type: Enum(["s3"], { description: "a bucket of S3, or of a store that speaks its protocol" }),
+  bucket: Text(texts.bucket),
+  region: Optional(Text(texts.region)),
+  prefix: Optional(Text(texts.prefix)),
+  endpoint: Optional(Nullable(Text(texts.endpoint))),
   path_style: Optional(Flag({ description: "default true with an endpoint, else false" })),
   sse: Optional(Enum(["none", "AES256", "aws:kms"], { description: "encryption by the store; default none" })),
-  kms_key_id: Optional(Nullable(Text({ minLength: 1, maxLength: 512, pattern: patterns.headerValue }))),
+  kms_key_id: Optional(Nullable(Text(texts.kmsKeyId))),
 };
 
 /** The names of a destination's secrets. */

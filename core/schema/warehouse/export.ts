@@ -40,7 +40,9 @@ export const warehouseExportStatuses = ["active", "paused", "failing"] as const;
 export type WarehouseExportStatus = (typeof warehouseExportStatuses)[number];
 
 const time = worded("^([01][0-9]|2[0-3]):[0-5][0-9]$", "must be a time of day, such as 03:30");
-const TimeOfDay = Text({ pattern: time });
+/** What a time of day looks like. */
+export const timeOfDay = { maxLength: 5, pattern: time };
+const TimeOfDay = Text(timeOfDay);
 
 const Name = Text({ minLength: 1, maxLength: 100, pattern: patterns.noNull, description: "unique in the app" });
 const Schedule = Closed({

@@ -71,6 +71,7 @@ export const warehouseExportCollection: CollectionSpec = {
     dueIndex,
     { key: { app_id: 1, _id: -1 }, name: "list" },
     { key: { app_id: 1, name: 1 }, name: "name", unique: true },
+    { key: { "managed.uid": 1 }, name: "managed" },
   ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "list" },
@@ -95,6 +96,10 @@ export const warehouseExports = (db: Db) => {
   const rows = collectionOf<WarehouseExportRow>(db, warehouseExportCollection);
   return {
     ...appSettings<WarehouseExportRow>(db, warehouseExportCollection, "list"),
+
+    /** The exports of an app beside one. */
+    countOthers: (appId: string, exceptId: string): Promise<number> =>
+      rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }, { hint: "list" }),
 
     findByName: ({ tenantId, appId }: OfApp, name: string): Promise<WarehouseExportRow | null> =>
       rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint: "name" }),

@@ -61,6 +61,7 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
     make.activityType(),
     make.segment(),
     make.template(),
+    make.lake(),
     make.incident(),
   ];
   const whole = (): Manifest[] => [make.namespace, make.iosSecret(), ...resources()];

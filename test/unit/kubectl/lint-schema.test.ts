@@ -27,6 +27,7 @@ describe("lint, of what the API server refuses by a CRD", () => {
       make.activityType(),
       make.segment(),
       make.template(),
+      make.lake({ format: "parquet", compression: "zstd" }),
       make.incident(),
     ];
     for (const object of right) expect(findingsOf(object), object.kind).to.deep.equal([]);

@@ -62,6 +62,17 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     object: () => make().segment({ filter: undefined }),
     says: "filter is needed",
   },
+  {
+    it: "a warehouse export with a compression of what is gzip",
+    object: () => make().lake({ compression: "zstd" }),
+    says: "compression is only of the format parquet",
+  },
+  {
+    it: "a destination with a key of KMS and without KMS",
+    object: () => make().lake({ destination: { bucket: "acme-lake", kmsKeyId: "k", secretRef: { name: "lake" } } }),
+    says: "kmsKeyId needs sse aws:kms",
+  },
+  { it: "a dataset that is not there", object: () => make().lake({ datasets: ["opens"] }), says: "spec.datasets[0]" },
   { it: "a list with a filter", object: () => make().segment({ kind: "list" }), says: "must be left out for a list" },
   { it: "a segment's filter that is a text", object: () => make().segment({ filter: "all" }), says: "spec.filter" },
   { it: "a template that says nothing", object: () => make().template({ content: undefined }), says: "is needed" },

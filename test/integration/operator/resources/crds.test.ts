@@ -42,6 +42,7 @@ describe("custom resource definitions", function () {
     make.activityType(),
     make.segment(),
     make.template(),
+    make.lake(),
     make.incident(),
   ];
   const cases = crdCases(() => make);
@@ -75,6 +76,7 @@ describe("custom resource definitions", function () {
     { of: "a template", object: () => make.template(), spec: { kind: "partial" } },
     { of: "a template", object: () => make.template(), spec: { appRef: "other" } },
     { of: "a segment", object: () => make.segment(), spec: { appRef: "other" } },
+    { of: "a warehouse export", object: () => make.lake(), spec: { appRef: "other" } },
   ];
   for (const { of, object, spec } of fixed) {
     const [member = ""] = Object.keys(spec);

@@ -39,6 +39,7 @@ describe("config/samples", function () {
     await herald.apply(secret("shop-huawei", { client_secret: "x" }));
     await herald.apply(secret("shop-web", { private_key: vapidKey() }));
     await herald.apply(secret("shop-email", { password: "x" }));
+    await herald.apply(secret("shop-lake", { access_key_id: "x", secret_access_key: "x" }));
     await herald.apply(secret("shop-sms", { auth_token: "x" }));
     await herald.apply(secret("shop-rcs", { auth_token: "x" }));
     await herald.apply(secret("shop-whatsapp", { access_token: "x", app_secret: "x", verify_token: "x" }));

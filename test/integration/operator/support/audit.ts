@@ -74,6 +74,11 @@ const wantedOf = (herald: Installation): Record<string, ExpectedRow> => {
       kind: spec(seen)["kind"],
       content: spec(seen)["content"],
     }),
+    WarehouseExport: async (seen) => ({
+      name: spec(seen)["name"],
+      datasets: spec(seen)["datasets"],
+      format: spec(seen)["format"],
+    }),
     Segment: async (seen) => ({
       name: spec(seen)["name"],
       kind: spec(seen)["kind"],

@@ -77,6 +77,18 @@ export const manifests = ({ id }: Pick<Installation, "id">, namespace = `${id}-a
     metadata: { name, namespace },
     spec: { appRef: "shop", name: "Welcome", content: { contents: { en: "Hello {{ user.tags.name }}" } }, ...spec },
   }),
+  lake: (spec: object = {}, name = "lake"): Manifest => ({
+    apiVersion,
+    kind: "WarehouseExport",
+    metadata: { name, namespace },
+    spec: {
+      appRef: "shop",
+      name: "Lake",
+      destination: { bucket: "acme-lake", secretRef: { name: "lake" } },
+      datasets: ["deliveries"],
+      ...spec,
+    },
+  }),
   configMap: (name: string, data: Record<string, string>): Manifest => ({
     apiVersion: "v1",
     kind: "ConfigMap",

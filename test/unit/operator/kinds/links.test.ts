@@ -39,6 +39,7 @@ const vips = a("n/vips", { appRef: "shop", name: "VIPs", kind: "list" }, "seg_vi
 const naming = (value: string) => ({ all: [{ field: "segment", op: "member", value }] });
 const active = a("n/active", { appRef: "shop", name: "Active", kind: "filter", filter: naming("VIPs") });
 const inside = a("n/inside", { appRef: "shop", name: "Inside", kind: "filter", filter: naming("seg_vips") });
+const lake = a("n/lake", { appRef: "shop", name: "Lake", destination: { secretRef: { name: "lake" } } });
 const strangers: [string, Claimant][] = [
   ["Webhook", a("other/events", { appRef: "shop", secretName: "events-signing" })],
   ["LiveActivityType", a("n/parcel", { appRef: "warehouse", name: "Parcel" })],
@@ -55,6 +56,7 @@ const world: [string, Claimant][] = [
   ["ApiKey", free],
   ["Webhook", events],
   ["LiveActivityType", order],
+  ["WarehouseExport", lake],
   ["Segment", vips],
   ["Segment", active],
   ["Segment", inside],
@@ -100,6 +102,7 @@ const cases: { it: string; kind: string; event: StoreEvent<Claimant>; requeued: 
       "Segment n/active",
       "Segment n/inside",
       "Segment n/vips",
+      "WarehouseExport n/lake",
       "Webhook n/events",
     ],
   },
@@ -116,6 +119,7 @@ const cases: { it: string; kind: string; event: StoreEvent<Claimant>; requeued: 
       "Segment n/vips",
       "Tenant acme",
       "Tenant rival",
+      "WarehouseExport n/lake",
       "Webhook n/events",
     ],
   },

@@ -1,0 +1,152 @@
+import { type Static, Type } from "typebox";
+import { Closed } from "../json/common.ts";
+import { patterns } from "../json/patterns.ts";
+import {
+  cel,
+  commonStatus,
+  externalId,
+  immutable,
+  instant,
+  objectName,
+  resourceSpec,
+  secretRef,
+} from "../kubernetes/common.ts";
+import { defineResource } from "../kubernetes/definition.ts";
+import { destinationTexts } from "./destination.ts";
+import {
+  frequencies,
+  parquetCompressions,
+  timeOfDay,
+  warehouseDatasets,
+  warehouseExportStatuses,
+  warehouseFormats,
+} from "./export.ts";
+
+const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
+
+const { bucket, region, prefix, endpoint, kmsKeyId } = destinationTexts;
+
+const Destination = Closed(
+  {
+    type: Enum(["s3"], { default: "s3", description: "a bucket of S3, or of a store that speaks its protocol" }),
+    bucket: Text({ ...bucket, description: "the bucket" }),
+    region: Optional(Text({ ...region, description: "the store's region" })),
+    prefix: Optional(Text(prefix)),
+    endpoint: Optional(Text(endpoint)),
+    pathStyle: Optional(Flag({ description: "absent: true with an endpoint, else false" })),
+    sse: Enum(["none", "AES256", "aws:kms"], { default: "none", description: "encryption by the store" }),
+    kmsKeyId: Optional(Text({ ...kmsKeyId, description: "the key of KMS" })),
+    secretRef: secretRef("`access_key_id` and `secret_access_key`"),
+  },
+  {
+    description: "where files are written to",
+    ...cel({
+      rule: "!has(self.kmsKeyId) || self.sse == 'aws:kms'",
+      message: "kmsKeyId needs sse aws:kms",
+      fieldPath: ".kmsKeyId",
+    }),
+  },
+);
+
+const Schedule = Closed(
+  {
+    frequency: Enum([...frequencies], { default: "24h", description: "how often a run begins" }),
+    startAt: Text({ ...timeOfDay, default: "00:00", description: "HH:MM of the first run of a day" }),
+    timezone: Text({ maxLength: 64, pattern: patterns.timeZone, default: "UTC", description: "an IANA name" }),
+    excludeWindow: Optional(
+      Closed(
+        {
+          start: Text({ ...timeOfDay, description: "from then on" }),
+          end: Text({ ...timeOfDay, description: "until then" }),
+        },
+        { description: "no run begins in it; it may go over midnight" },
+      ),
+    ),
+  },
+  { default: {}, description: "when runs begin" },
+);
+
+export const WarehouseExportSpec = resourceSpec(
+  externalId("warehouseExport"),
+  {
+    appRef: objectName("name of the App, in the same namespace", cel(immutable("appRef"))),
+    name: Text({ minLength: 1, maxLength: 100, description: "unique in the app" }),
+    destination: Destination,
+    datasets: List(Enum([...warehouseDatasets], { description: "a dataset" }), {
+      minItems: 1,
+      maxItems: 10,
+      "x-kubernetes-list-type": "set",
+      description: "what is exported",
+    }),
+    excludedColumns: Optional(
+      List(Text({ minLength: 3, maxLength: 100, description: "as `deliveries.error_code`" }), {
+        maxItems: 100,
+        "x-kubernetes-list-type": "set",
+        description: "columns that are left out",
+      }),
+    ),
+    format: Enum([...warehouseFormats], {
+      default: "jsonl",
+      description: "jsonl: JSON lines; csv: RFC 4180; both gzip; parquet: typed columns",
+    }),
+    compression: Optional(
+      Enum([...parquetCompressions], { description: "of parquet; absent: snappy. The others are gzip" }),
+    ),
+    schedule: Schedule,
+  },
+  {
+    rule: "!has(self.compression) || self.format == 'parquet'",
+    message: "compression is only of the format parquet: the others are gzip",
+    fieldPath: ".compression",
+  },
+);
+export type WarehouseExportSpec = Static<typeof WarehouseExportSpec>;
+
+const Watermark = Closed(
+  { dataset: Text({ maxLength: 64, description: "the dataset" }), at: instant("up to when it is exported") },
+  { description: "how far one dataset is exported" },
+);
+
+const LastRun = Closed(
+  {
+    id: Text({ maxLength: 128, description: "its id" }),
+    status: Text({ maxLength: 32, description: "what became of it" }),
+    rowCount: Integer({ minimum: 0, description: "rows that it wrote" }),
+    completedAt: instant("when it ended"),
+  },
+  { description: "the last run that ended" },
+);
+
+const WarehouseExportStatus = Closed({
+  ...commonStatus,
+  appId: Optional(Text({ maxLength: 128, description: "id of the app" })),
+  state: Optional(Enum([...warehouseExportStatuses], { description: "paused and resumed over the REST interface" })),
+  pauseReason: Optional(Text({ maxLength: 200, description: "why it is paused" })),
+  watermarks: Optional(
+    List(Watermark, {
+      maxItems: 10,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["dataset"],
+      description: "how far each dataset is exported; renewed with the operator's resync",
+    }),
+  ),
+  lastRun: Optional(LastRun),
+});
+export type WarehouseExportStatus = Static<typeof WarehouseExportStatus>;
+
+export const warehouseExportResource = defineResource({
+  kind: "WarehouseExport",
+  plural: "warehouseexports",
+  idKind: "warehouseExport",
+  shortNames: ["hwex"],
+  scope: "Namespaced",
+  description: "A continuous copy of what changes in an app, in a bucket of its owner.",
+  spec: WarehouseExportSpec,
+  status: WarehouseExportStatus,
+  columns: [
+    { name: "App", type: "string", jsonPath: ".spec.appRef" },
+    { name: "State", type: "string", jsonPath: ".status.state" },
+    { name: "Last-Run", type: "date", jsonPath: ".status.lastRun.completedAt" },
+    { name: "Name", type: "string", jsonPath: ".spec.name", wide: true },
+  ],
+});

@@ -1,0 +1,103 @@
+import { expect } from "chai";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import {
+  type WarehouseExportRow,
+  warehouseExportCollection,
+  warehouseSecretPlace,
+} from "#core/storage/warehouse/exports.ts";
+import { newRun } from "#core/storage/warehouse/new-run.ts";
+import { type WarehouseRunRow, warehouseRunCollection } from "#core/storage/warehouse/runs.ts";
+import { testKeyRing } from "../../../support/rows/fixtures.ts";
+import { type Installation, installation, type Manifest } from "../support/harness.ts";
+import { manifests } from "../support/manifests.ts";
+
+const secret = "wJalrXUtnFEMI";
+
+describe("operator: a WarehouseExport", function () {
+  this.timeout(30_000);
+  let herald: Installation;
+  let make: ReturnType<typeof manifests>;
+
+  before(async () => {
+    herald = await installation();
+    make = manifests(herald);
+    await herald.apply(make.namespace);
+    await herald.start(); // its next resync is ten minutes away
+    const plan = make.plan({ features: ["warehouse_export"] });
+    for (const object of [plan, make.tenant(), make.app({ channels: {} })]) await herald.apply(object);
+    await herald.ready(make.app());
+  });
+  after(() => herald?.close());
+
+  const rows = () => collectionOf<WarehouseExportRow>(herald.db, warehouseExportCollection);
+  const keys = (secret_access_key: string) => make.secret("lake", { access_key_id: "AKIA", secret_access_key });
+  const messageOf = async (object: Manifest): Promise<string> =>
+    (await herald.conditionOf(object, "Ready"))?.message ?? "";
+
+  it("waits for its Secret, seals what is in it, and writes nothing when nothing has changed", async () => {
+    const lake = make.lake();
+    await herald.apply(lake);
+    await herald.ready(lake, "False", "SecretNotFound");
+    await herald.apply(keys(secret));
+    const { status } = await herald.ready(lake);
+    const id = status?.id ?? "";
+    expect(status).to.include({ state: "active" });
+    const row = await rows().findOne({ _id: id });
+    if (row === null) throw new Error("no record");
+    expect(JSON.stringify([row, status])).not.to.include(secret);
+    const opened = keyRing(testKeyRing).open(
+      row.secrets.secret_access_key,
+      warehouseSecretPlace(id, "secret_access_key"),
+    );
+    expect(opened).to.equal(secret);
+    expect(row).to.deep.include({ name: "Lake", format: "jsonl", datasets: ["deliveries"], excluded_columns: [] });
+    expect(row.schedule).to.deep.equal({ frequency: "24h", start_at: "00:00", timezone: "UTC", exclude_window: null });
+    await herald.patch(lake, { metadata: { labels: { touched: "yes" } } });
+    await herald.patch(lake, { spec: { datasets: ["deliveries", "users"], format: "parquet", compression: "zstd" } });
+    await herald.ready(lake);
+    const after = await rows().findOne({ _id: id });
+    expect(after).to.deep.include({ format: "parquet", compression: "zstd", secrets: row.secrets });
+    expect(after?.secrets_updated_at).to.deep.equal(row.secrets_updated_at);
+    expect(after?.watermarks.users, "a dataset begins when it is named").to.be.instanceOf(Date);
+    expect(after?.watermarks.deliveries).to.deep.equal(row.watermarks.deliveries);
+  });
+
+  it("is refused with what no rule of the CRD sees, and stays as it was", async () => {
+    const lake = make.lake();
+    const cases = [
+      [{ schedule: { timezone: "Mars/Base" } }, "SettingInvalid", /^spec\.schedule\.timezone: /],
+      [
+        { schedule: { timezone: "UTC" }, excludedColumns: ["deliveries.id"] },
+        "SettingInvalid",
+        /^spec\.excludedColumns\[0\]: /,
+      ],
+      [
+        { excludedColumns: [], destination: { endpoint: "https://10.0.0.8" } },
+        "AddressRefused",
+        /^spec\.destination\.endpoint: /,
+      ],
+    ] as const;
+    for (const [spec, reason, message] of cases) {
+      await herald.patch(lake, { spec });
+      await herald.ready(lake, "False", reason);
+      expect(await messageOf(lake)).to.match(message);
+    }
+    await herald.patch(lake, { spec: { destination: { endpoint: null } } });
+    await herald.ready(lake);
+    expect(await rows().findOne()).to.have.nested.property("destination.endpoint", null);
+  });
+
+  it("ends the run that is under way when it goes", async () => {
+    const row = await rows().findOne();
+    if (row === null) throw new Error("no record");
+    const runs = collectionOf<WarehouseRunRow>(herald.db, warehouseRunCollection);
+    const windows = [{ dataset: "deliveries" as const, from: new Date(0), to: new Date() }];
+    const run = newRun(row, { id: "wxr_1", trigger: "manual", windows, now: new Date() });
+    await runs.insertOne(run);
+    await herald.remove(make.lake());
+    await herald.gone(make.lake());
+    expect(await rows().countDocuments()).to.equal(0);
+    expect(await runs.findOne({ _id: run._id })).to.deep.include({ status: "cancelled", due_at: null });
+  });
+});
