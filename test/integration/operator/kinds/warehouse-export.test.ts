@@ -8,14 +8,13 @@ import {
 } from "#core/storage/warehouse/exports.ts";
 import { newRun } from "#core/storage/warehouse/new-run.ts";
 import { type WarehouseRunRow, warehouseRunCollection } from "#core/storage/warehouse/runs.ts";
-import { testKeyRing } from "../../../support/rows/fixtures.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
 const secret = "wJalrXUtnFEMI";
 
 describe("operator: a WarehouseExport", function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 
@@ -46,7 +45,7 @@ describe("operator: a WarehouseExport", function () {
     const row = await rows().findOne({ _id: id });
     if (row === null) throw new Error("no record");
     expect(JSON.stringify([row, status])).not.to.include(secret);
-    const opened = keyRing(testKeyRing).open(
+    const opened = keyRing(herald.settings.keyRing).open(
       row.secrets.secret_access_key,
       warehouseSecretPlace(id, "secret_access_key"),
     );

@@ -69,6 +69,8 @@ describe("resources that are kept in git", function () {
     smtp_password: () => "x",
     password: () => "x",
     token: () => "x",
+    access_key_id: () => "x",
+    secret_access_key: () => "x",
     "service_account.json": serviceAccount,
   };
   const valuesOf = (keys: readonly string[]): Record<string, string> =>
@@ -119,6 +121,7 @@ describe("resources that are kept in git", function () {
       secret(namespace, "shop-rcs", { auth_token: "x" }),
       secret(namespace, "shop-whatsapp", { access_token: "x", app_secret: "x", verify_token: "x" }),
       secret(namespace, "shop-chat", valuesOf(["token"])),
+      secret(namespace, "shop-lake", valuesOf(["access_key_id", "secret_access_key"])),
       ...samples,
     ]);
   });
