@@ -61,7 +61,7 @@ const limit = ({ db, owners }: Platform) =>
   });
 
 const handler = (deps: Deps): Handler<WarehouseExport> => {
-  const { record, db, fence, clock } = deps;
+  const { record } = deps;
   return {
     reconcile: async (resource, signal) => {
       const app = await appOf(deps, resource, resource.spec.appRef);
@@ -75,15 +75,16 @@ const handler = (deps: Deps): Handler<WarehouseExport> => {
       });
       return record.report(resource, stand, describe, signal);
     },
-    remove: async (resource, signal) => {
-      const endRun = async (id: string): Promise<null> => {
-        fence.check();
-        await warehouseRuns(db).cancelOpen(id, clock.now());
-        return null;
-      };
-      return record.drop(resource, { before: endRun }, signal, await ofApp(deps, resource));
-    },
+    remove: async (resource, signal) =>
+      record.drop(resource, { before: (id) => endRun(deps, id) }, signal, await ofApp(deps, resource)),
   };
+};
+
+/** Files that are written stay, and no manifest names them. */
+const endRun = async ({ db, fence, clock }: Deps, id: string): Promise<null> => {
+  fence.check();
+  await warehouseRuns(db).cancelOpen(id, clock.now());
+  return null;
 };
 
 type Input = { resource: WarehouseExport; app: AppRow; stand: MayWrite<WarehouseExportRow> };
