@@ -78,7 +78,7 @@ export const segmentUseCases = (platform: SegmentPlatform) => {
       await removals(db).begin(segmentRemoval(found, clock.now()));
       await settings.remove(by, found);
       announceNamed(settings, found, found.names);
-      await counts.cancel(found._id);
+      await counts.cancel(found._id, clock.now());
     },
 
     preview: async (app: AppRow, { filter }: PreviewSegment): Promise<SegmentPreview> => {

@@ -119,7 +119,7 @@ const beginRemoval = async ({ rows, db, fence, clock }: Deps, id: string): Promi
   const row = await rows.find(id);
   fence.check();
   if (row !== null) await removals(db).begin(segmentRemoval(row, clock.now()));
-  await segmentCounts(db).cancel(id);
+  await segmentCounts(db).cancel(id, clock.now());
   return null;
 };
 

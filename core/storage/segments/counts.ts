@@ -84,9 +84,10 @@ export const segmentCounts = (db: Db) => {
       if ((await underWay(rows, app_id, now)).length === 0) await wakeNext(rows, app_id, now);
     },
 
-    /** Removes that of a segment that is removed: a count under way finds that within a second, and ends. */
-    cancel: async (_id: string): Promise<void> => {
-      await rows.deleteOne({ _id });
+    /** Removes that of a segment that is removed: a count under way finds that within a second, and ends. The next may begin. */
+    cancel: async (_id: string, now: Date): Promise<void> => {
+      const row = await rows.findOneAndDelete({ _id }, { projection: { app_id: 1, is_counting: 1 } });
+      if (row?.is_counting === true) await wakeNext(rows, row.app_id, now);
     },
 
     /** Removes that of a segment which is gone, unless it was asked for again meanwhile. */

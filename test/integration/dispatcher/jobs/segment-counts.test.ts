@@ -147,6 +147,23 @@ describe("counts of segments", function () {
     expect(await segment(_id)).to.include({ count: 2 });
   });
 
+  it("of a segment that is removed while it is counted end, and the next of its app goes on", async () => {
+    await people(["gold", "silver"]);
+    const [gone, next] = [await keep({}), await keep({})];
+    onPage = async () => {
+      onPage = async () => undefined;
+      await run(next._id);
+      expect(await segment(next._id)).to.include({ count: null });
+      await segments().deleteOne({ _id: gone._id });
+      await segmentCounts(db).cancel(gone._id, clock.now());
+    };
+    expect(await run(gone._id)).to.include({ isSuperseded: true });
+    expect([await segment(gone._id), await count(gone._id)]).to.deep.equal([null, null]);
+    expect(await count(next._id)).to.deep.include({ due_at: clock.now(), waiting_since: null });
+    await run(next._id);
+    expect(await segment(next._id)).to.include({ count: 1 });
+  });
+
   it("are made one at a time for each app, and who waits is woken", async () => {
     await people(["gold"]);
     const [one, two] = [await keep({}), await keep({})];
