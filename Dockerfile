@@ -17,8 +17,12 @@ COPY apiserver apiserver
 COPY dispatcher dispatcher
 RUN node dev/bundle.ts bundle
 
-FROM all-packages AS packages
-RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+# The few packages that are not in the bundles, of the versions that are locked.
+FROM node:24-slim AS packages
+WORKDIR /app
+COPY package-lock.json ./
+COPY --from=bundle /app/bundle/package.json ./
+RUN npm install --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:24-slim
 LABEL org.opencontainers.image.title="herald" \
@@ -27,7 +31,7 @@ LABEL org.opencontainers.image.title="herald" \
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
-COPY package.json LICENSE ./
+COPY LICENSE ./
 COPY --from=bundle /app/bundle ./
 USER 65532:65532
 EXPOSE 8080 9090

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install up down demo kubectl-herald check generate verify test soak install-chart-tools chart e2e coverage bench fuzz clean
+.PHONY: help install up down demo kubectl-herald check generate verify test soak install-chart-tools chart e2e coverage bench fuzz install-release-tools release clean
 NODE := node_modules/.bin/node
 
 help: ## list the targets
@@ -58,7 +58,7 @@ soak: install-for-tests ## kill programs and take stores away, with the timing t
 	$(call say,next: commit)
 
 install-chart-tools: bootstrap ## install the tools that judge the chart and are not there yet; HERALD_TOOLS names a folder of yours
-	$(call say,getting what judges the chart unless it is there: up to 3 min)
+	$(call say,getting what judges the chart unless it is there: up to 6 min)
 	@$(NODE) dev/install-chart-tools.ts
 	$(call say,next: make chart)
 
@@ -86,6 +86,19 @@ fuzz: bootstrap ## attack the decoders of the HTTP/2 client; RUNS=number for eac
 	$(call say,attacking the decoders of the HTTP/2 client: about 3 min)
 	@$(NODE) test/fuzz/main.ts $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep)
 	$(call say,next: commit)
+
+##@ Release it
+
+install-release-tools: bootstrap ## install the tools that pack, push and sign a release and are not there yet; HERALD_TOOLS names a folder of yours
+	$(call say,getting what makes a release unless it is there: up to 4 min)
+	@$(NODE) dev/install-release-tools.ts
+	$(call say,next: make release)
+
+release: install-release-tools ## build image, chart, kinds, bills of materials and provenance; REGISTRY=host/path pushes, KEY=cosign.key signs, VERSION=, TO=folder
+	$(call say,building a release of the commit that is checked out: a minute)
+	@$(NODE) dev/release.ts --to $(or $(TO),.dev/release) $(if $(VERSION),--version $(VERSION)) $(if $(REGISTRY),--registry $(REGISTRY)) $(if $(KEY),--key $(KEY))
+
+##@ Tidy up
 
 clean: down ## stop everything and remove .dev: servers, data and logs
 	$(call say,removing .dev)

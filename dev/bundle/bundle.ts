@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "esbuild";
+import manifest from "../../package.json" with { type: "json" };
 import { rootDir } from "../files/paths.ts";
 
 /** What is started by its file: the programs and the chart's Job, and the threads by the folders of their `worker.ts`. */
@@ -15,11 +16,12 @@ const leftOutside = [
   "@opentelemetry/resources",
   "@opentelemetry/sdk-trace",
   "mjml",
-];
+] as const;
 
 /**
  * Bundles the programs into `folder`: `apiserver.js`, `dispatcher.js`, `operator.js`, `apply-plans.js`, their threads and
  * the chunks that they share. A start then finds and reads a few files instead of some 700, which is most of what it costs.
+ * The `package.json` beside them names the few packages that have to be installed there.
  */
 export const bundle = async (folder: string): Promise<void> => {
   const { outputFiles } = await build({
@@ -35,7 +37,7 @@ export const bundle = async (folder: string): Promise<void> => {
     format: "esm",
     platform: "node",
     target: "node24",
-    external: leftOutside,
+    external: [...leftOutside],
     legalComments: "none",
     banner: { js: requireOfCommonJs },
     plugins: [threadAddresses, nodeModules],
@@ -46,6 +48,13 @@ export const bundle = async (folder: string): Promise<void> => {
   });
   await mkdir(folder, { recursive: true });
   await Promise.all(outputFiles.map(({ path, text }) => writeFile(path, onlyAscii(text))));
+  await writeFile(join(folder, "package.json"), `${JSON.stringify(ownManifest(), null, 2)}\n`);
+};
+
+const ownManifest = () => {
+  const { name, version, type, license } = manifest;
+  const dependencies = Object.fromEntries(leftOutside.map((one) => [one, manifest.dependencies[one]]));
+  return { name, version, private: true, type, license, dependencies };
 };
 
 /**

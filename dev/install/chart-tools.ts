@@ -2,11 +2,11 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { findTool } from "../files/find-tool.ts";
 import { binDir } from "../files/paths.ts";
-import { pinned } from "../servers/versions.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
 import { kindsOfOthers } from "./kinds-of-others.ts";
 import { installPackaged, isPackaged, openapiTypescript, schemathesis } from "./packaged-tools.ts";
 import { command, say, step } from "./progress.ts";
+import { isFound, releaseTools, tool } from "./release-tools.ts";
 
 /**
  * Gets what judges the chart and the document of the REST interface: the programs that are nowhere to be found, and the
@@ -61,24 +61,9 @@ const installBrowser = async (): Promise<void> => {
   await command(["apt-get", "-q", "-y", "--no-install-recommends", "install", browser], options);
 };
 
-const isFound = ({ packages }: GoTools): boolean => Object.keys(packages).every((name) => findTool(name) !== null);
-
-/** A module for each: their dependencies are of different times. */
-const tool = (module: string, path: string, flags = ""): GoTools => ({
-  module,
-  packages: { [module]: path },
-  ldflags: `-s -w ${flags}`.trim(),
-});
-
-/** What helm takes for the cluster's version while it renders without one. */
-const helmFlags = (): string => {
-  const [major = "", minor = ""] = pinned("kubernetes", "k8s.io/kubernetes").split(".");
-  const path = "helm.sh/helm/v3/pkg/chartutil.k8sVersion";
-  return `-X helm.sh/helm/v3/internal/version.version=v${pinned("helm", "helm.sh/helm/v3")} -X ${path}Major=${major} -X ${path}Minor=${minor}`;
-};
-
 const goTools: readonly GoTools[] = [
-  tool("helm", "helm.sh/helm/v3/cmd/helm", helmFlags()),
+  ...releaseTools,
+  tool("registry", "github.com/distribution/distribution/v3/cmd/registry"),
   tool("helm-unittest", "github.com/helm-unittest/helm-unittest/cmd/helm-unittest"),
   tool("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform"),
   tool("kube-score", "github.com/zegl/kube-score/cmd/kube-score"),

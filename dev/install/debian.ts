@@ -59,7 +59,7 @@ const debootstrap = (root: string): Promise<void> => {
 };
 
 /** The mirror that the machine itself uses. */
-const debianMirror = (): string => {
+export const debianMirror = (): string => {
   const format = ["--format", "$(ORIGIN) $(COMPONENT) $(REPO_URI)", "Created-By: Packages"];
   const lines = execFileSync("apt-get", ["indextargets", ...format], { encoding: "utf8" });
   const uri = /^Debian main (\S+\/debian\/?)$/m.exec(lines)?.[1];
