@@ -34,10 +34,7 @@ export const splitOf = (
 };
 
 /** What is wrong with the search for a winner. */
-const comparison = (
-  { variants = [], delayed_option: option }: CreateNotification,
-  winner: AskedWinner,
-): FieldError[] => {
+const comparison = ({ variants = [] }: CreateNotification, winner: AskedWinner): FieldError[] => {
   const sent = variants.flatMap(({ is_control: isControl, weight_percent: weight }, i) =>
     isControl ? [] : [{ weight, i }],
   );
@@ -47,7 +44,9 @@ const comparison = (
     ...sent.flatMap(({ weight, i }) =>
       weight === 0 ? [{ field: `variants[${i}].weight_percent`, message: "is 0, so that it could not win" }] : [],
     ),
-    ...(option === undefined ? [] : [{ field: "winner", message: "cannot go together with delayed_option" }]),
+    ...(winner.rule === "bandit" && winner.if_undecided !== undefined
+      ? [{ field: "winner.if_undecided", message: "has no effect with the rule bandit, which sends every variant" }]
+      : []),
     ...(winner.if_undecided === "control" && !hasControl
       ? [{ field: "winner.if_undecided", message: "is control, and no variant is one" }]
       : []),

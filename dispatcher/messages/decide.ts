@@ -1,9 +1,15 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { chosenIn, type Question, verdictOf } from "#core/domain/experiments/verdict.ts";
+import { movedWeights, stepAt, stepBy, stepsOf } from "#core/domain/experiments/bandit.ts";
+import { mismatch } from "#core/domain/experiments/statistics.ts";
+import { type Contender, chosenIn, type Question, verdictOf } from "#core/domain/experiments/verdict.ts";
 import type { Experiments } from "#core/storage/messages/experiments.ts";
 import type { MessageRow, MessageWinner } from "#core/storage/messages/message-row.ts";
+import { isTimed } from "./timing/by-local-time.ts";
 
-export type DecideDeps = { experiments: Pick<Experiments, "tally" | "decide" | "hasten" | "read">; clock: Clock };
+export type DecideDeps = {
+  experiments: Pick<Experiments, "tally" | "decide" | "move" | "hasten" | "read">;
+  clock: Clock;
+};
 
 /** Looks by the rule `anytime`, at equal distances; other rules look once. */
 const looks = 30;
@@ -14,6 +20,7 @@ export const nextLook = (
   now: Date,
 ): Date | null => {
   if (winner === undefined || variants === undefined || winner.decided_at !== undefined) return null;
+  if (winner.rule === "bandit") return stepAt(winner, Math.min(stepsOf(winner), stepBy(winner, now) + 1));
   const startMs = (startedAt ?? created_at).getTime();
   const everyMs = (winner.decides_at.getTime() - startMs) / looks;
   if (winner.rule !== "anytime" || everyMs <= 0) return winner.decides_at;
@@ -34,8 +41,9 @@ export const decide =
     const now = clock.now();
     if (winner.decided_at === undefined) await look({ experiments, clock }, { message, winner, now });
     const after = await experiments.read(message._id);
-    if (after?.winner?.decided_at === undefined) return message;
-    if (after.winner.decided_at < winner.decides_at) await experiments.hasten(message, now); // again after a kill, too
+    if (after?.winner?.decided_at === undefined) return { ...message, winner: after?.winner ?? winner };
+    const isEarly = after.winner.decided_at < winner.decides_at;
+    if (isEarly && !isTimed(message)) await experiments.hasten(message, now); // again after a kill, too
     return { ...message, winner: after.winner };
   };
 
@@ -43,14 +51,58 @@ type Look = { message: MessageRow; winner: MessageWinner; now: Date };
 
 const look = async ({ experiments }: DecideDeps, { message, winner, now }: Look): Promise<void> => {
   const isLast = now >= winner.decides_at;
+  if (winner.rule === "bandit") return moveOn({ experiments }, { message, winner, now });
   if (!isLast && winner.rule !== "anytime") return;
-  const at = isLast ? winner.decides_at : now;
-  const found = new Map((await experiments.tally(message._id, winner.metric, at)).map((one) => [one.id, one]));
-  const contenders = (message.variants ?? []).flatMap(({ id, is_control: isControl, weight_percent: weight }) =>
-    isControl ? [] : [{ assigned: 0, n: 0, conversions: 0, ...found.get(id), id, weight }],
-  );
-  const question: Question = { ...winner, contenders };
+  const question: Question = {
+    ...winner,
+    contenders: await contendersOf({ experiments }, message, isLast ? winner.decides_at : now),
+  };
   const verdict = verdictOf(question);
   if (!verdict.decided && !isLast) return;
   await experiments.decide(message, { verdict, chosen: chosenIn(verdict, question), decided_at: now });
+};
+
+const contendersOf = async (
+  { experiments }: Pick<DecideDeps, "experiments">,
+  { _id, variants = [], winner }: MessageRow,
+  at: Date,
+): Promise<Contender[]> => {
+  const tallies = winner === undefined ? [] : await experiments.tally(_id, winner.metric, at);
+  const found = new Map(tallies.map((one) => [one.id, one]));
+  return variants.flatMap(({ id, is_control: isControl, weight_percent: weight }) =>
+    isControl ? [] : [{ assigned: 0, n: 0, conversions: 0, ...found.get(id), id, weight }],
+  );
+};
+
+/**
+ * Makes the weights by which the people of the steps are sent to whose time has come, and with the last of them the verdict.
+ * They stay those of the message while a variant has too few people, and where the division cannot be believed.
+ */
+const moveOn = async (
+  { experiments }: Pick<DecideDeps, "experiments">,
+  { message, winner, now }: Look,
+): Promise<void> => {
+  const step = stepBy(winner, now);
+  const missing = Array.from({ length: step }, (_, i) => i + 1).filter((one) => winner.steps?.[one] === undefined);
+  if (missing.length === 0) return;
+  const contenders = await contendersOf({ experiments }, message, stepAt(winner, step));
+  const question: Question = { ...winner, contenders, pSrm: winner.p_srm };
+  const verdict = verdictOf(question);
+  const isKnown = verdict.p_srm >= mismatch && verdict.needs_more === 0;
+  const weights = isKnown ? movedWeights(contenders) : askedWeights(contenders);
+  const isLast = step === stepsOf(winner);
+  await experiments.move(
+    message,
+    {
+      steps: Object.fromEntries(missing.map((one) => [one, weights])),
+      p_srm: verdict.p_srm,
+      ...(isLast && { verdict, chosen: verdict.winner, decided_at: now }),
+    },
+    now,
+  );
+};
+
+const askedWeights = (contenders: readonly Contender[]): number[] => {
+  const whole = contenders.reduce((sum, { weight }) => sum + weight, 0);
+  return contenders.map(({ weight }) => (100 * weight) / whole);
 };

@@ -15,17 +15,23 @@ import {
 /** What is known of a variant: `assigned` people of the test were given it, `n` of them were sent it. */
 export type Contender = Sample & { id: string; weight: number; assigned: number };
 
-export type Question = Pick<Winner, "rule" | "min_per_variant" | "if_undecided"> & { contenders: readonly Contender[] };
+export type Question = Pick<Winner, "rule" | "min_per_variant" | "if_undecided"> & {
+  contenders: readonly Contender[];
+  /** What an earlier look found of the division, when weights have moved since. */
+  pSrm?: number | undefined;
+};
 
 /**
  * Which variant wins. It follows from the counts alone; whom the rest of the audience gets is {@link chosenIn}.
  * Source: docs/reference/variants.md#winner.
  */
-export const verdictOf = ({ contenders, rule, min_per_variant: least }: Question): Verdict => {
-  const pSrm = sampleRatioP(
-    contenders.map(({ assigned }) => assigned),
-    contenders.map(({ weight }) => weight),
-  );
+export const verdictOf = ({ contenders, rule, min_per_variant: least, pSrm: found }: Question): Verdict => {
+  const pSrm =
+    found ??
+    sampleRatioP(
+      contenders.map(({ assigned }) => assigned),
+      contenders.map(({ weight }) => weight),
+    );
   const needed = Math.max(0, least - Math.min(...contenders.map(({ n }) => n)));
   const chances = posterior(contenders);
   const isKnown = pSrm >= mismatch && needed === 0;
@@ -49,6 +55,7 @@ export const verdictOf = ({ contenders, rule, min_per_variant: least }: Question
       uplift_ci: base === undefined || i === 0 ? null : mutable(upliftInterval(one, base)),
     })),
     needs_more: needed,
+    biased: rule === "bandit",
   };
 };
 
@@ -79,6 +86,11 @@ export const chosenIn = (
 const bestOf = (contenders: readonly Contender[]): Contender | null =>
   contenders.reduce<Contender | null>((best, one) => (best === null || rateOf(one) > rateOf(best) ? one : best), null);
 
+const isProbablyBest = (contenders: readonly Contender[], best: Contender): boolean => {
+  const { pBest = 0, expectedLoss = 1 } = posterior(contenders)[contenders.indexOf(best)] ?? {};
+  return pBest >= 0.95 && expectedLoss <= 0.005 * rateOf(best);
+};
+
 type Rule = (contenders: readonly Contender[], best: Contender, least: number) => boolean;
 
 const alpha = 0.05;
@@ -86,10 +98,8 @@ const mostPairs = 45; // of ten
 
 /** Whether the best is better than each of the others. */
 const rules: Record<Winner["rule"], Rule> = {
-  bayes: (contenders, best) => {
-    const { pBest = 0, expectedLoss = 1 } = posterior(contenders)[contenders.indexOf(best)] ?? {};
-    return pBest >= 0.95 && expectedLoss <= 0.005 * rateOf(best);
-  },
+  bayes: (contenders, best) => isProbablyBest(contenders, best),
+  bandit: (contenders, best) => isProbablyBest(contenders, best),
   /** Holm: of all pairs the one that differs most has the strictest bound. */
   fixed: (contenders, best) => {
     const pairs = contenders.flatMap((a, i) => contenders.slice(i + 1).map((b) => ({ a, b, p: fixedP(a, b) })));

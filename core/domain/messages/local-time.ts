@@ -3,7 +3,14 @@ import { dayMs } from "../durations.ts";
 import { instantAt, offsetAt, type ZoneSpan, zoneSpans } from "../zone-spans.ts";
 
 /** When a message is sent by local time. `timeMs`: milliseconds since midnight; null: what clocks of `appZone` show at `start`. */
-export type LocalTime = { start: Date; timeMs: number | null; appZone: string; missed: MissedLocalTime };
+export type LocalTime = {
+  start: Date;
+  timeMs: number | null;
+  appZone: string;
+  missed: MissedLocalTime;
+  /** Not before this instant, which is later than `start`: then nobody is missed. */
+  from?: Date | undefined;
+};
 
 /** When recipients of a zone are due; null: not at all. */
 export type DueIn = (zone: string) => Date | null;
@@ -13,13 +20,14 @@ export type DueIn = (zone: string) => Date | null;
  * passed for those where it was before `start` on the day that it is in the app's zone; for them `missed` decides. A name
  * that is no zone is the app's. Computed once for each zone. Source: docs/reference/timing.md#local-time.
  */
-export const localTimes = ({ start, timeMs, appZone, missed }: LocalTime): DueIn => {
+export const localTimes = ({ start, timeMs, appZone, missed, from }: LocalTime): DueIn => {
   const ofApp = spansOf(appZone, start) ?? utc;
   const startMs = start.getTime();
   const wallStart = startMs + offsetAt(ofApp, startMs);
   const day = Math.floor(wallStart / dayMs) * dayMs;
   const time = timeMs ?? wallStart - day;
   const dueOf = (spans: readonly ZoneSpan[]): Date | null => {
+    if (from !== undefined) return new Date(nextShown(spans, time, from.getTime()));
     const isMissed = missed !== "next_day" && (instantAt(spans, day + time) ?? startMs) < startMs;
     if (isMissed) return missed === "skip" ? null : start;
     return new Date(nextShown(spans, time, startMs));

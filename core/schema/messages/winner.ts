@@ -1,13 +1,24 @@
 import { type Static, Type } from "typebox";
 import { Closed, DateTime, Nullable } from "../json/common.ts";
 
-const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Object: Members, Optional, String: Text } = Type;
+const {
+  Array: List,
+  Boolean: Flag,
+  Enum,
+  Integer,
+  Number: Num,
+  Object: Members,
+  Optional,
+  Record,
+  String: Text,
+} = Type;
 
 const Metric = Enum(["open_rate", "click_rate", "conversion_rate"], { description: "what variants are compared by" });
-const Rule = Enum(["bayes", "fixed", "anytime"], {
+const Rule = Enum(["bayes", "fixed", "anytime", "bandit"], {
   description:
     "bayes: probably the best (95 %), and little lost if not; fixed: significantly better, looked at once; " +
-    "anytime: the same at whichever of 30 looks, which may end the test early",
+    "anytime: the same at whichever of 30 looks, which may end the test early; " +
+    "bandit: the rest is sent in steps, by weights that follow what was better until then",
 });
 const IfUndecided = Enum(["best", "first", "control", "none"], {
   description: "what the rest gets when no variant wins: the highest rate, the first variant, or nothing",
@@ -51,6 +62,7 @@ export const Verdict = Members({
     }),
   ),
   needs_more: Integer({ description: "people that the smallest variant lacks" }),
+  biased: Flag({ description: "whether rates and intervals are biased, as they have moved the weights (bandit)" }),
 });
 export type Verdict = Static<typeof Verdict>;
 
@@ -64,4 +76,9 @@ export const ShownWinner = Members({
   decided_at: Nullable(DateTime),
   chosen: Nullable(Text({ description: "the variant that the rest gets; null before, and when it gets nothing" })),
   verdict: Nullable(Verdict),
+  steps: Nullable(
+    Record(Text(), List(Num()), {
+      description: "of the rule bandit: by step, the weights of the variants that are sent, in per cent",
+    }),
+  ),
 });

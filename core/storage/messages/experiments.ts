@@ -41,6 +41,25 @@ export const experiments = (db: Db) => {
       return matchedCount === 1;
     },
 
+    /** Stores the weights of some steps, and what was chosen with the last; false when another has made one of them. */
+    move: async (
+      { _id }: Pick<MessageRow, "_id">,
+      {
+        steps,
+        ...decision
+      }: Pick<MessageWinner, "verdict" | "chosen" | "decided_at" | "p_srm"> & {
+        steps: Record<string, number[]>;
+      },
+      now: Date,
+    ): Promise<boolean> => {
+      const made = Object.entries({ ...decision, ...prefixed("steps", steps) });
+      const set = Object.fromEntries(made.map(([name, value]) => [`winner.${name}`, value]));
+      const free = Object.keys(steps).map((step) => [`winner.steps.${step}`, { $exists: false }]);
+      const open = { _id, status: "processing" as const, ...Object.fromEntries(free) };
+      const { matchedCount } = await messages.updateOne(open, { $set: { ...set, updated_at: now } });
+      return matchedCount === 1;
+    },
+
     /** Has those who wait for what was chosen before its time sent to now. */
     hasten: async ({ _id, winner }: Pick<MessageRow, "_id" | "winner">, now: Date): Promise<void> => {
       const waiting = { message_id: _id, status: "scheduled" as const, scheduled_for: winner?.decides_at ?? now };
@@ -50,6 +69,9 @@ export const experiments = (db: Db) => {
     read: (id: string): Promise<MessageRow | null> => messages.findOne({ _id: id }),
   };
 };
+
+const prefixed = (name: string, values: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [`${name}.${key}`, value]));
 
 const instants = { open_rate: "opened_at", click_rate: "clicked_at", conversion_rate: "converted_at" } as const;
 

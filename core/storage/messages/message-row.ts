@@ -51,6 +51,10 @@ export type MessageWinner = Winner & {
   decided_at?: Date;
   chosen?: string | null;
   verdict?: Verdict;
+  /** Of the rule `bandit`: the weights of the variants that are sent, by the step that they are of. */
+  steps?: Record<string, number[]>;
+  /** What its first look found of the division. */
+  p_srm?: number;
 };
 
 /**

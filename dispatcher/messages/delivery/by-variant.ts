@@ -1,6 +1,7 @@
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import { mergedContent } from "#core/domain/content/merge.ts";
 import { isHoldoutOn, isInHoldout, isInTest, variantOf } from "#core/domain/experiments/assignment.ts";
+import { drawnBy, stepAt, stepOf } from "#core/domain/experiments/bandit.ts";
 import { isTranslated } from "#core/domain/messages/languages.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow, MessageVariant } from "#core/storage/messages/message-row.ts";
@@ -12,8 +13,8 @@ import type { Work } from "./work.ts";
 /** Which form of a message each recipient gets, and who gets nothing so that its effect can be measured. */
 export type Shares = {
   variantOf: (recipient: Reached) => MessageVariant | null;
-  /** Whether somebody waits until a form is chosen. */
-  waits: (recipient: Reached) => boolean;
+  /** When the form is chosen that somebody waits for; null when they do not wait. */
+  waitsUntil: (recipient: Reached) => Date | null;
   /** Why somebody gets nothing, in words; null when they do. Asked when they would be sent to. */
   heldOutBy: (recipient: Reached) => string | null;
 };
@@ -35,7 +36,7 @@ export const sharesOf = ({ app, message, chunk }: Work, now: Date): Shares | nul
   const isDecided = winner?.decided_at !== undefined;
   return {
     variantOf: variant,
-    waits: (recipient) => winner !== undefined && !isDecided && variant(recipient) === null,
+    waitsUntil: (recipient) => (isDecided || variant(recipient) !== null ? null : restFrom(message, recipient.user_id)),
     heldOutBy: (recipient) => {
       if (isOn && isInHoldout(holdout, of, recipient.user_id)) return "the app's holdout";
       const form = variant(recipient);
@@ -46,9 +47,29 @@ export const sharesOf = ({ app, message, chunk }: Work, now: Date): Shares | nul
 };
 
 /** Who does not try the variants gets the one that is chosen, null before that. A control stays one. */
-const formFor = ({ _id, winner, variants }: MessageRow, drawn: MessageVariant | null, person: string) => {
-  if (winner === undefined || drawn?.is_control === true || isInTest(_id, winner.test_percent, person)) return drawn;
-  return variants?.find(({ id }) => id === winner.chosen) ?? null;
+const formFor = (message: MessageRow, drawn: MessageVariant | null, person: string): MessageVariant | null => {
+  const { winner, variants } = message;
+  if (winner === undefined || !isOfRest(message, drawn, person)) return drawn;
+  return (
+    (winner.rule === "bandit" ? ofStep(message, person) : variants?.find(({ id }) => id === winner.chosen)) ?? null
+  );
+};
+
+/** By the weights of the step that somebody is in, once these are made. */
+const ofStep = ({ _id, winner, variants = [] }: MessageRow, person: string): MessageVariant | undefined => {
+  const weights = winner?.steps?.[winner === undefined ? 0 : stepOf(_id, winner, person)];
+  const sent = variants.filter(({ is_control: isControl }) => !isControl);
+  return weights === undefined ? undefined : sent[drawnBy(_id, weights, person)];
+};
+
+const isOfRest = ({ _id, winner }: MessageRow, drawn: MessageVariant | null, person: string): boolean =>
+  winner !== undefined && drawn?.is_control !== true && !isInTest(_id, winner.test_percent, person);
+
+/** When the form is chosen that somebody gets who is not among those who try the variants; null for one of these. */
+export const restFrom = (message: MessageRow, person: string): Date | null => {
+  const { _id, winner, variants = [] } = message;
+  if (winner === undefined || !isOfRest(message, variantOf(_id, variants, person), person)) return null;
+  return winner.rule === "bandit" ? stepAt(winner, stepOf(_id, winner, person)) : winner.decides_at;
 };
 
 type Preparing = { given: Work; opened: OpenMessage | null; shares: Shares | null; ttlSeconds: number };

@@ -95,9 +95,14 @@ const apart = (
   now: Date,
 ): [rest: Reached[], later: Later[]] => {
   if (shares === null || winner === undefined || winner.decided_at !== undefined) return [[...recipients], []];
-  const at = winner.decides_at > now ? winner.decides_at : new Date(now.getTime() + retryMs);
-  const waiting = recipients.filter((one) => shares.waits(one));
-  return [recipients.filter((one) => !shares.waits(one)), waiting.map((subscription) => ({ subscription, at }))];
+  const soon = new Date(now.getTime() + retryMs);
+  const [rest, later]: [Reached[], Later[]] = [[], []];
+  for (const subscription of recipients) {
+    const at = shares.waitsUntil(subscription);
+    if (at === null) rest.push(subscription);
+    else later.push({ subscription, at: at > now ? at : soon });
+  }
+  return [rest, later];
 };
 
 const isHeldOut = (shares: Shares | null, one: Reached): boolean => (shares?.heldOutBy(one) ?? null) !== null;

@@ -8,6 +8,7 @@ import { chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { ZonesOf } from "#core/storage/people/zones.ts";
+import { restFrom } from "../delivery/by-variant.ts";
 import { suppress } from "../delivery/delivery-row.ts";
 import { type Later, notAttempted } from "../delivery/later.ts";
 import type { Deliver, Delivered, Work } from "../delivery/work.ts";
@@ -34,7 +35,7 @@ export const byLocalTime =
     const { chunk, message, app } = work;
     if (!isTimed(message) || chunk.scheduled_for !== undefined) return deliver(work, lease);
     const sorted: Sorted = { later: [], skipped: [] };
-    const dueIn = dueInstants(message, app);
+    const dueIn = dueOf(message, app);
     for (const page of pagesOf(work)) {
       if (lease.isOver()) return { ...nobody(), halted: true };
       const rows = work.rows === undefined ? await deps.load(page) : chosen(work.rows, page);
@@ -49,7 +50,7 @@ export const byLocalTime =
 
 type Sorted = { later: Later[]; skipped: Reached[] };
 
-type SortDeps = Pick<ByLocalTimeDeps, "zonesOf"> & { dueIn: DueIn; app: AppRow; message: MessageRow };
+type SortDeps = Pick<ByLocalTimeDeps, "zonesOf"> & { dueIn: DueOf; app: AppRow; message: MessageRow };
 
 const sortPage = async (
   { zonesOf, dueIn, app, message }: SortDeps,
@@ -60,10 +61,25 @@ const sortPage = async (
   for (const subscription of rows) {
     const zone = clocks.get(subscription._id)?.zone ?? null;
     const isZoneUnknown = zone === null || !isKnownZone(zone, message.created_at);
-    const at = dueIn(isZoneUnknown ? settingsOf(app).time_zone : zone);
+    const at = dueIn(subscription)(isZoneUnknown ? settingsOf(app).time_zone : zone);
     if (at === null) skipped.push(subscription);
     else later.push({ subscription, at, isZoneUnknown });
   }
+};
+
+type DueOf = (recipient: Reached) => DueIn;
+
+/** Who waits for a form to be chosen is due by their clock after that. */
+const dueOf = (message: MessageRow, app: AppRow): DueOf => {
+  const usual = dueInstants(message, app);
+  const known = new Map<number, DueIn>();
+  return ({ user_id: person }) => {
+    const from = restFrom(message, person);
+    if (from === null) return usual;
+    const dueIn = known.get(from.getTime()) ?? dueInstants(message, app, from);
+    known.set(from.getTime(), dueIn);
+    return dueIn;
+  };
 };
 
 const pagesOf = ({ chunk: { recipients } }: Work): string[][] =>

@@ -42,8 +42,8 @@ const winnerOf = ({ rule, rates, people, looks }: Omit<Simulation, "sends">, ran
   return null;
 };
 
-/** By the distances between successes, which are geometric. */
-const binomial = (n: number, p: number, random: () => number): number => {
+/** Successes of n tries, by the distances between them, which are geometric. */
+export const binomial = (n: number, p: number, random: () => number): number => {
   const perLog = 1 / Math.log1p(-p);
   let [successes, at] = [-1, 0];
   while (at <= n) {
@@ -53,8 +53,8 @@ const binomial = (n: number, p: number, random: () => number): number => {
   return successes;
 };
 
-/** Source: Mulberry32. */
-const randomFrom = (seed: number) => {
+/** Numbers between 0 and 1, the same for each seed. Source: Mulberry32. */
+export const randomFrom = (seed: number) => {
   let state = seed;
   return (): number => {
     state = (state + 0x6d2b79f5) | 0;

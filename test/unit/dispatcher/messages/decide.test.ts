@@ -34,11 +34,14 @@ describe("the search for the variant that most people get", () => {
       tally: async () =>
         ["a", "b"].map((id, i) => ({ id, assigned: 500, n: 500, conversions: conversions[i as 0 | 1] })),
       decide: async (_, decision) => stored.push(decision) > 0,
+      move: async (_, decision) => stored.push(decision) > 0,
       hasten: async (_, at) => void hastened.push(at),
       read: async () => ({ ...row, winner: { ...winner(change), ...stored[0] } }),
     };
     const after = await decide({ experiments, clock: { now: () => now } })(row);
-    return { chosen: after.winner?.chosen, reason: stored[0]?.verdict?.reason, hastened: hastened.length };
+    const { steps } = stored[0] ?? {};
+    const moved = steps && { steps: Object.keys(steps), weights: steps["1"]?.map(Math.round) };
+    return { chosen: after.winner?.chosen, reason: stored[0]?.verdict?.reason, hastened: hastened.length, ...moved };
   };
 
   it("ends before its time when a variant is better by the rule anytime, and has the rest sent to at once", async () => {
@@ -46,6 +49,23 @@ describe("the search for the variant that most people get", () => {
     const open = { chosen: undefined, reason: undefined, hastened: 0 };
     expect(await run({}, minutes(10), [10, 11])).to.deep.equal(open);
     expect(await run({ rule: "bayes" }, minutes(10), [10, 200])).to.deep.equal(open);
+  });
+
+  it("moves weights step by step by the rule bandit, all those that are missing at once", async () => {
+    const rule = "bandit" as const;
+    expect(nextLook(message({ rule }), noon)).to.deep.equal(minutes(15));
+    expect(nextLook(message({ rule }), minutes(59))).to.deep.equal(minutes(60));
+    const open = { chosen: undefined, reason: undefined, hastened: 0 };
+    expect(await run({ rule }, minutes(14), [10, 200])).to.deep.equal(open);
+    expect(await run({ rule }, minutes(31), [10, 200])).to.deep.equal({ ...open, steps: ["1", "2"], weights: [1, 99] });
+    const asked = { rule, min_per_variant: 501 };
+    expect(await run(asked, minutes(15), [10, 200])).to.deep.equal({ ...open, steps: ["1"], weights: [50, 50] });
+    expect(await run({ rule, p_srm: 0.0001 }, minutes(15), [10, 200]))
+      .to.include({ chosen: undefined })
+      .and.to.deep.include({ weights: [50, 50] });
+    const made = { rule, steps: { 1: [50, 50], 2: [50, 50], 3: [40, 60] } };
+    expect(await run(made, minutes(59), [10, 200])).to.deep.equal(open);
+    expect(await run(made, minutes(60), [10, 200])).to.include({ chosen: "b", reason: "better" });
   });
 
   it("ends at its time, whatever was found", async () => {
