@@ -28,6 +28,8 @@ export type DeliveryRow = Progress & {
   variant_id?: string;
   /** Of a fallback: the delivery of the same person that it comes after. */
   fallback_of?: string;
+  /** Of a message that is part of a campaign: its name. */
+  campaign_id?: string;
   /** As callers name the live activity that it is of. */
   activity_id?: string;
   channel: Channel;

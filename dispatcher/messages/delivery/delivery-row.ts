@@ -27,6 +27,8 @@ export type Attempt = {
   isReplaceable: boolean;
   /** What is said is not kept, so that it cannot be sent again. */
   isRedacted?: boolean | undefined;
+  /** Of a message that is part of a campaign. */
+  campaignId?: string | undefined;
   /** Of a live activity: as callers name it. */
   activityId?: string | undefined;
   /** Of a message with variants: the one that they get. */
@@ -147,7 +149,7 @@ const attempted = (attempt: Attempt) => ({
   attempts: triesBefore(attempt.chunk) + 1,
 });
 
-const common = ({ deliveryId, chunk, subscription, now, activityId, variantId }: Attempt) => ({
+const common = ({ deliveryId, chunk, subscription, now, activityId, variantId, campaignId }: Attempt) => ({
   _id: deliveryId,
   message_id: chunk.message_id,
   tenant_id: chunk.tenant_id,
@@ -155,6 +157,7 @@ const common = ({ deliveryId, chunk, subscription, now, activityId, variantId }:
   subscription_id: subscription._id,
   user_id: subscription.user_id,
   ...(subscription.external_id === null ? {} : { external_id: subscription.external_id }),
+  ...(campaignId === undefined ? {} : { campaign_id: campaignId }),
   ...(activityId === undefined ? {} : { activity_id: activityId }),
   ...(chunk.tried && { tries: chunk.tried }),
   ...(variantId === undefined ? {} : { variant_id: variantId }),

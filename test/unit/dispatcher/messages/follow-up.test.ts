@@ -69,6 +69,13 @@ describe("the events of a delivery", () => {
     },
     { it: "are none when it was suppressed", row: { status: "suppressed" }, expect: [] },
   ];
+  it("name the campaign of the message, null without one", async () => {
+    for (const campaign_id of ["spring", undefined]) {
+      const row = aDelivery({ status: "sent", sent_at: noon, ...(campaign_id && { campaign_id }) });
+      const [event] = await eventsOf(row);
+      expect(event?.data).to.include({ campaign_id: campaign_id ?? null });
+    }
+  });
   for (const { it: name, row, expect: wanted } of cases) {
     it(name, async () => {
       const events = await eventsOf(aDelivery(row));
