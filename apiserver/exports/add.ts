@@ -20,8 +20,11 @@ export type ExportRequest = Pick<ExportRow, "type" | "filters" | "compression"> 
   of: OfApp;
   caller: Caller;
   id: string;
-  operation: "exports.create" | "exports.history" | "exports.events";
+  /** Its rate; null where another was taken. */
+  operation: "exports.create" | "exports.history" | "exports.events" | null;
   subject?: string;
+  /** The user whose data it is of. */
+  person?: string;
 };
 
 /**
@@ -33,7 +36,7 @@ export const addExport = ({ exports, files, limit, clock }: AddDeps) => {
   return async (asked: ExportRequest): Promise<ExportRow> => {
     const { of, operation } = asked;
     if (files.kind === "none") throw noStore();
-    await limit(operation, of.appId);
+    if (operation !== null) await limit(operation, of.appId);
     const row = rowOf(asked, clock.now());
     const stored = await alone(of.appId, () => store(exports, of, row));
     if (stored === null) throw full();
@@ -67,7 +70,10 @@ const store = async (exports: AddDeps["exports"], of: OfApp, row: ExportRow): Pr
 
 const places = Array.from({ length: mostPending }, (_, place) => place);
 
-const rowOf = ({ of, caller, id, type, filters, compression, subject }: ExportRequest, now: Date): ExportRow => ({
+const rowOf = (
+  { of, caller, id, type, filters, compression, subject, person }: ExportRequest,
+  now: Date,
+): ExportRow => ({
   _id: id,
   tenant_id: of.tenantId,
   app_id: of.appId,
@@ -82,6 +88,7 @@ const rowOf = ({ of, caller, id, type, filters, compression, subject }: ExportRe
   file: null,
   expires_at: null,
   ...(subject !== undefined && { subject }),
+  ...(person !== undefined && { person }),
   requested_by: caller.key._id,
   created_at: now,
   completed_at: null,

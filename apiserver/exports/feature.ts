@@ -6,6 +6,7 @@ import { type Located, routeOf } from "../http/route.ts";
 import { checkedFilters } from "./checks.ts";
 import { messageExportRoutes } from "./message-routes.ts";
 import { docs } from "./openapi.ts";
+import { personExportRoutes } from "./person-routes.ts";
 import { type ExportUse, exportUseCases } from "./use-cases.ts";
 
 const route = routeOf<ExportUse>({ tag: "Exports", scopes: ["admin"] });
@@ -19,6 +20,7 @@ const exportOfPath = async (located: Located<ExportUse>): Promise<ExportRow> =>
 
 const routes = [
   ...messageExportRoutes,
+  ...personExportRoutes,
 
   route({
     id: "listExports",

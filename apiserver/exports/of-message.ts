@@ -39,17 +39,19 @@ export const eventsOf =
     const filters = checkedFilters({ type: "message_events", filters: { ...body, message_id: message._id } });
     const subject = `events/${message._id}/${hashOf(filters)}`;
     const latest = await latestOf(deps, message, subject);
-    if (latest !== null && deps.clock.now().getTime() - latest.created_at.getTime() < repeatMs) return latest;
+    if (latest !== null && deps.clock.now().getTime() - latest.created_at.getTime() < minuteMs) return latest;
     const asked = { type: "message_events", filters, subject, operation: "exports.events" } as const;
     return make(deps, { caller, message, latest }, asked);
   };
 
-const repeatMs = 60_000;
+/** In which the same request is the same export. */
+export const minuteMs = 60_000;
 
 const latestOf = ({ exports }: OfMessageDeps, { tenant_id: tenantId, app_id: appId }: MessageRow, subject: string) =>
   exports.latest({ tenantId, appId }, subject);
 
-const isUsable = ({ status, expires_at }: ExportRow, now: Date, isFresh: boolean): boolean => {
+/** Whether it has not ended, or can be downloaded and nothing newer is asked for. */
+export const isUsable = ({ status, expires_at }: ExportRow, now: Date, isFresh: boolean): boolean => {
   if (status === "pending" || status === "running") return true;
   return !isFresh && status === "completed" && expires_at !== null && expires_at > now;
 };
@@ -63,7 +65,7 @@ const make = (
   { caller, message, latest }: Place,
   wanted: NewExport,
 ): Promise<ExportRow> => {
-  const minute = new Date(Math.floor(clock.now().getTime() / repeatMs) * repeatMs);
+  const minute = new Date(Math.floor(clock.now().getTime() / minuteMs) * minuteMs);
   const id = derivedIdAt("export", minute, wanted.subject, latest?._id ?? "");
   const of = ofRow(message);
   return add({ ...wanted, of, caller, id, compression: "none" });

@@ -7,6 +7,9 @@ import { type ExportRow, exports as exportStore } from "#core/storage/exports/ex
 import type { FileStore } from "#core/storage/files/store.ts";
 import { messages } from "#core/storage/messages/messages.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
+import { dataOfPerson } from "#core/storage/people/data.ts";
+import { subscriptions } from "#core/storage/people/subscriptions.ts";
+import { users } from "#core/storage/people/users.ts";
 import { appSegments } from "#core/storage/segments/segments.ts";
 import type { Caller } from "../access/caller.ts";
 import { existing } from "../http/locate.ts";
@@ -16,6 +19,7 @@ import { addExport } from "./add.ts";
 import { cancelExport } from "./cancel.ts";
 import { checkedFilters } from "./checks.ts";
 import { eventsOf, historyOf } from "./of-message.ts";
+import { ofPerson } from "./person.ts";
 import { segmentNamed } from "./segment-named.ts";
 import { exportView } from "./views.ts";
 
@@ -60,6 +64,8 @@ export const exportUseCases = ({ db, files, limit, cursors, clock }: ExportPlatf
       return { ...page, data: await Promise.all(page.data.map(view)) };
     },
     cancel: cancelExport({ exports, clock }),
+    findUser: users(db).find,
+    ofPerson: ofPerson({ ...ofMessage, subscriptions: subscriptions(db), read: dataOfPerson(db), limit }),
     history: historyOf(ofMessage),
     events: eventsOf(ofMessage),
   };

@@ -2,7 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { Export } from "#core/schema/exports/export.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { ExportRow } from "#core/storage/exports/exports.ts";
-import { exportFile } from "#core/storage/exports/file.ts";
+import { exportEnding, exportFile } from "#core/storage/exports/file.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 
 export type ViewDeps = { files: Pick<FileStore, "addressOf">; clock: Clock };
@@ -26,8 +26,8 @@ const progressOf = ({ status, row_count: done, counted_at: at }: ExportRow): Exp
     : { done, total: status === "completed" ? done : null, at: at.toISOString() };
 
 const addressOf = async (files: ViewDeps["files"], row: ExportRow, now: Date): Promise<string | null> => {
-  const { file, type, _id, compression, expires_at: expiresAt } = row;
+  const { file, type, _id, expires_at: expiresAt } = row;
   if (file === null || expiresAt === null || expiresAt <= now) return null;
-  const fileName = `${type}-${_id}.csv${compression === "gzip" ? ".gz" : ""}`;
+  const fileName = `${type}-${_id}${exportEnding(row)}`;
   return files.addressOf(file.key, { fileName, contentType: exportFile(row).contentType, expiresAt });
 };

@@ -3,7 +3,6 @@ import { subscriptionExample, userExample } from "#core/schema/events/people.ts"
 import { examples as refs } from "#core/schema/events/refs.ts";
 import { patterns } from "#core/schema/json/patterns.ts";
 import type { UpsertedUser } from "#core/schema/people/batch.ts";
-import type { PersonalData } from "#core/schema/people/data.ts";
 import type { MergeUser, UpdateIdentity, UserReference } from "#core/schema/people/identity.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import type { UpdateUser, UpsertUser } from "#core/schema/people/user.ts";
@@ -57,35 +56,6 @@ const device = (schema: Json): Json => ({
   properties: { timezone: { type: "string", pattern: patterns.timeZone, description: "IANA name" } },
 });
 
-const stored: PersonalData["events"][number] = {
-  id: "order-4711",
-  name: "order.paid",
-  subscription_id: null,
-  properties: { items: 2 },
-  value: 49.9,
-  source: "api",
-  occurred_at: userExample.updated_at,
-  received_at: userExample.updated_at,
-};
-
-const kept: PersonalData["inbox"][number] = {
-  id: "itm_01JDKQ4WSM2A9WTF5Q0BHM6DYS",
-  message_id: refs.message_id,
-  title: "Your order",
-  body: "It is on its way",
-  image_url: null,
-  url: "https://shop.example/orders/4711",
-  data: {},
-  actions: [{ id: "track", text: "Track it", url: null }],
-  category: null,
-  created_at: userExample.updated_at,
-  expires_at: userExample.updated_at,
-  seen_at: null,
-  read_at: null,
-  archived_at: null,
-  snoozed_until: null,
-};
-
 /** What the OpenAPI document says of users and subscriptions beside their operations. */
 export const docs: Docs = {
   tags: {
@@ -94,20 +64,8 @@ export const docs: Docs = {
   },
   examples: {
     CreateSubscription: [phone, browser],
-    InboxItem: [kept],
     Identity: [{ user_id: refs.user_id, external_id, aliases }],
     Subscription: [subscriptionExample],
-    PersonalData: [
-      {
-        user: userExample,
-        addresses: [{ subscription_id: refs.subscription_id, channel: "ios_push", token: phone.token }],
-        suppressions: [],
-        events: [stored],
-        deliveries: [],
-        inbox: [kept],
-        generated_at: userExample.updated_at,
-      },
-    ] satisfies PersonalData[],
     MergeUser: [{ into: { label: "external_id", id: "customer-4712" } }] satisfies MergeUser[],
     UpdateIdentity: [{ aliases: { crm: "c-2", shop: null } }] satisfies UpdateIdentity[],
     UpdateSubscription: [{ status: "unsubscribed" }, { test_device: true }] satisfies UpdateSubscription[],

@@ -2,7 +2,6 @@ import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { forgetActivities } from "#core/storage/live-activities/forget.ts";
-import { dataOfPerson } from "#core/storage/people/data.ts";
 import { manyPeople } from "#core/storage/people/many.ts";
 import { merges } from "#core/storage/people/merge.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
@@ -22,7 +21,6 @@ import { deleteUser } from "./delete-user.ts";
 import { followStatus } from "./follow-status.ts";
 import { mergeUsers } from "./merge-users.ts";
 import { moveSubscription } from "./move-subscription.ts";
-import { personalData } from "./personal-data.ts";
 import { registerSubscription, requireRegistrable } from "./register-subscription.ts";
 import { subscriptionLimits } from "./subscription-limits.ts";
 import { updateSubscription } from "./update-subscription.ts";
@@ -80,7 +78,6 @@ export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePl
     upsertUsers: upsertUsers({ ...ofDevices, many: manyPeople(db), upsertOne, countBillable, limits, publish, clock }),
     updateUser: updateUser({ users, nameOwner: subscriptions.nameOwner, clock }),
     deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
-    personalData: personalData({ subscriptions, read: dataOfPerson(db), limit, clock }),
     mergeUsers: mergeUsers({
       ...ofDevices,
       merges: merges(db),

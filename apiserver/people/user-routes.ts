@@ -3,7 +3,6 @@ import { identityView, userView } from "#core/domain/people/views.ts";
 import { invalid, NotFound } from "#core/errors.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import { UpsertUsers, UsersUpserted } from "#core/schema/people/batch.ts";
-import { PersonalData } from "#core/schema/people/data.ts";
 import { Identity, MergeUser, UpdateIdentity } from "#core/schema/people/identity.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/people/user.ts";
 import { ofApp, ofRow } from "#core/storage/mongo/collection.ts";
@@ -86,17 +85,6 @@ export const userRoutes = [
     reply: OkReply,
     locate: userOfPath,
     handle: ({ use, resource }) => done(use.deleteUser(resource)),
-  }),
-
-  route({
-    id: "getPersonalData",
-    method: "GET",
-    path: `${ofUser}/data`,
-    summary: "Show all that is stored about a user",
-    errors: ["HS_PAYLOAD_TOO_LARGE"],
-    reply: PersonalData,
-    locate: userOfPath,
-    handle: async ({ use, resource }) => ({ body: await use.personalData(resource) }),
   }),
 
   route({

@@ -6,7 +6,7 @@ import { Unavailable } from "#core/errors.ts";
 import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import { exportLimits } from "#core/schema/exports/export.ts";
-import { type ExportRow, exportCollection } from "#core/storage/exports/exports.ts";
+import { type ExportRow, exportCollection, nobody } from "#core/storage/exports/exports.ts";
 import { exportFile, exportFilePrefix } from "#core/storage/exports/file.ts";
 import { type ExportWork, exportWork } from "#core/storage/exports/work.ts";
 import { removeAll } from "#core/storage/files/removal.ts";
@@ -15,6 +15,7 @@ import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
 import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { exportLines } from "../exports/all.ts";
 import { contentOf } from "../exports/content.ts";
+import { PersonGone, personalData } from "../exports/personal-data.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
 import { job } from "./run.ts";
 
@@ -93,6 +94,7 @@ const make = async (deps: MakeDeps, row: ExportRow, progress: Progress): Promise
     return await write(deps, row, tally);
   } catch (error) {
     if (error instanceof TooLarge) return fail(deps, row, `HS_EXPORT_TOO_LARGE: ${error.message}`);
+    if (error instanceof PersonGone) return fail(deps, row, `HS_NOT_FOUND: ${error.message}`);
     if (error instanceof UnusableSegment) return fail(deps, row, `HS_NOT_FOUND: the export ${error.message}`);
     const isHalted = tally.isHalted() || stopping.aborted;
     if (error instanceof Unavailable && !isHalted) return waitForFiles(deps, row, error);
@@ -113,14 +115,25 @@ const waitForFiles = (deps: MakeDeps, row: ExportRow, { message }: Unavailable):
 const write = async (deps: MakeDeps, row: ExportRow, tally: Tally): Promise<Result> => {
   const { db, files, exportHours, stopping, clock, metrics, factsOf } = deps;
   const { key, contentType } = exportFile(row);
-  const made = exportLines[row.type](db, ofRow(row), row.filters, factsOf);
+  const made =
+    row.type === "personal_data"
+      ? personalData(db, row, clock)
+      : exportLines[row.type](db, ofRow(row), row.filters, factsOf);
   const content = contentOf({ lines: made, compression: row.compression, onPage: tally.add });
   const { sizeBytes } = await files.write(key, content, { contentType, signal: stopping });
   metrics.jobBytes.inc({ type: "exports" }, sizeBytes);
   const now = clock.now();
   const expires_at = new Date(now.getTime() + exportHours * hourMs);
   const file = { key, size_bytes: sizeBytes };
-  const done = { row_count: tally.rows(), counted_at: now, file, expires_at, completed_at: now, error: null };
+  const done = {
+    row_count: tally.rows(),
+    counted_at: now,
+    file,
+    expires_at,
+    completed_at: now,
+    error: null,
+    ...nobody(row),
+  };
   return { end: { dueAt: expires_at, set: { status: "completed", ...done } }, facts: { type: row.type, sizeBytes } };
 };
 
@@ -162,10 +175,10 @@ const tallyOf = (
 };
 
 /** Ends one without a file. What was written of it is removed by the next run, soon. */
-const fail = ({ clock }: Pick<ExportJobDeps, "clock">, { type }: ExportRow, error: string): Result => ({
-  end: { dueAt: clock.now(), set: { status: "failed", error, row_count: null, completed_at: clock.now() } },
-  facts: { type, error },
-});
+const fail = ({ clock }: Pick<ExportJobDeps, "clock">, row: ExportRow, error: string): Result => {
+  const ended = { status: "failed", error, row_count: null, completed_at: clock.now(), ...nobody(row) } as const;
+  return { end: { dueAt: clock.now(), set: ended }, facts: { type: row.type, error } };
+};
 
 /** Removes the file of one that has ended, with what attempts that were killed had written of theirs. */
 const clean = async ({ files, stopping, clock }: ExportJobDeps, row: ExportRow): Promise<Result> => {

@@ -20,6 +20,10 @@ export const exportTypes = [
 ] as const;
 export type ExportType = (typeof exportTypes)[number];
 
+/** What an export may be of: `personal_data` is asked for by `GET …/users/by/{label}/{id}/data` alone. */
+export const madeTypes = [...exportTypes, "personal_data"] as const;
+export type MadeType = (typeof madeTypes)[number];
+
 /** What happens to a delivery: one row each of `message_events`. Source: docs/reference/exports.md#message-events. */
 export const messageEvents = [
   "queued",
@@ -104,7 +108,7 @@ const Progress = Type.Object({
 const members = {
   id: Text(),
   app_id: Text(),
-  type: Enum([...exportTypes]),
+  type: Enum([...madeTypes]),
   filters: Type.Object(filters),
   compression: Packed,
   status: Enum([...exportStatuses]),
@@ -119,7 +123,7 @@ const members = {
   completed_at: Nullable(DateTime),
 };
 
-/** An export: a job that makes a CSV file. Source: docs/reference/exports.md. */
+/** An export: a job that makes a file, of CSV but for `personal_data`. Source: docs/reference/exports.md. */
 export const Export = Type.Object(members);
 export type Export = Static<typeof Export>;
 

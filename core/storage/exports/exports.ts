@@ -1,10 +1,11 @@
 import type { Db } from "mongodb";
-import type { Compression, ExportFilters, ExportStatus, ExportType } from "../../schema/exports/export.ts";
+import type { Compression, ExportFilters, ExportStatus, MadeType } from "../../schema/exports/export.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
+import { eraseOfPerson } from "./person.ts";
 
 /**
  * An export, and the job that makes its file. `due_at` is when it is to be begun; once it has ended, when its file is to
@@ -12,7 +13,7 @@ import type { JobRow } from "../work/jobs.ts";
  */
 export type ExportRow = JobRow & {
   _id: string;
-  type: ExportType;
+  type: MadeType;
   filters: ExportFilters;
   compression: Compression;
   status: ExportStatus;
@@ -28,8 +29,10 @@ export type ExportRow = JobRow & {
   /** Null until it is completed, and once it was removed. */
   file: { key: string; size_bytes: number } | null;
   expires_at: Date | null;
-  /** What it was asked for about, so that a repeat finds it: `history/<message>`, `events/<message>/<hash of the body>`. */
+  /** What it was asked for about, so that a repeat finds it: `history/<message>`, `events/<message>/<hash of the body>`, `personal_data/<hash of the user>`. */
   subject?: string;
+  /** Id of the user whose data it is of; null once it has ended. Left out of all other types. */
+  person?: string | null;
   requested_by: string | null;
   created_at: Date;
   completed_at: Date | null;
@@ -49,7 +52,7 @@ export const exportCollection: CollectionSpec = {
   ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "list" }, // their files: dispatcher/jobs/removals.ts
-  erasure: { kept: "names nobody; its file goes within a week at most, or when somebody in it is erased" },
+  erasure: { erase: (db, person) => eraseOfPerson(collectionOf(db, exportCollection), person) }, // a file of others goes within a week at most, or when somebody in it is erased
   retention: { index: "retention" },
 };
 
@@ -92,11 +95,11 @@ export const exports = (db: Db) => {
     },
 
     /** Ends one that has not ended; null when it has. Whoever works on it finds out with its next extension. */
-    cancel: ({ _id, tenant_id }: ExportRow, error: string, { now, cleanAt }: Cancelled): Promise<ExportRow | null> =>
+    cancel: (row: ExportRow, error: string, { now, cleanAt }: Cancelled): Promise<ExportRow | null> =>
       rows.findOneAndUpdate(
-        { _id, tenant_id, status: { $in: ["pending", "running"] } },
+        { _id: row._id, tenant_id: row.tenant_id, status: { $in: ["pending", "running"] } },
         {
-          $set: { status: "failed", error, completed_at: now, lease: null, due_at: cleanAt },
+          $set: { status: "failed", error, completed_at: now, lease: null, due_at: cleanAt, ...nobody(row) },
           $unset: { place: "" },
           $inc: { fence: 1 },
         },
@@ -104,6 +107,10 @@ export const exports = (db: Db) => {
       ),
   };
 };
+
+/** What is written with the end of one, so that it names nobody any more. */
+export const nobody = ({ person }: Pick<ExportRow, "person">): { person?: null } =>
+  person === undefined ? {} : { person: null };
 
 /** `cleanAt`: when what was written of its file is removed. */
 type Cancelled = { now: Date; cleanAt: Date };

@@ -1,4 +1,4 @@
-import type { Db, Document, FindCursor } from "mongodb";
+import { BSON, type Db, type Document, type FindCursor } from "mongodb";
 import { type EventRow, eventCollection } from "../events/events.ts";
 import { type ShownItem, shownInboxes } from "../inbox/shown.ts";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
@@ -17,34 +17,75 @@ export type DataOfPerson = {
 
 /** Reads what is stored about a person, by the keys that a removal would write down; null when that is more than `mostBytes`. */
 export const dataOfPerson = (db: Db) => {
-  const shown = shownInboxes(db);
+  const shown = inboxOfPerson(db);
   return async (
-    { tenantId, appId }: OfApp,
+    of: OfApp,
     keys: readonly string[],
     { mostBytes, now }: { mostBytes: number; now: Date },
   ): Promise<DataOfPerson | null> => {
-    const of = { app_id: appId, tenant_id: tenantId };
     const whole = async <Row extends Document>(found: FindCursor<Row>): Promise<Row[] | null> => {
       const { rows, isWhole } = await readWithin(found, mostBytes);
       return isWhole ? rows : null;
     };
-    const userIds = keys.filter((key) => key.startsWith("usr_"));
-    const sent = { user_id: { $in: userIds }, sent_at: { $gt: longAgo, $lt: farAhead }, ...of };
+    const found = cursorsOf(db, of, keys);
     const [events, deliveries, suppressions, inbox] = await Promise.all([
-      whole(
-        collectionOf<EventRow>(db, eventCollection).find({ ...of, person: { $in: [...keys] } }, { hint: "history" }),
-      ),
-      whole(collectionOf<DeliveryRow>(db, deliveryCollection).find(sent, { hint: "sent_to" })),
-      whole(
-        collectionOf<SuppressionRow>(db, suppressionCollection).find(
-          { ...of, people: { $in: [...keys] } },
-          { hint: "people" },
-        ),
-      ),
-      shown({ tenantId, appId }, userIds[0] ?? "", { now }), // a merge has made theirs what was another's
+      whole(found.events),
+      whole(found.deliveries),
+      whole(found.suppressions),
+      shown(of, keys, now),
     ]);
     return events === null || deliveries === null || suppressions === null
       ? null
-      : { events, deliveries, suppressions, inbox: inbox.items };
+      : { events, deliveries, suppressions, inbox };
   };
 };
+
+/** What a person's inbox shows: a bounded number of items. */
+export const inboxOfPerson = (db: Db) => {
+  const shown = shownInboxes(db);
+  return async (of: OfApp, keys: readonly string[], now: Date): Promise<ShownItem[]> =>
+    (await shown(of, ownIds(keys)[0] ?? "", { now })).items; // a merge has made theirs what was another's
+};
+
+const ownIds = (keys: readonly string[]): string[] => keys.filter((key) => key.startsWith("usr_"));
+
+/** The same without a bound, in pages of 500 at most, which are read as they are asked for. */
+export const pagesOfPerson =
+  (db: Db) =>
+  (of: OfApp, keys: readonly string[]): { [Name in Unbounded]: AsyncIterable<DataOfPerson[Name]> } => {
+    const { events, deliveries, suppressions } = cursorsOf(db, of, keys);
+    return { events: paged(events), deliveries: paged(deliveries), suppressions: paged(suppressions) };
+  };
+
+type Unbounded = "events" | "deliveries" | "suppressions";
+
+const cursorsOf = (db: Db, { tenantId, appId }: OfApp, keys: readonly string[]) => {
+  const of = { app_id: appId, tenant_id: tenantId };
+  const userIds = ownIds(keys);
+  const person = { $in: [...keys] };
+  const sent = { user_id: { $in: userIds }, sent_at: { $gt: longAgo, $lt: farAhead }, ...of };
+  return {
+    events: collectionOf<EventRow>(db, eventCollection).find({ ...of, person }, { hint: "history" }),
+    deliveries: collectionOf<DeliveryRow>(db, deliveryCollection).find(sent, { hint: "sent_to" }),
+    suppressions: collectionOf<SuppressionRow>(db, suppressionCollection).find(
+      { ...of, people: person },
+      { hint: "people" },
+    ),
+  };
+};
+
+const pageBytes = 1_000_000; // and a document more
+
+async function* paged<Row extends Document>(found: FindCursor<Row>): AsyncGenerator<Row[]> {
+  let [page, bytes]: [Row[], number] = [[], 0];
+  for await (const row of found.batchSize(pageRows)) {
+    page.push(row);
+    bytes += BSON.calculateObjectSize(row);
+    if (page.length < pageRows && bytes < pageBytes) continue;
+    yield page;
+    [page, bytes] = [[], 0];
+  }
+  if (page.length > 0) yield page;
+}
+
+const pageRows = 500;

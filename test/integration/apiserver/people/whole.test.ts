@@ -1,6 +1,9 @@
 import { expect } from "chai";
+import type { PersonalData } from "#core/schema/people/data.ts";
 import { userLimits } from "#core/schema/people/user.ts";
+import type { ExportRow } from "#core/storage/exports/exports.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
+import { aUser, seed } from "../../../support/rows/fixtures.ts";
 
 describe("a user who is written with subscriptions", () => {
   const { site, tenant } = useSharedSite();
@@ -34,5 +37,53 @@ describe("a user who is written with subscriptions", () => {
     }
     expect(taken).to.be.within(8, 90);
     expect((await call("GET", "/users/by/external_id/often")).body["tags"]).to.deep.equal({ step: String(taken) });
+  });
+});
+
+describe("the data of a user that is too much for a reply", () => {
+  const { site, tenant } = useSharedSite();
+  const call = (path: string) => site.api.call("GET", `/v1/apps/${tenant.app._id}${path}`, { token: tenant.token });
+  const data = (id: string) => call(`/users/by/external_id/${id}/data`);
+  const exports = () => site.db.collection<ExportRow>("exports");
+
+  before(async () => {
+    const of = { tenant_id: tenant.app.tenant_id, app_id: tenant.app._id };
+    const note = JSON.stringify({ note: "x".repeat(6_000_000) });
+    const ends = ["large", "small"].map((external_id) =>
+      aUser({ ...of, external_id, alias_keys: [`external_id:${external_id}`] }),
+    );
+    await seed(site.db, { users: ends });
+    const [large = "", small = ""] = ends.map(({ _id }) => _id);
+    const event = { ...of, name: "note", person: [], occurred_at: new Date(), received_at: new Date(), source: "api" };
+    await site.db.collection<{ _id: string; person: string[]; properties: string }>("events").insertMany([
+      { ...event, _id: `evt_1${large}`, person: [large], properties: note },
+      { ...event, _id: `evt_2${large}`, person: [large], properties: note },
+      { ...event, _id: `evt_1${small}`, person: [small], properties: note },
+    ]);
+  });
+
+  it("is an export, the same one for as long as it is of use", async () => {
+    const { status, body } = await data("large");
+    expect([status, body["type"], body.status, body["filters"]]).to.deep.equal([202, "personal_data", "pending", {}]);
+    const again = await data("large");
+    expect([again.status, again.body.id]).to.deep.equal([202, body.id]);
+    expect((await call(`/exports/${body.id}`)).body).to.deep.include({ id: body.id, type: "personal_data" });
+    const ended = { status: "failed" as const, person: null, due_at: null };
+    await exports().updateOne({ _id: body.id }, { $set: ended });
+    expect((await data("large")).body.id).to.not.equal(body.id);
+  });
+
+  it("is a reply where it is not", async () => {
+    const { status, body } = await data("small");
+    expect([status, (body as unknown as PersonalData).events.length]).to.deep.equal([200, 1]);
+  });
+
+  it("is not made by asking for exports", async () => {
+    const path = `/v1/apps/${tenant.app._id}/exports`;
+    const { status, body } = await site.api.call("POST", path, {
+      token: tenant.token,
+      body: { type: "personal_data" },
+    });
+    expect([status, body.error.details["field"]]).to.deep.equal([400, "type"]);
   });
 });

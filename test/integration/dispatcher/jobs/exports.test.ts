@@ -2,16 +2,26 @@ import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import { PersonalData } from "#core/schema/people/data.ts";
+import { eventCollection } from "#core/storage/events/events.ts";
 import { type ExportRow, exportCollection, exports } from "#core/storage/exports/exports.ts";
 import { exportFilePrefix } from "#core/storage/exports/file.ts";
+import { eraseOfPerson, subjectOfPerson } from "#core/storage/exports/person.ts";
 import { openFiles } from "#core/storage/files/open.ts";
 import type { Content, FileStore } from "#core/storage/files/store.ts";
+import { inboxCollection } from "#core/storage/inbox/inboxes.ts";
+import { inboxItemCollection } from "#core/storage/inbox/items.ts";
+import { deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { userCollection } from "#core/storage/people/users.ts";
+import { suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
 import { s3Settings } from "../../../../dev/servers/s3.ts";
 import { exportJob } from "../../../../dispatcher/jobs/exports.ts";
 import { storedFacts } from "../../../support/filters/facts.ts";
 import { anExport } from "../../../support/rows/exports.ts";
-import { aUser, seed } from "../../../support/rows/fixtures.ts";
+import { aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers/servers.ts";
 import { rowsOf } from "../../../support/system/exports.ts";
@@ -24,7 +34,16 @@ const hourMs = 3_600_000;
 
 describe("the job of an export", function () {
   this.timeout(120_000);
-  const db = testDatabase("export_job", [exportCollection, userCollection]);
+  const db = testDatabase("export_job", [
+    exportCollection,
+    userCollection,
+    subscriptionCollection,
+    eventCollection,
+    deliveryCollection,
+    suppressionCollection,
+    inboxCollection,
+    inboxItemCollection,
+  ]);
   let s3: PrivateServer;
   let close: () => Promise<void>;
   let files: FileStore;
@@ -95,12 +114,13 @@ describe("the job of an export", function () {
         written += chunk.byteLength;
       }
     };
-  const fileOf = async (row: ExportRow): Promise<Record<string, string>[]> => {
+  const textOf = async (row: ExportRow): Promise<string> => {
     const chunks: Uint8Array[] = [];
     const content = await files.read((await now(row)).file?.key ?? "", { signal: never });
     for await (const chunk of content ?? []) chunks.push(chunk);
-    return rowsOf(Buffer.concat(chunks).toString());
+    return Buffer.concat(chunks).toString();
   };
+  const fileOf = async (row: ExportRow): Promise<Record<string, string>[]> => rowsOf(await textOf(row));
   /** Files and unfinished uploads of an export. */
   const removeAll = (row: ExportRow): Promise<number> =>
     files.removeOld(exportFilePrefix(row), new Date(Date.now() + hourMs), never);
@@ -122,6 +142,53 @@ describe("the job of an export", function () {
     expect(new Set(ids).size).to.equal(userCount);
     expect(ids).to.have.length(userCount);
     expect(await removeAll(row), "the file, and no part of another").to.equal(1);
+  });
+
+  describe("of the data of a person", () => {
+    const personal = (user: string, over: Partial<ExportRow> = {}) =>
+      add({ type: "personal_data", person: user, subject: subjectOfPerson(user), ...over });
+    const erase = (userId: string) => {
+      const person = { tenantId: of.tenant_id, appId: of.app_id, userId, keys: new Set([userId]), at: clock.now() };
+      return eraseOfPerson(collectionOf(db(), exportCollection), { ...person, isLast: true, isErased: true });
+    };
+
+    it("writes all of it as one document, however much, and names them no longer", async () => {
+      const user = aUser({ ...of, external_id: "export-me", alias_keys: ["external_id:export-me"] });
+      const mail = aSubscription({ ...of, user_id: user._id, channel: "email", token: "me@example.com" });
+      await seed(db(), { users: [user], subscriptions: [mail] });
+      const at = new Date("2026-11-01T10:00:00Z");
+      const event = { ...of, name: "note", person: [user._id], occurred_at: at, received_at: at, source: "api" };
+      const events = Array.from({ length: 1_203 }, (_, n) => ({ ...event, _id: `evt_${n}`, properties: `{"n":${n}}` }));
+      await db().collection<{ _id: string }>("events").insertMany(events);
+      const row = await personal(user._id);
+      await run(row);
+      const made = await now(row);
+      expect(made).to.include({ status: "completed", row_count: events.length, person: null });
+      expect(made.file?.key).to.match(/\.json$/);
+      const written = JSON.parse(await textOf(row)) as PersonalData;
+      parser(PersonalData)(written);
+      expect(written.user).to.include({ id: user._id, external_id: "export-me" });
+      expect(written.addresses.map(({ token }) => token)).to.deep.equal(["me@example.com"]);
+      expect(new Set(written.events.map(({ properties }) => JSON.stringify(properties))).size).to.equal(events.length);
+      expect(JSON.stringify(made)).not.to.include(user._id);
+      await erase(user._id);
+      const over = await now(row);
+      expect([over.expires_at, over.due_at]).to.deep.equal([over.due_at, over.due_at]);
+      expect(over.due_at?.getTime()).to.be.at.most(Date.now());
+      await run(row);
+      expect((await now(row)).file).to.equal(null);
+    });
+
+    it("fails when they are gone, and ends when they are deleted while it waits", async () => {
+      const gone = await personal("usr_gone");
+      await run(gone);
+      expect(await now(gone)).to.include({ status: "failed", error: "HS_NOT_FOUND: the user is gone", person: null });
+      const waiting = await personal("usr_waiting", { place: 3 });
+      await erase("usr_waiting");
+      expect(await now(waiting))
+        .to.include({ status: "failed", person: null, fence: 1 })
+        .and.not.have.property("place");
+    });
   });
 
   it("is given up when there is no store of files for a day", async () => {
