@@ -95,5 +95,5 @@ const shown = ({ tree }: CheckedFilter, counted: Counted | null, isExact: boolea
   as_of: counted && counted.at.toISOString(),
   conditions: conditionsOf(tree).map(({ path }, i) => ({ path, passed: counted?.counts.passed[i] ?? null })),
   sample: counted === null ? [] : counted.counts.sample,
-  warnings: filterWarnings(tree),
+  warnings: filterWarnings(tree, [...(counted?.counts.unknownTags ?? [])]),
 });

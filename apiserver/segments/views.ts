@@ -12,7 +12,7 @@ export const segmentView = (row: ShownSegment): Segment =>
   showAs(Segment, {
     ...row,
     id: row._id,
-    warnings: row.filter === null ? [] : filterWarnings(parseFilter(row.filter)),
+    warnings: row.filter === null ? [] : filterWarnings(parseFilter(row.filter), row.unknown_tags),
     used_by: row.used_by ?? [],
     managed: row.managed !== null && row.managed.policy === "Enforce",
   });

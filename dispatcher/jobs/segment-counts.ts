@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Db } from "mongodb";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { parseFilter } from "#core/domain/filters/parse.ts";
+import { unseenTags } from "#core/domain/filters/warnings.ts";
 import { judge } from "#core/domain/segments/judge.ts";
 import { type Selection, segmentMembers, UnusableSegment } from "#core/domain/segments/members.ts";
 import { isCountDue, nextTurn } from "#core/domain/segments/when-counted.ts";
@@ -70,8 +72,8 @@ const runCount = async (deps: CountDeps, row: SegmentCountRow, progress: Progres
   if (!isCountDue(state, now))
     return { end: { dueAt: nextTurn(now, random), set: idle }, after: () => goOn(deps, row, now) };
   if (!(await counts.begin(row, now))) return wait(deps, row);
-  const result = await count(deps, { row, segment, at: now }, progress);
   const isAsked = segment.counted_at === null || row.asked_at >= segment.counted_at;
+  const result = await count(deps, { row, segment, at: now, isAsked }, progress);
   const naming = usedBy.filter(({ type }) => type === "segment").map(({ id }) => ({ ...ownerOf(row), _id: id }));
   if (isAsked && result.facts?.["users"] !== undefined) await counts.ask(naming, now); // who is in them may have changed, too
   return { ...result, after: () => announce(deps, row, now) };
@@ -125,18 +127,21 @@ const wait = (deps: CountDeps, row: SegmentCountRow): Result => {
 
 const waitMs = 30_000;
 
-type Counting = { row: SegmentCountRow; segment: SegmentRow; at: Date };
+/** `isAsked`: its filter may have changed since it was counted. */
+type Counting = { row: SegmentCountRow; segment: SegmentRow; at: Date; isAsked: boolean };
 
 const count = async (deps: CountDeps, counting: Counting, progress: Progress): Promise<Result> => {
   const { clock, random, work, counts } = deps;
-  const { row, segment, at } = counting;
+  const { row, segment, at, isAsked } = counting;
   const selection = await selectionOf(deps, counting);
   const again = { dueAt: nextTurn(clock.now(), random), set: idle };
   if (selection === null) return { end: again, facts: { isUnusable: true } };
   const found = await countAll(deps, { ...counting, selection }, progress);
   const askedAt = await counts.askedAt(row);
   if (found === null || askedAt === null) return { end: null, facts: { isSuperseded: true } };
-  await work.keepCount(segment, { ...found, counted_at: at });
+  const { left, ...counted } = found;
+  const tags = isAsked ? { unknown_tags: await nobodysTags(deps, row.app_id, left) } : {};
+  await work.keepCount(segment, { ...counted, ...tags, counted_at: at });
   const after = await work.find(row._id);
   const isChanged = askedAt >= at || !isDeepStrictEqual(after?.filter, segment.filter);
   return { end: isChanged ? { ...again, dueAt: soon(clock) } : again, facts: { users: found.count } };
@@ -158,18 +163,33 @@ const selectionOf = async (
   }
 };
 
-type Found = { count: number; by_channel: Record<string, number> };
+/** Tags that are asked about; each that nobody has costs a read of everybody. */
+const mostTags = 10;
+
+/** Those of some tags that nobody has. */
+const nobodysTags = async ({ work }: CountDeps, appId: string, tags: ReadonlySet<string>): Promise<string[]> => {
+  const unknown: string[] = [];
+  for (const tag of [...tags].slice(0, mostTags)) if (!(await work.hasTag(appId, tag))) unknown.push(tag);
+  return unknown;
+};
+
+/** `left`: tags that none of those who were read has. */
+type Found = { count: number; by_channel: Record<string, number>; left: ReadonlySet<string> };
 
 /** Null when it is no longer asked for. */
 const countAll = async (
   { people, counts, stopping }: CountDeps,
-  { row, selection }: Counting & { selection: Selection },
+  { row, segment, selection }: Counting & { selection: Selection },
   progress: Progress,
 ): Promise<Found | null> => {
-  const found: Found = { count: 0, by_channel: {} };
+  const { left, see } = unseenTags(parseFilter(segment.filter ?? { all: [] }));
+  const found: Found = { count: 0, by_channel: {}, left };
   let lookedAtMs = performance.now();
   for await (const page of people.all(ofRow(row), { ...selection, query: selection.query("users") }, stopping)) {
-    for (const one of page) add(found, judge(selection, one));
+    for (const one of page) {
+      if (left.size > 0) see(one.person);
+      add(found, judge(selection, one));
+    }
     progress(page.length); // throws when the program stops, or another has the job
     if (performance.now() - lookedAtMs < lookEachMs) continue;
     lookedAtMs = performance.now();

@@ -1,4 +1,5 @@
 import { conditionsOf, type FilterTree } from "../filters/tree.ts";
+import { unseenTags } from "../filters/warnings.ts";
 import { type Judged, judge } from "./judge.ts";
 import type { SegmentMembers } from "./members.ts";
 
@@ -9,6 +10,8 @@ export type Counts = {
   byChannel: Record<string, number>;
   /** How many people pass each of its conditions, in the order in which they are written. */
   passed: number[];
+  /** Tags that it asks about and nobody has. */
+  unknownTags: ReadonlySet<string>;
   /** The first of those who pass. */
   sample: { user_id: string; external_id: string | null }[];
 };
@@ -19,10 +22,12 @@ const mostSampled = 10;
 export const counter = ({ ofFilter }: SegmentMembers, tree: FilterTree) => {
   const whole = ofFilter(tree);
   const conditions = conditionsOf(tree).map(ofFilter);
-  const counts: Counts = { users: 0, byChannel: {}, passed: conditions.map(() => 0), sample: [] };
+  const { left: unknownTags, see } = unseenTags(tree);
+  const counts: Counts = { users: 0, byChannel: {}, passed: conditions.map(() => 0), unknownTags, sample: [] };
   return {
     counts,
     add: (one: Judged): void => {
+      see(one.person);
       for (const [i, condition] of conditions.entries())
         if (judge(condition, one).isMember) counts.passed[i] = (counts.passed[i] ?? 0) + 1;
       const { isMember, passing } = judge(whole, one);

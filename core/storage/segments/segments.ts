@@ -27,6 +27,8 @@ export type SegmentRow = Changeable & {
   count: number | null;
   by_channel: Record<string, number> | null;
   counted_at: Date | null;
+  /** Tags of its filter that nobody had when it was counted after its last change. */
+  unknown_tags?: string[];
   managed: Managed | null;
   created_at: Date;
   updated_at: Date;

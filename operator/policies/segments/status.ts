@@ -5,7 +5,7 @@ import type { SegmentRow, UsedBy } from "#core/storage/segments/segments.ts";
 
 /** Whom a segment has, and what names it. */
 export const statusOf = (row: Partial<SegmentRow>, usedBy: readonly UsedBy[]): Partial<SegmentStatus> => {
-  const warnings = row.filter == null ? [] : filterWarnings(parseFilter(row.filter, "spec.filter"));
+  const warnings = row.filter == null ? [] : filterWarnings(parseFilter(row.filter, "spec.filter"), row.unknown_tags);
   return {
     ...(row.app_id !== undefined && { appId: row.app_id }),
     ...countsOf(row),

@@ -112,6 +112,22 @@ describe("counts of segments", function () {
     expect((await count(_id))?.due_at).to.deep.equal(new Date(nowMs + hourMs));
   });
 
+  it("say which tags of a filter nobody had, until it was counted after another change", async () => {
+    await people(["gold", "silver"]);
+    const any = [
+      { field: "tags.plan", op: "eq", value: "platinum" },
+      { field: "tags.plam", op: "eq", value: "gold" },
+    ];
+    const { _id } = await keep({ filter: { any } });
+    await run(_id);
+    expect(await segment(_id)).to.deep.include({ count: 0, unknown_tags: ["plam"] });
+    await seed(db, { users: [aUser({ ...of, tags: { plam: "x" } })] });
+    await segmentCounts(db).ask([{ _id, ...of }], clock.now());
+    nowMs += 1_000;
+    await run(_id);
+    expect(await segment(_id)).to.deep.include({ count: 0, unknown_tags: [] });
+  });
+
   it("are made anew hourly while something uses the segment, else daily", async () => {
     await people(["gold"]);
     const { _id } = await keep({});

@@ -36,6 +36,12 @@ describe("the preview of a segment", () => {
     expect(reads, "one count for all of them").to.equal(1);
   });
 
+  it("says which tags nobody has", async () => {
+    const tags = { all: [{ field: "tags.plam", op: "eq", value: "gold" }] };
+    const { warnings } = await preview(app, { ...checked, filter: tags, tree: parseFilter(tags) });
+    expect(warnings).to.deep.equal(["filter.all[0]: nobody has the tag plam"]);
+  });
+
   it("shows the last count with its instant while it is counted anew", async () => {
     const countedAt = new Date(nowMs).toISOString();
     [nowMs, people] = [nowMs + 60_000, 2];

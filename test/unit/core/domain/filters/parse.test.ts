@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { parseFilter } from "#core/domain/filters/parse.ts";
-import { filterWarnings } from "#core/domain/filters/warnings.ts";
+import { filterWarnings, unseenTags } from "#core/domain/filters/warnings.ts";
 import { ValidationError } from "#core/errors.ts";
 
 const condition = { field: "tags.plan", op: "eq", value: "gold" };
@@ -249,6 +249,13 @@ describe("filterWarnings", () => {
       "filter.all[0].any: is empty, so it is false for everyone",
       "filter.all[1]: is true for everyone",
     ]);
+  });
+
+  it("names tags that nobody has", () => {
+    const tree = parseFilter({ all: [condition, { any: [{ field: "tags.plam", op: "exists" }, condition] }] });
+    const { left, see } = unseenTags(tree);
+    see({ tags: { plan: "silver" } });
+    expect(filterWarnings(tree, [...left])).to.deep.equal(["filter.all[1].any[0]: nobody has the tag plam"]);
   });
 });
 
