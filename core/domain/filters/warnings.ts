@@ -22,7 +22,7 @@ export const unseenTags = (tree: FilterTree) => {
   const left = new Set(conditionsOf(tree).flatMap(({ name }) => tagIn(name) ?? []));
   return {
     left,
-    see: ({ tags = {} }: Pick<FilteredPerson, "tags">): void => {
+    see: ({ tags }: Pick<FilteredPerson, "tags">): void => {
       for (const name of left) if (Object.hasOwn(tags, name)) left.delete(name);
     },
   };
