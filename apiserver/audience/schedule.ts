@@ -1,14 +1,17 @@
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import { dueInstants } from "#core/domain/messages/due-instants.ts";
+import { commonHourOf, habitsBy, optimizedTimes } from "#core/domain/messages/optimized.ts";
 import { type Schedule, scheduling, type Timing, throttled } from "#core/domain/messages/schedule.ts";
 import type { Options } from "#core/schema/messages/notification.ts";
+import { standardControlPercent } from "#core/schema/messages/optimized.ts";
 import type { ScheduleShown } from "#core/schema/messages/schedule.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Probed } from "#core/storage/messages/targets.ts";
-import type { ZonesOf } from "#core/storage/people/zones.ts";
+import type { HabitsOf } from "#core/storage/people/habits.ts";
+import type { ClockOf, ZonesOf } from "#core/storage/people/zones.ts";
 import type { OnReached } from "./estimate.ts";
 
-export type ScheduleDeps = { zonesOf: ZonesOf };
+export type ScheduleDeps = { zonesOf: ZonesOf; habitsOf: HabitsOf };
 
 /** What of a message decides when its recipients are sent to. */
 export type Scheduled = { options: Options; category: string | null; scheduledFor: Date | null; now: Date };
@@ -28,20 +31,22 @@ const pageRows = 500;
  * that goes to all at once. Source: docs/reference/notification-operations.md#schedules.
  */
 export const planSchedule =
-  ({ zonesOf }: ScheduleDeps) =>
+  (deps: ScheduleDeps) =>
   (app: AppRow, message: Scheduled): Planned | null => {
     const timing = timingOf(app, message);
     const { dueIn, quiet, ratePerMinute } = timing;
-    if (dueIn === null && ratePerMinute === null) return null;
+    const dueOf = message.options.delayed_option === "optimized" ? bestHours(deps, app, message) : null;
+    if (dueIn === null && dueOf === null && ratePerMinute === null) return null;
     const schedule = scheduling(timing);
     const add = async (rows: readonly Probed[]): Promise<void> => {
       for (let from = 0; from < rows.length; from += pageRows) {
         const page = rows.slice(from, from + pageRows);
-        const clocks = await zonesOf(page);
-        for (const { _id, channel } of page) schedule.add(clocks.get(_id) ?? unknown, channel);
+        const clocks = await deps.zonesOf(page);
+        const own = await dueOf?.(page, clocks);
+        for (const { _id, channel } of page) schedule.add(clocks.get(_id) ?? unknown, channel, own?.get(_id));
       }
     };
-    const isLooking = dueIn !== null || quiet !== null;
+    const isLooking = dueIn !== null || dueOf !== null || quiet !== null;
     return {
       onReached: isLooking ? add : undefined,
       shown: (recipients) => {
@@ -51,6 +56,21 @@ export const planSchedule =
       },
     };
   };
+
+/** When each is due in their best hour. Who would be of the control is not known before there is a message. */
+const bestHours = ({ habitsOf }: ScheduleDeps, app: AppRow, { options, scheduledFor, now }: Scheduled) => {
+  const { time_zone: appZone } = settingsOf(app);
+  const start = scheduledFor ?? now;
+  const controlPercent = options.optimized_control_percent ?? standardControlPercent;
+  let common: number | null | undefined;
+  return async (page: readonly Probed[], clocks: ReadonlyMap<string, ClockOf>): Promise<Map<string, Date>> => {
+    const habits = await habitsOf(app._id, page, now);
+    const people = habitsBy(page, { clocks, habits, appZone, at: now });
+    common = common === undefined ? commonHourOf([...people.values()], start) : common;
+    const dueOf = optimizedTimes({ messageId: "", start, appZone, controlPercent, commonHour: common });
+    return new Map([...people].map(([id, one]) => [id, dueOf(one).at]));
+  };
+};
 
 const unknown = { zone: null, country: null, quietHours: null };
 

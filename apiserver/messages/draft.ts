@@ -92,10 +92,18 @@ const sourceOf = ({ test: isTest, campaign_id: campaignId }: CreateNotification)
 };
 
 /** What a schema cannot say of when recipients are sent to. Source: docs/reference/timing.md. */
-export const timeErrors = ({ delayed_option: option, delivery_time_of_day: time }: Options): FieldError[] =>
-  time !== undefined && option !== "timezone"
-    ? [{ field: "delivery_time_of_day", message: 'needs delayed_option to be "timezone"' }]
-    : [];
+export const timeErrors = (options: Options): FieldError[] => {
+  const { delayed_option: option, delivery_time_of_day: time, optimized_control_percent: percent } = options;
+  return [
+    ...(time !== undefined && option !== "timezone" ? [needs("delivery_time_of_day", "timezone")] : []),
+    ...(percent !== undefined && option !== "optimized" ? [needs("optimized_control_percent", "optimized")] : []),
+  ];
+};
+
+const needs = (field: string, value: string): FieldError => ({
+  field,
+  message: `needs delayed_option to be "${value}"`,
+});
 
 /** The members of a body that say something. */
 export const contentOf = (body: object): Content => pick(body, Object.keys(Content.properties));

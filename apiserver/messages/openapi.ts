@@ -41,7 +41,16 @@ const target = (schema: Json): Json => ({
   ],
 });
 
-const timeNeeds = conditional({ when: having("delivery_time_of_day"), require: having("delayed_option") });
+const timeNeeds = [
+  conditional({
+    when: having("delivery_time_of_day"),
+    require: { ...having("delayed_option"), properties: { delayed_option: { const: "timezone" } } },
+  }),
+  conditional({
+    when: having("optimized_control_percent"),
+    require: { ...having("delayed_option"), properties: { delayed_option: { const: "optimized" } } },
+  }),
+];
 
 /** An inbox shows texts, and keeps them. */
 const asksForInbox = { ...having("add_to_inbox"), properties: { add_to_inbox: { const: true } } };
@@ -148,15 +157,13 @@ export const docs: Docs = {
     EstimateAudience: (schema) => ({
       ...changed(schema, {
         ...refused(["custom_data"]),
-        delayed_option: (member) => ({ ...member, enum: ["timezone"] }),
         target,
         rcs_card: card,
       }),
-      allOf: [...contentNeeds.allOf, timeNeeds],
+      allOf: [...contentNeeds.allOf, ...timeNeeds],
     }),
     CreateNotification: (schema) => ({
       ...changed(schema, {
-        delayed_option: (member) => ({ ...member, enum: ["timezone"] }),
         target,
         rcs_card: card,
       }),
@@ -168,7 +175,7 @@ export const docs: Docs = {
       ],
       // As the schema has it, in a form that tools can make requests from: they know no member that has to be absent, and
       // no `dependentRequired` beside a choice.
-      allOf: [{ anyOf: [having("template_id"), { type: "object", ...contentNeeds }] }, timeNeeds, ...inboxNeeds],
+      allOf: [{ anyOf: [having("template_id"), { type: "object", ...contentNeeds }] }, ...timeNeeds, ...inboxNeeds],
     }),
   },
 };

@@ -14,14 +14,11 @@ const idleData = ({ template_id: id, custom_data: data }: Partial<CreateNotifica
 /** Every member of a body that would be without effect. */
 export const unsupported = (body: Partial<CreateNotification>): FieldError[] => [
   ...idleData(body),
-  ...(body.delayed_option === "optimized" ? [{ field: "delayed_option", message: `optimized ${later}` }] : []),
   ...asking(unsupportedOfCard, body.rcs_card ?? {}).map((member) => ({
     field: `rcs_card.${member}`,
     message: "cannot be sent: cards of Twilio, which carries RCS, do not have it",
   })),
 ];
-
-const later = "is not supported by this release";
 
 /** Those of them whose value asks for something: 0 messages a minute is no rate. */
 const asking = <Name extends string>(names: readonly Name[], members: { [N in Name]?: unknown }): Name[] =>

@@ -16,6 +16,7 @@ import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { contacts } from "#core/storage/people/contacts.ts";
+import { habitsOf } from "#core/storage/people/habits.ts";
 import { users } from "#core/storage/people/users.ts";
 import { zonesOf } from "#core/storage/people/zones.ts";
 import { appSegments } from "#core/storage/segments/segments.ts";
@@ -75,7 +76,7 @@ export const messageUseCases = (platform: MessagePlatform) => {
   const aimed = aimOf({ segments });
   const counted = estimate({ targets: targets(db), ...counting({ db, secrets, clock, log }) });
   const take = takeTemplate({ templates: templates(db), versions: templateVersions(db) });
-  const schedules = planSchedule({ zonesOf: zonesOf(db) });
+  const schedules = planSchedule({ zonesOf: zonesOf(db), habitsOf: habitsOf(db) });
   const asked = { estimate: counted, aimOf: aimed, limit, planSchedule: schedules, clock };
   const ofPlan = requireFeature(plans);
   const limitCreating = notificationLimit(limit);

@@ -95,12 +95,16 @@ const moveAll = async (
     const areAll = await deps.receipts.move(moved, now);
     unsure ||= !areAll; // nobody knows which of them are ours to count
     if (areAll && moved.length > 0) await deps.receipts.count(countsOf(moved), now);
-    const again = unsure ? rows : moved.flatMap(({ before }) => (before.variant_id === undefined ? [] : [before]));
+    const again = unsure ? rows : moved.flatMap(({ before }) => (isCountedApart(before) ? [before] : []));
     if (areAll && again.length > 0) await deps.receipts.recount([...new Set(again.map((row) => row.message_id))], now);
     if (areAll) return moves.map(({ before, after }) => [before._id, { ...before, ...after }]);
   }
   throw new Unavailable("deliveries that others move all the time");
 };
+
+/** It counts in more than the counters of its message. */
+const isCountedApart = ({ variant_id: variant, timing }: DeliveryRow): boolean =>
+  variant !== undefined || timing !== undefined;
 
 const movesOf = (rows: readonly DeliveryRow[], reports: readonly Report[], now: Date): Move[] => {
   const byDelivery = Map.groupBy(

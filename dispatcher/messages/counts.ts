@@ -43,12 +43,22 @@ export const countsOf = (groups: readonly StatusCount[]): Required<Counts> => {
 export const changesOf = (rows: readonly DeliveryRow[]): Counts =>
   Object.fromEntries(Object.entries(countsOf(grouped(rows))).filter(([key, count]) => count > 0 || key === "targeted"));
 
-/** Those of a message, and of each of its variants. */
+/** Whether each recipient is sent to in their own best hour. */
+export const isOptimized = ({ options }: Pick<MessageRow, "options">): boolean =>
+  options.delayed_option === "optimized";
+
+/** Those of a message, of each of its variants, and of both parts of an optimised one. */
 export const allCountsOf = (
-  { variants }: Pick<MessageRow, "variants">,
+  { variants, options }: Pick<MessageRow, "variants" | "options">,
   groups: readonly StatusCount[],
-): { counts: Required<Counts> } & Pick<MessageRow, "variant_counts"> => ({
+): { counts: Required<Counts> } & Pick<MessageRow, "variant_counts" | "timing_counts"> => ({
   counts: countsOf(groups),
+  ...(isOptimized({ options }) && {
+    timing_counts: {
+      optimized: countsOf(groups.filter(({ timing }) => timing === "optimized")),
+      control: countsOf(groups.filter(({ timing }) => timing === "control")),
+    },
+  }),
   ...(variants !== undefined && {
     variant_counts: Object.fromEntries(
       variants.map(({ id }) => [id, countsOf(groups.filter(({ variant_id: of }) => of === id))]),

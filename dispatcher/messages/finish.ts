@@ -6,16 +6,16 @@ import type { Counts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Settling } from "#core/storage/messages/settlement.ts";
-import { allCountsOf, countsOf, grouped } from "./counts.ts";
+import { allCountsOf, countsOf, grouped, isOptimized } from "./counts.ts";
 import { fallsBack } from "./fallback/chunks.ts";
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts; unsettled?: number } & Pick<
   MessageRow,
-  "variant_counts"
+  "variant_counts" | "timing_counts"
 >;
 
 export type FinishDeps = {
-  deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
+  deliveries: { tally: (messageId: string, isOptimized?: boolean) => Promise<StatusCount[]> };
   messages: {
     /** False when another has taken over. */
     finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope }) => Promise<boolean>;
@@ -36,7 +36,7 @@ export const finish = (deps: FinishDeps) => ({
   complete: async (message: MessageRow, all?: readonly DeliveryRow[]): Promise<void> => {
     const { _id, reserved } = message;
     const now = fallsBack(message) && reserved !== null ? await deps.messages.reservedOf(_id) : reserved; // fallbacks add to it
-    const groups = all === undefined ? await deps.deliveries.tally(message._id) : grouped(all);
+    const groups = all === undefined ? await deps.deliveries.tally(message._id, isOptimized(message)) : grouped(all);
     await end(deps, { ...message, reserved: now }, { ...verdict(groups), ...allCountsOf(message, groups) });
   },
   /** Ends a message that could not be sent at all. */

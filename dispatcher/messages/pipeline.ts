@@ -66,8 +66,8 @@ import { recordResend, resend } from "./resend.ts";
 import { type SendChunks, sendChunks } from "./send-chunks.ts";
 import { repeating, stores } from "./stores.ts";
 import { deliverByStrategy, type StrategyOf, usualStrategy } from "./strategy.ts";
-import { byLocalTime } from "./timing/by-local-time.ts";
 import { frequencyCaps } from "./timing/caps.ts";
+import { sorting } from "./timing/open.ts";
 import { quietHours } from "./timing/quiet.ts";
 import { throttle } from "./timing/throttle.ts";
 import { turn } from "./turn.ts";
@@ -169,8 +169,7 @@ const sending = (deps: Joined, strategyOf: StrategyOf, look: Deliver): SendChunk
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
   const toRecipients = delivering(deps, { existing: stored.existing, record: batched(store) });
   const byStrategy = deliverByStrategy({ strategyOf, deliver: toRecipients, record: store });
-  const timing = { load: deps.people.load, zonesOf: zonesOf(db), record: store, clock };
-  const once = observed(deps, byLocalTime(timing, byStrategy));
+  const once = observed(deps, sorting(deps, store, byStrategy));
   const [again, instead, scheduled] = [sendingAgain(deps), sendingInstead(deps, strategyOf), sendingScheduled(deps)];
   const deliverOf = (chunk: ChunkRow): Deliver => {
     if (chunk.resend_until !== undefined) return again;

@@ -2,10 +2,10 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
 import type { StatusCount } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { allCountsOf } from "./counts.ts";
+import { allCountsOf, isOptimized } from "./counts.ts";
 
 export type RecountDeps = {
-  deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
+  deliveries: { tally: (messageId: string, isOptimized?: boolean) => Promise<StatusCount[]> };
   messages: {
     /** Stores counters unless some moved since the message was read. */
     recounted: (message: Recounted, counted: Counted) => Promise<void>;
@@ -17,10 +17,14 @@ export type RecountDeps = {
 
 export type Recounted = Pick<
   MessageRow,
-  "_id" | "updated_at" | "counted_at" | "completed_at" | "counts" | "reserved" | "variants"
+  "_id" | "updated_at" | "counted_at" | "completed_at" | "counts" | "reserved" | "variants" | "options"
 >;
 
-type Counted = Pick<MessageRow, "variant_counts"> & { counts: Counts; at: Date; again: Date } & Unsettled;
+type Counted = Pick<MessageRow, "variant_counts" | "timing_counts"> & {
+  counts: Counts;
+  at: Date;
+  again: Date;
+} & Unsettled;
 type Unsettled = Pick<MessageRow, "unsettled">;
 
 const quietMs = 10_000; // since a counter moved last: receipts mostly come together
@@ -36,7 +40,7 @@ export const recount =
     const nowMs = clock.now().getTime();
     const dueMs = dueOf(message, nowMs);
     if (dueMs > nowMs) return messages.recountAt(message._id, new Date(dueMs));
-    const counted = allCountsOf(message, await deliveries.tally(message._id));
+    const counted = allCountsOf(message, await deliveries.tally(message._id, isOptimized(message)));
     const again = new Date(nowMs + firstMs);
     await messages.recounted(message, { ...counted, at: clock.now(), again, ...sentLate(message, counted.counts) });
   };

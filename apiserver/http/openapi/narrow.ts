@@ -9,10 +9,10 @@ export const changed = (schema: Json, changes: Readonly<Record<string, Change>>)
   return { ...rest, properties: Object.fromEntries(members) as Json };
 };
 
-/** Admits for members that this release gives no effect only what asks for none. */
+/** Admits for members that have no effect only what asks for none. */
 export const refused = (names: readonly string[]): Record<string, Change> =>
   Object.fromEntries(
-    names.map((name) => [name, (member) => ({ ...neutralOf(member), description: "not supported by this release" })]),
+    names.map((name) => [name, (member) => ({ ...neutralOf(member), description: "has no effect here" })]),
   );
 
 /** Source: docs/reference/messages.md#neutral-values. */

@@ -14,6 +14,10 @@ export const variantOf = <V extends Weighted>(messageId: string, variants: reado
 export const isInTest = (messageId: string, testPercent: number, person: string): boolean =>
   partOf(`${messageId}/test`, person) < (testPercent / 100) * parts;
 
+/** Whether a person is sent to in the hour of all, where others are in their own. */
+export const isInControl = (messageId: string, percent: number, person: string): boolean =>
+  partOf(`${messageId}/optimized`, person) < (percent / 100) * parts;
+
 export type Holdout = AppSettings["holdout"];
 
 /** What of a message decides whether an app's holdout is left out of it. */

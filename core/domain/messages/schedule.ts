@@ -41,11 +41,12 @@ export const scheduling = (timing: Timing) => {
     slots.set(at.getTime(), slot);
   };
   return {
-    add: (clock: KnownClock, channel: string): void => {
+    /** `own`: when one is due in an optimised message. */
+    add: (clock: KnownClock, channel: string, own?: Date): void => {
       const isUnknown = clock.zone === null || !isKnownZone(clock.zone, timing.start);
       const zone = isUnknown ? timing.appZone : (clock.zone ?? timing.appZone);
       if (isUnknown) found.zoneUnknown++;
-      const due = timing.dueIn === null ? timing.start : timing.dueIn(zone);
+      const due = own ?? (timing.dueIn === null ? timing.start : timing.dueIn(zone));
       if (due === null) return void found.missed++;
       const until = heldUntil(timing, clock, channel, due);
       if (until === null) return put(due, zone);

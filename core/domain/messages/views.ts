@@ -4,14 +4,16 @@ import { type Counts, Message } from "../../schema/messages/message.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { ShownWinner } from "../../schema/messages/winner.ts";
 import { defined } from "../defined.ts";
+import { gainOf, type TimingCounts } from "./gain.ts";
 
 /** What a message's view is made of. */
-export type ViewedMessage = Omit<DocumentOf<typeof Message>, "id" | "content" | "variants" | "winner"> & {
+export type ViewedMessage = Omit<DocumentOf<typeof Message>, "id" | "content" | "variants" | "winner" | "optimized"> & {
   _id: string;
   content: Content;
   variants?: readonly ViewedVariant[];
   variant_counts?: Record<string, Counts>;
   winner?: DocumentOf<typeof ShownWinner>;
+  timing_counts?: TimingCounts;
   live_activity?: ViewedActivity;
 };
 
@@ -26,10 +28,14 @@ export const messageView = (row: ViewedMessage): Message =>
     ...row,
     id: row._id,
     winner: row.winner === undefined ? null : showAs(ShownWinner, row.winner),
+    optimized: row.timing_counts === undefined ? null : gainOf(row.timing_counts, controlPercentOf(row)),
     variants: row.variants === undefined ? null : variantsOf(row, row.variants),
     ...(row.live_activity && { content: activityContent(row, row.live_activity) }),
     ...(isRedacted(row) && { content: {} }),
   });
+
+const controlPercentOf = ({ options }: ViewedMessage): number | undefined =>
+  "optimized_control_percent" in options ? Number(options.optimized_control_percent) : undefined;
 
 const variantsOf = ({ variant_counts: counts, winner }: ViewedMessage, variants: readonly ViewedVariant[]) =>
   variants.map((variant) => ({

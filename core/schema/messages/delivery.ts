@@ -31,6 +31,11 @@ export const Delivery = Type.Object({
   app_id: Text(),
   campaign_id: Nullable(Text()),
   variant_id: Nullable(Text()),
+  timing: Nullable(
+    Enum(["optimized", "control"], {
+      description: "of an optimised message: whether they are sent to in their own hour, or in that of all",
+    }),
+  ),
   fallback_of: Nullable(
     Text({ description: "of one by a step of `fallback`: the delivery of the same person that it comes after" }),
   ),

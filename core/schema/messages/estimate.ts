@@ -9,7 +9,7 @@ const { Array: List, Integer, Optional, Record, String: Text } = Type;
 
 /** What of a message's options an estimate takes. */
 const { include_unsubscribed, one_per_user, send_after, delayed_option, delivery_time_of_day } = Options.properties;
-const { throttle_rate_per_minute, quiet_hours_exempt } = Options.properties;
+const { throttle_rate_per_minute, quiet_hours_exempt, optimized_control_percent } = Options.properties;
 
 /** Members of an estimate that are options of a message. */
 export const EstimateOptions = {
@@ -18,6 +18,7 @@ export const EstimateOptions = {
   send_after,
   delayed_option,
   delivery_time_of_day,
+  optimized_control_percent,
   throttle_rate_per_minute,
   quiet_hours_exempt,
 };

@@ -3,6 +3,7 @@ import { ChannelName, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
+import { ShownGain } from "./optimized.ts";
 import { ShownWinner } from "./winner.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
@@ -65,6 +66,7 @@ export const Message = Type.Object({
   campaign_id: Nullable(Text()),
   variants: Nullable(List(ShownVariant)),
   winner: Nullable(ShownWinner),
+  optimized: Nullable(ShownGain),
   counts: Counts,
   requested_by: Type.Object({ type: Enum(["api_key", "account", "system"]), id: Optional(Text()) }),
   error: Nullable(Text()),

@@ -4,6 +4,7 @@ import { named } from "../json/named.ts";
 import { patterns, worded } from "../json/patterns.ts";
 import { RcsContent, WhatsappContent } from "./chat.ts";
 import { FallbackStep } from "./fallback.ts";
+import { ControlPercent } from "./optimized.ts";
 import { AskedWinner } from "./winner.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
@@ -155,6 +156,7 @@ export const Options = Partial(
       pattern: patterns.timeOfDay,
       description: "of the recipients' clocks, with delayed_option timezone: 9:00, 09:00, 9:45:30, 9:00AM or 9:00 pm",
     }),
+    optimized_control_percent: ControlPercent,
     throttle_rate_per_minute: Integer({
       minimum: 0,
       maximum: 1_000_000,

@@ -1,4 +1,5 @@
 import type { Collection, Db, Filter } from "mongodb";
+import type { Timed } from "../../domain/messages/optimized.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
 import type { Stretch } from "../people/subscription-counts.ts";
@@ -62,6 +63,8 @@ export type ChunkRow = DueWork &
      * not wait for it, and may have ended.
      */
     resend_until?: Date;
+    /** Of one of an optimised message: whether its recipients are of the control. */
+    timing?: Timed;
     /** Of one that sends nothing: its recipients were sent to before, and get the step at this position of `fallback` if that is due. */
     looks_at?: number;
     /** Of one that sends such a step: its position, and the delivery that each address comes after. */

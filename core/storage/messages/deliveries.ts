@@ -1,5 +1,6 @@
 import type { Collection, Db, Document, Filter } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
+import type { Timed } from "../../domain/messages/optimized.ts";
 import { type DeliveryStatus, evidence, type Progress, type Reported } from "../../domain/messages/progress.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
@@ -26,6 +27,8 @@ export type DeliveryRow = Progress & {
   external_id?: string;
   /** Of a message that has some. */
   variant_id?: string;
+  /** Of an optimised message: whether they are of the control. */
+  timing?: Timed;
   /** Of a fallback: the delivery of the same person that it comes after. */
   fallback_of?: string;
   /** Of a message that is part of a campaign: its name. */
@@ -94,6 +97,7 @@ export const deliveryBatch = 100;
 export type StatusCount = {
   status: DeliveryStatus;
   variant_id?: string | null;
+  timing?: Timed | null;
   error_code: string | null;
   count: number;
   reported: Partial<Record<Reported, number>>;
@@ -140,9 +144,10 @@ export const deliveries = (db: Db) => {
       return found.length > most ? null : found;
     },
 
-    /** How many deliveries of a message, and of each variant, ended how: its counters are made from this. */
-    tally: async (messageId: string): Promise<StatusCount[]> => {
+    /** How many deliveries of a message, of each variant, and of both parts of an optimised one, ended how: its counters are made from this. */
+    tally: async (messageId: string, isOptimized = false): Promise<StatusCount[]> => {
       const of = { message_id: messageId, position: anyText };
+      if (isOptimized) return groups(rows, of, reportedSums, { timing: { $ifNull: ["$timing", null] } });
       const all = await groups(rows, of, {});
       if (all.every(isPlain)) return all;
       const moved = await groups(rows, { ...of, status: { $nin: [...plainStatuses] } }, reportedSums);
@@ -162,9 +167,10 @@ const groups = async (
   rows: Collection<DeliveryRow>,
   filter: Filter<DeliveryRow>,
   sums: Document,
+  more: Document = {},
 ): Promise<StatusCount[]> => {
   type Group = {
-    _id: { status: DeliveryStatus; code: string | null; variant: string | null };
+    _id: { status: DeliveryStatus; code: string | null; variant: string | null; timing?: Timed | null };
     count: number;
     uncertain: number;
     segments: number;
@@ -174,6 +180,7 @@ const groups = async (
     status: "$status",
     code: { $ifNull: ["$error_code", null] },
     variant: { $ifNull: ["$variant_id", null] },
+    ...more,
   };
   const group = {
     _id: by,
@@ -183,9 +190,10 @@ const groups = async (
     ...sums,
   };
   const found = await rows.aggregate<Group>([{ $match: filter }, { $group: group }]).toArray();
-  return found.map(({ _id: { status, code, variant }, count, uncertain, segments, ...sent }) => ({
+  return found.map(({ _id: { status, code, variant, timing = null }, count, uncertain, segments, ...sent }) => ({
     status,
     variant_id: variant,
+    timing,
     error_code: code,
     count,
     uncertain,

@@ -1,4 +1,5 @@
 import type { LiveActivityPush } from "../../channels/kit/live-activity.ts";
+import type { TimingCounts } from "../../domain/messages/gain.ts";
 import type { Cancelled } from "../../domain/messages/timeline.ts";
 import type { MessageAim } from "../../domain/segments/aim.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
@@ -104,6 +105,10 @@ export type MessageRow = DueWork &
     variants?: MessageVariant[];
     /** Counters by variant, made with `counts`. */
     variant_counts?: Record<string, Counts>;
+    /** Of an optimised one: the hour of the day in which people do most; null when nothing is known of any. */
+    common_hour?: number | null;
+    /** Of an optimised one, once it has ended: counters of those sent to in their own hour, and of the control. */
+    timing_counts?: TimingCounts;
     /** How the form is found that the rest of its audience gets; absent: all are sent to at once. */
     winner?: MessageWinner;
     /** Of one that starts, updates or ends a live activity. */

@@ -96,6 +96,12 @@ const fallingBack = (rows: Rows) => ({
     await rows.updateOne({ _id, fell_back_by: { $ne: by } }, more);
   },
 
+  /** Keeps the common hour of an optimised message unless it has one; gives what counts. */
+  commonHour: async (_id: string, found: number | null): Promise<number | null> => {
+    await rows.updateOne({ _id, common_hour: { $exists: false } }, { $set: { common_hour: found } });
+    return (await rows.findOne({ _id }, { projection: { common_hour: 1 } }))?.common_hour ?? null;
+  },
+
   /** What is reserved for a message by now. */
   reservedOf: async (id: string): Promise<MessageRow["reserved"]> =>
     (await rows.findOne({ _id: id }, { projection: { reserved: 1 } }))?.reserved ?? null,
@@ -146,7 +152,7 @@ const leftAs = ({ planned, isUntouched }: Left): Partial<MessageRow> => ({
 
 type Ended = Leased & Partial<Pick<MessageRow, "options">>;
 
-type Counted = Pick<MessageRow, "counts" | "variant_counts">;
+type Counted = Pick<MessageRow, "counts" | "variant_counts" | "timing_counts">;
 
 type End = {
   status: "completed" | "failed";
@@ -154,7 +160,7 @@ type End = {
   counts: Counts;
   unsettled?: number;
   at: Date;
-} & Pick<MessageRow, "variant_counts">;
+} & Pick<MessageRow, "variant_counts" | "timing_counts">;
 
 const ending = (rows: Rows) => ({
   /** Ends the message; `event` waits in its outbox until it is published. */

@@ -161,6 +161,7 @@ const common = ({ deliveryId, chunk, subscription, now, activityId, variantId, c
   ...(activityId === undefined ? {} : { activity_id: activityId }),
   ...(chunk.tried && { tries: chunk.tried }),
   ...(variantId === undefined ? {} : { variant_id: variantId }),
+  ...(chunk.timing && { timing: chunk.timing }),
   ...(chunk.fallback && { fallback_of: chunk.fallback.of[subscription._id] ?? "" }),
   ...(chunk.zone_unknown && { time_zone_source: "app_default" as const }),
   channel: chunk.channel,

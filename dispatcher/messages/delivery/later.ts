@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
+import type { Timed } from "#core/domain/messages/optimized.ts";
 import { throttledSize } from "#core/domain/messages/slots.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, type Chunks, chunkSize } from "#core/storage/messages/chunks.ts";
@@ -9,8 +10,8 @@ import { noWork } from "#core/storage/work/due.ts";
 import { rateOf } from "../timing/throttle.ts";
 import { type Attempt, deliveryIdOf, schedule } from "./delivery-row.ts";
 
-/** A recipient that is sent to for the first time at `at`. `isZoneUnknown`: by the zone of the app, as theirs is not known. */
-export type Later = { subscription: Reached; at: Date; isZoneUnknown?: boolean };
+/** A recipient that is sent to for the first time at `at`. `isZoneUnknown`: by the zone of the app, as theirs is not known. `timing`: of an optimised message. */
+export type Later = { subscription: Reached; at: Date; isZoneUnknown?: boolean; timing?: Timed };
 
 export type KeepLaterDeps = {
   chunks: Pick<Chunks, "keep" | "withRowsOf">;
@@ -80,10 +81,12 @@ export const notAttempted = (chunk: ChunkRow, subscription: Reached, now: Date):
 const laterChunks = ({ chunk, message }: Part, later: readonly Later[], now: Date): ChunkRow[] => {
   const rate = rateOf(message);
   const size = rate === null ? chunkSize : throttledSize(rate, chunkSize);
-  const buckets = Map.groupBy(later, ({ at, isZoneUnknown }) => `${at.getTime()} ${isZoneUnknown === true}`);
+  const buckets = Map.groupBy(later, ({ at, isZoneUnknown, timing }) =>
+    [at.getTime(), isZoneUnknown === true, ...(timing === undefined ? [] : [timing])].join(" "),
+  );
   return [...buckets].flatMap(([key, bucket]) =>
     parts(bucket, size).map((part, index): ChunkRow => {
-      const { at = now, isZoneUnknown } = part[0] ?? {};
+      const { at = now, isZoneUnknown, timing } = part[0] ?? {};
       const { zone_unknown: ofZone, collapse_keys: _keys, ...common } = chunk;
       return {
         ...common,
@@ -92,6 +95,7 @@ const laterChunks = ({ chunk, message }: Part, later: readonly Later[], now: Dat
         status: "scheduled",
         scheduled_for: at,
         ...(at.getTime() - now.getTime() > rowsAfterMs && { has_rows: true as const }),
+        ...(timing !== undefined && { timing }),
         ...((isZoneUnknown ?? ofZone) && { zone_unknown: true as const }),
         recipients: part.map(({ subscription }) => subscription._id),
         scanned: null,

@@ -7,15 +7,15 @@ import type { Reached } from "#core/storage/messages/audience.ts";
 import { chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import type { ZonesOf } from "#core/storage/people/zones.ts";
+import { isOptimized } from "../counts.ts";
 import { restFrom } from "../delivery/by-variant.ts";
 import { suppress } from "../delivery/delivery-row.ts";
 import { type Later, notAttempted } from "../delivery/later.ts";
 import type { Deliver, Delivered, Work } from "../delivery/work.ts";
+import { byBestHour, type OptimizedDeps } from "./optimized.ts";
 
-export type ByLocalTimeDeps = {
+export type ByLocalTimeDeps = OptimizedDeps & {
   load: (ids: readonly string[]) => Promise<Reached[]>;
-  zonesOf: ZonesOf;
   /** Stores deliveries; gives the ids that were stored before. */
   record: (rows: readonly DeliveryRow[]) => Promise<Set<string>>;
   clock: Clock;
@@ -25,21 +25,21 @@ export type ByLocalTimeDeps = {
 export const isTimed = ({ options }: Pick<MessageRow, "options">): boolean => options.delayed_option !== undefined;
 
 /**
- * Sorts the recipients of a piece of work by when they are due, where its message goes to each at their local time: nobody
+ * Sorts the recipients of a piece of work by when they are due, where its message goes to each at their local time or in their best hour: nobody
  * is sent to, and all are left for later. Everything else is delivered. Nobody is sorted twice, so that each is sent to once,
  * whatever becomes of their zone. Source: docs/reference/timing.md#local-time.
  */
 export const byLocalTime =
   (deps: ByLocalTimeDeps, deliver: Deliver): Deliver =>
   async (work, lease) => {
-    const { chunk, message, app } = work;
+    const { chunk, message } = work;
     if (!isTimed(message) || chunk.scheduled_for !== undefined) return deliver(work, lease);
     const sorted: Sorted = { later: [], skipped: [] };
-    const dueIn = dueOf(message, app);
+    const sort = isOptimized(message) ? sortingByHour(deps, work) : sortingByZone(deps, work);
     for (const page of pagesOf(work)) {
       if (lease.isOver()) return { ...nobody(), halted: true };
       const rows = work.rows === undefined ? await deps.load(page) : chosen(work.rows, page);
-      await sortPage({ ...deps, dueIn, app, message }, rows, sorted);
+      await sort(rows, sorted);
     }
     const stored = sorted.skipped.map((row) =>
       suppress(notAttempted(chunk, row, deps.clock.now()), "local_time_missed"),
@@ -50,21 +50,25 @@ export const byLocalTime =
 
 type Sorted = { later: Later[]; skipped: Reached[] };
 
-type SortDeps = Pick<ByLocalTimeDeps, "zonesOf"> & { dueIn: DueOf; app: AppRow; message: MessageRow };
+type Sort = (rows: readonly Reached[], sorted: Sorted) => Promise<void>;
 
-const sortPage = async (
-  { zonesOf, dueIn, app, message }: SortDeps,
-  rows: readonly Reached[],
-  { later, skipped }: Sorted,
-): Promise<void> => {
-  const clocks = await zonesOf(rows);
-  for (const subscription of rows) {
-    const zone = clocks.get(subscription._id)?.zone ?? null;
-    const isZoneUnknown = zone === null || !isKnownZone(zone, message.created_at);
-    const at = dueIn(subscription)(isZoneUnknown ? settingsOf(app).time_zone : zone);
-    if (at === null) skipped.push(subscription);
-    else later.push({ subscription, at, isZoneUnknown });
-  }
+const sortingByZone = ({ zonesOf }: ByLocalTimeDeps, { app, message }: Work): Sort => {
+  const dueIn = dueOf(message, app);
+  return async (rows, { later, skipped }) => {
+    const clocks = await zonesOf(rows);
+    for (const subscription of rows) {
+      const zone = clocks.get(subscription._id)?.zone ?? null;
+      const isZoneUnknown = zone === null || !isKnownZone(zone, message.created_at);
+      const at = dueIn(subscription)(isZoneUnknown ? settingsOf(app).time_zone : zone);
+      if (at === null) skipped.push(subscription);
+      else later.push({ subscription, at, isZoneUnknown });
+    }
+  };
+};
+
+const sortingByHour = (deps: ByLocalTimeDeps, { app, message }: Work): Sort => {
+  const sort = byBestHour(deps);
+  return async (rows, { later }) => void later.push(...(await sort(message, app, rows)));
 };
 
 type DueOf = (recipient: Reached) => DueIn;

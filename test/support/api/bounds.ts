@@ -267,7 +267,7 @@ export const effective: readonly Bound[] = [
         .map((ms) => at("send_after")(new Date(Date.now() + ms).toISOString())),
     ),
   },
-  oneOf("delayed_option", "timezone"),
+  oneOf("delayed_option", "timezone", "optimized"),
   flag("quiet_hours_exempt"),
   flag("frequency_cap_exempt"),
   wholeOf("throttle_rate_per_minute", 0, 1_000_000),

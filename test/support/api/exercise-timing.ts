@@ -6,7 +6,9 @@ import { until } from "../until.ts";
 
 /** Messages whose recipients have instants of their own; the ids of those that are sent. */
 export const useTiming = async (system: Sending["system"], api: SystemProgram, target: object): Promise<string[]> => {
-  await cancelScheduled(system, api, target);
+  const time = new Date(Date.now() + 3_600_000).toISOString().slice(11, 19);
+  await cancelScheduled(system, api, { target, delayed_option: "timezone", delivery_time_of_day: time });
+  await cancelScheduled(system, api, { target, delayed_option: "optimized" });
   return [
     await send(system, api, { target, throttle_rate_per_minute: 60_000 }),
     await send(system, api, { target, delayed_option: "timezone" }),
@@ -15,10 +17,9 @@ export const useTiming = async (system: Sending["system"], api: SystemProgram, t
   ];
 };
 
-/** A message whose recipients wait for an hour. */
-const cancelScheduled = async (system: Sending["system"], api: SystemProgram, target: object): Promise<void> => {
-  const time = new Date(Date.now() + 3_600_000).toISOString().slice(11, 19);
-  const id = await send(system, api, { target, delayed_option: "timezone", delivery_time_of_day: time });
+/** A message whose recipients wait. */
+const cancelScheduled = async (system: Sending["system"], api: SystemProgram, body: object): Promise<void> => {
+  const id = await send(system, api, body);
   const messages = system.db.collection<MessageRow>("messages");
   const is = (filter: object) => async () => (await messages.findOne({ _id: id, ...filter })) !== null;
   await until(is({ planned: true }), 15_000);

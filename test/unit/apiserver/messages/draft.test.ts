@@ -149,9 +149,14 @@ describe("draftOf", () => {
       field: "delivery_time_of_day",
     },
     {
-      it: "the best hour of each",
-      members: { contents: { en: "x" }, delayed_option: "optimized" as const },
-      field: "delayed_option",
+      it: "a time of day in the best hour of each",
+      members: { contents: { en: "x" }, delayed_option: "optimized" as const, delivery_time_of_day: "9:00" },
+      field: "delivery_time_of_day",
+    },
+    {
+      it: "a control where nothing is optimised",
+      members: { contents: { en: "x" }, delayed_option: "timezone" as const, optimized_control_percent: 5 },
+      field: "optimized_control_percent",
     },
     {
       it: "an empty text beside a mail, as pushes would go too",

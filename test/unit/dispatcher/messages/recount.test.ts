@@ -9,6 +9,7 @@ const anEnded = (over: Partial<Recounted> = {}): Recounted => ({
   counted_at: minutesAgo(3),
   updated_at: minutesAgo(2),
   counts: { sent: 1 },
+  options: {},
   reserved: { periods: ["2026-03"], count: 3 },
   ...over,
 });

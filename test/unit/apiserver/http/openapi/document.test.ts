@@ -96,7 +96,7 @@ describe("the OpenAPI document", () => {
     ["CreateNotification", "a key with a space", { ...message, idempotency_key: "a-b" }, { idempotency_key: "a b" }],
     ["CreateNotification", "a subject without a body", message, { email_subject: "s" }],
     ["CreateNotification", "a badge without its number", message, { ios_badge_type: "SetTo" }],
-    ["CreateNotification", "a member of a later release", message, { delayed_option: "optimized" }],
+    ["CreateNotification", "a control of what is not optimised", message, { optimized_control_percent: 5 }],
     ["CreateNotification", "a time of day alone", message, { delivery_time_of_day: "9:00" }],
     [
       "CreateNotification",
