@@ -17,16 +17,21 @@ export type ReadSubscription = FilteredSubscription &
 
 export type SegmentPeople = ReturnType<typeof segmentPeople>;
 
-const pagePeople = 500; // in memory at once, with their subscriptions
-const oneReply = pagePeople * mostOfUser + 1; // what a page finds comes in one
-/** Subscriptions that lie between those of a page of people, up to which reading all of them costs less than asking for these. */
-const mostBetween = 5_000;
+/** In memory at once, with their subscriptions. Each page costs two questions; of properties a person may have many kB. */
+const pagePeople = { usual: 2_000, withProperties: 500 };
+const pageOf = (reads: Reading["reads"]): number =>
+  reads === undefined || reads.users.includes("properties") ? pagePeople.withProperties : pagePeople.usual;
+/**
+ * Subscriptions that lie between those of a page of people, for each of them, up to which reading all costs less than asking
+ * for these.
+ */
+const mostBetween = 10;
 const askedAtOnce = 100; // in one $in, with which the store compares all that it finds
 
 /** Whom to read: whom the store finds by `query`, with the facts that `asks` for of those who `mayPass`. */
 export type Reading = { query: Query } & Pick<Selection, "asks" | "mayPass" | "isOfPeople"> & {
     /** What is needed of them; everything that filters read where it is left out. */
-    reads?: Selection["reads"];
+    reads?: Selection["reads"] | undefined;
   };
 
 /** Reads people as filters see them. */
@@ -37,10 +42,11 @@ export const segmentPeople = (db: Db, factsOf: FactsOf) => {
   const peopleBehind = (appId: string, { query, reads }: Reading, after: string): Promise<FilteredPerson[]> => {
     const filter = { ...query, app_id: appId, _id: idsBehind("user", after) };
     const projection = reads === undefined ? readOfPeople : projected(["external_id", ...reads.users]);
+    const limit = pageOf(reads);
     return users
-      .find<FilteredPerson>(filter, { projection, hint: "app", batchSize: pagePeople + 1 })
+      .find<FilteredPerson>(filter, { projection, hint: "app", batchSize: limit + 1 })
       .sort({ _id: 1 })
-      .limit(pagePeople)
+      .limit(limit)
       .toArray();
   };
 
@@ -51,7 +57,8 @@ export const segmentPeople = (db: Db, factsOf: FactsOf) => {
       reading: Reading,
       signal: AbortSignal,
     ): AsyncGenerator<Judged<ReadSubscription>[]> {
-      const ownedBy = subscriptionsOf(subscriptions);
+      const pagePeople = pageOf(reading.reads);
+      const ownedBy = subscriptionsOf(subscriptions, pagePeople);
       let next = peopleBehind(of.appId, reading, "");
       while (!signal.aborted) {
         const people = await next;
@@ -72,7 +79,7 @@ export const segmentPeople = (db: Db, factsOf: FactsOf) => {
       const named = { app_id: appId, alias_keys: aliasKey("external_id", externalId), tenant_id: tenantId };
       const person = await users.findOne<FilteredPerson>(named, { projection: readOfPeople });
       if (person === null) return null;
-      const theirs = await withTheirs(subscriptionsOf(subscriptions), appId, [person]);
+      const theirs = await withTheirs(subscriptionsOf(subscriptions, 1), appId, [person]);
       const whole = { asks, mayPass: () => true, isOfPeople: true };
       return (await withFacts(factsOf, { tenantId, appId }, whole)(theirs))[0] ?? null;
     },
@@ -90,7 +97,8 @@ export const projected = (members: readonly string[]): Record<string, 1> =>
  * range of the index. To ask for so many by name costs three times as much; it costs less where those who are asked for are
  * few among others, which is remembered.
  */
-const subscriptionsOf = (rows: Collection<SubscriptionRow>) => {
+const subscriptionsOf = (rows: Collection<SubscriptionRow>, pagePeople: number) => {
+  const most = pagePeople * mostBetween;
   let areFew = false;
   return async (appId: string, userIds: readonly string[], projection: object): Promise<ReadSubscription[]> => {
     const [first = "", last = ""] = [userIds[0], userIds.at(-1)];
@@ -98,10 +106,10 @@ const subscriptionsOf = (rows: Collection<SubscriptionRow>) => {
       rows
         .find<ReadSubscription>({ app_id: appId, user_id }, { projection, hint: "user", batchSize: limit + 1, limit })
         .toArray();
-    const few = areFew ? null : await find({ $gte: first, $lte: last }, mostBetween + 1);
-    areFew = few === null || few.length > mostBetween;
+    const few = areFew ? null : await find({ $gte: first, $lte: last }, most + 1);
+    areFew = few === null || few.length > most;
     if (few !== null && !areFew) return few;
-    return inPages(userIds, askedAtOnce, (page) => find({ $in: page }, oneReply));
+    return inPages(userIds, askedAtOnce, (page) => find({ $in: page }, page.length * mostOfUser + 1));
   };
 };
 

@@ -47,6 +47,7 @@ describe("reading people and subscriptions for filters", function () {
     for (const [filter, members] of [
       [push, people],
       [gold, 1],
+      [{ field: "properties.plan", op: "neq", value: "silver" }, people], // asked for by name
     ] as const) {
       const selection = selectionOf(filter);
       const found: number[] = [];
