@@ -63,6 +63,7 @@ const installBrowser = async (): Promise<void> => {
 
 const goTools: readonly GoTools[] = [
   ...releaseTools,
+  tool("operator-verify", "github.com/operator-framework/api/cmd/operator-verify"),
   tool("registry", "github.com/distribution/distribution/v3/cmd/registry"),
   tool("helm-unittest", "github.com/helm-unittest/helm-unittest/cmd/helm-unittest"),
   tool("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform"),

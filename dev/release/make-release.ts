@@ -9,8 +9,9 @@ import { bundlePlugin } from "../bundle/kubectl-plugin.ts";
 import { devDir, rootDir } from "../files/paths.ts";
 import { step } from "../install/progress.ts";
 import { billsOf } from "./bills.ts";
-import { packChart, writeDefinitions } from "./chart.ts";
+import { type ImageAddress, packChart, writeDefinitions } from "./chart.ts";
 import { type Image, makeImage } from "./image.ts";
+import { writeOlmBundle } from "./olm.ts";
 import { provenanceOf } from "./provenance.ts";
 import { namesIn, push, type Registry } from "./publish.ts";
 import { sign } from "./sign.ts";
@@ -82,6 +83,7 @@ const writeRest = async (
   const named = registry && { registry: registry.host, repository: `${registry.path}/herald`, digest: image.digest };
   const chart = await packChart(folder, { work, version, image: named });
   await writeDefinitions(join(folder, `herald-${version}.crds.yaml`));
+  await writeOlmBundle(join(folder, "olm"), { version, image: addressOf(named, version), ...commit });
   await bundlePlugin(folder);
   const { spdx, cyclonedx } = billsOf(image, commit);
   const documents = { spdx, cyclonedx, provenance: provenanceOf(image, { version, ...commit }) };
@@ -90,6 +92,9 @@ const writeRest = async (
   await writeChecksums(folder);
   return chart;
 };
+
+const addressOf = (image: ImageAddress | null, version: string): string =>
+  image === null ? `herald:${version}` : `${image.registry}/${image.repository}@${image.digest}`;
 
 /** As `sha256sum --check` reads them. The image has its digests. */
 const writeChecksums = async (folder: string): Promise<void> => {

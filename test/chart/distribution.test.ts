@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { expect } from "chai";
@@ -14,7 +14,7 @@ import { tool } from "../../dev/release/tool.ts";
 import { blocksOf } from "../support/pages/blocks.ts";
 import { testServers } from "../support/servers/servers.ts";
 import { seedDevices, send, startSending } from "../support/system/sending.ts";
-import { runTool } from "./support/helm.ts";
+import { attemptTool, runTool } from "./support/helm.ts";
 
 const version = "0.1.0-test.1";
 const password = { COSIGN_PASSWORD: "a password" };
@@ -86,6 +86,22 @@ describe("a release in a registry", function () {
     expect(values).to.contain("# Host of the registry"); // comments stay
     const kinds = await readFile(join(folder, `herald-${version}.crds.yaml`), "utf8");
     expect(kinds.match(/^kind: CustomResourceDefinition$/gm)).to.have.length.above(8);
+  });
+
+  it("has a bundle for the Operator Lifecycle Manager that its validators accept, and faults that they name", async () => {
+    const faultsOf = async (at: string): Promise<string[]> => {
+      const flags = ["--operatorhub_validate", "--object_validate"];
+      const { stdout, stderr } = await attemptTool("operator-verify", ["manifests", ...flags, at]); // its code is 0 all the same
+      return (stdout + stderr).split("\n").filter((line) => line.includes("level=error"));
+    };
+    expect(await faultsOf(join(folder, "olm"))).to.deep.equal([]);
+    const broken = join(dir, "olm");
+    await cp(join(folder, "olm"), broken, { recursive: true });
+    const file = join(broken, "manifests/herald.clusterserviceversion.yaml");
+    const text = await readFile(file, "utf8");
+    expect(text).to.contain(`image: ${image}`).and.contain("http://herald-apiserver.$(POD_NAMESPACE).svc");
+    await writeFile(file, text.replace("kind: Plan\n", "kind: Plans\n"));
+    expect((await faultsOf(broken)).join("\n")).to.contain("Kind=Plans");
   });
 
   it("has an image for two processors whose programs run and send, with the image's own Node.js", async () => {

@@ -39,12 +39,15 @@ const described = ({ kind, plural, description }: (typeof allResources)[number])
   kind,
   version: resourceVersion,
   name: `${plural}.${resourceGroup}`,
-  displayName: kind.replace(/(?<=[a-z])(?=[A-Z])/g, " "),
+  displayName: displayNameOf(kind),
   description,
 });
 
+/** `LiveActivityType` as people read it. */
+export const displayNameOf = (name: string): string => name.replace(/(?<=[a-z])(?=[A-Z])/g, " ");
+
 /** The first resource of the kind in config/samples. */
-const exampleOf = (kind: string): unknown => {
+export const exampleOf = (kind: string): unknown => {
   const samples = globSync("config/samples/*.yaml", { cwd: rootDir })
     .toSorted()
     .flatMap((file) => parseAllDocuments(read(file)));
