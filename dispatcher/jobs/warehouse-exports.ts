@@ -9,6 +9,7 @@ import { type WarehouseExportRow, warehouseExportCollection } from "#core/storag
 import { newRun } from "#core/storage/warehouse/new-run.ts";
 import { type WarehouseRuns, warehouseRuns } from "#core/storage/warehouse/runs.ts";
 import { type WarehouseWork, warehouseWork } from "#core/storage/warehouse/work.ts";
+import type { WarehouseMails } from "../warehouse/owner-mails.ts";
 import type { Job, JobResult } from "./job.ts";
 import { job } from "./run.ts";
 
@@ -18,6 +19,8 @@ export type WarehouseExportJobDeps = {
   clock: Clock;
   /** What answers requests for tests of destinations. */
   warehouseTests: Part;
+  /** Mails the contact of a tenant. */
+  warehouseMails: Pick<WarehouseMails, "mail">;
 };
 
 type Deps = WarehouseExportJobDeps & { work: WarehouseWork; runs: WarehouseRuns };
@@ -31,8 +34,16 @@ export const warehouseExportJob = (given: WarehouseExportJobDeps): Job => {
     rows: collectionOf<WarehouseExportRow>(given.db, warehouseExportCollection),
     isShort: true,
     parts: [given.warehouseTests],
-    run: (row) => look(deps, row),
+    run: async (row) => {
+      await mail(deps, row);
+      return look(deps, row);
+    },
   });
+};
+
+/** A mail that was not taken is tried again when its export is looked at next, a quarter of an hour later at most. */
+const mail = async ({ warehouseMails, work }: Deps, row: WarehouseExportRow): Promise<void> => {
+  if (row.notice !== undefined && (await warehouseMails.mail(row)) === "done") await work.noteMailed(row);
 };
 
 const look = async (deps: Deps, row: WarehouseExportRow): Promise<Result> => {

@@ -159,8 +159,11 @@ const tryLater = async (
   const delayMs = retryDelaysMs[row.attempt];
   if (delayMs === undefined) {
     const standing = afterFailure(found, code, clock.now());
+    const kind = standing.status;
+    const isNews = kind !== "active" && kind !== found.status;
     await work.note(found._id, {
       ...(found.status === "paused" ? {} : standing),
+      ...(found.status !== "paused" && isNews && { notice: { kind, since: standing.failing_since, error: message } }),
       last_run: lastRun(deps, row, "failed"),
     });
     return ended(deps, row, "failed", { error });

@@ -36,6 +36,9 @@ export type SealedSecrets = Record<WarehouseSecret, Sealed>;
 /** The last manifest of an export's chain; sequence 0 before the first. */
 export type ChainRow = { sequence: number; run_id: string | null; key: string | null; sha256: string | null };
 
+/** Since when it fails, and what the store said last. */
+export type WarehouseNotice = { kind: "failing" | "paused"; since: Date; error: string };
+
 /** A continuous copy of an app's data, and the work that begins its runs: `due_at` is when its schedule is looked at. */
 export type WarehouseExportRow = Changeable &
   JobRow & {
@@ -59,6 +62,8 @@ export type WarehouseExportRow = Changeable &
     chain: ChainRow;
     /** The end of the last window that its schedule has begun. */
     scheduled_until: Date;
+    /** What the contact of the tenant is to be mailed; absent: nothing. */
+    notice?: WarehouseNotice;
     last_run: { id: string; status: WarehouseRunStatus; row_count: number; completed_at: Date } | null;
     managed: Managed | null;
     created_at: Date;

@@ -37,9 +37,14 @@ const exportWork = (db: Db) => {
       await exports.updateOne({ _id }, { $set: set });
     },
 
+    /** Notes that a notice was mailed, unless there is another one by now. */
+    noteMailed: async ({ _id, notice }: Pick<WarehouseExportRow, "_id" | "notice">): Promise<void> => {
+      await exports.updateOne({ _id, "notice.kind": notice?.kind }, { $unset: { notice: "" } });
+    },
+
     /** One that was failing is well again, unless somebody has changed that. */
     recover: async (_id: string): Promise<void> => {
-      await exports.updateOne({ _id, status: "failing" }, { $set: { status: "active" } });
+      await exports.updateOne({ _id, status: "failing" }, { $set: { status: "active" }, $unset: { notice: "" } });
     },
 
     /** Pauses one that is not paused, for a reason of ours. */

@@ -8,7 +8,7 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { passes } from "#core/runtime/process/passes.ts";
 import type { WebhookFailures } from "#core/storage/webhooks/failures.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Mailed } from "./owner-mails.ts";
+import type { Mailed } from "../../work/mailer.ts";
 
 export type HealthCheckDeps = {
   failures: WebhookFailures;

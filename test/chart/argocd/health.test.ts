@@ -53,7 +53,7 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
   });
 
   const resources = (): Manifest[] => [
-    make.plan(),
+    make.plan({ features: ["webhooks", "live_activities", "warehouse_export"] }),
     make.tenant(),
     make.app(),
     make.apiKey(),
@@ -64,7 +64,12 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
     make.lake(),
     make.incident(),
   ];
-  const whole = (): Manifest[] => [make.namespace, make.iosSecret(), ...resources()];
+  const whole = (): Manifest[] => [
+    make.namespace,
+    make.iosSecret(),
+    make.secret("lake", { access_key_id: "x", secret_access_key: "x" }),
+    ...resources(),
+  ];
 
   /** As Argo CD would judge the object: by the script of its kind, under the same limits. */
   const healthOf = async (object: Seen | null): Promise<Health> => {

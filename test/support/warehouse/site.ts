@@ -16,6 +16,8 @@ import { warehouseExportJob } from "../../../dispatcher/jobs/warehouse-exports.t
 import { warehouseRunJob } from "../../../dispatcher/jobs/warehouse-runs.ts";
 import type { Destination } from "../../../dispatcher/warehouse/destinations/destination.ts";
 import { destinationOpener } from "../../../dispatcher/warehouse/destinations/open.ts";
+import { warehouseMails } from "../../../dispatcher/warehouse/owner-mails.ts";
+import type { MailServer } from "../../../dispatcher/work/mailer.ts";
 import { aMail } from "../callbacks/deliveries.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
 import { aWarehouseExport, type s3Destination } from "../rows/warehouse.ts";
@@ -88,7 +90,11 @@ export type RunOptions = {
 };
 
 /** Dispatchers as far as the jobs of warehouse exports go, whose clock can be set. */
-export const warehouseSite = (db: () => Db, features: readonly string[] = ["warehouse_export"]) => {
+export const warehouseSite = (
+  db: () => Db,
+  features: readonly string[] = ["warehouse_export"],
+  mail: MailServer | null = null,
+) => {
   let shiftMs = 0;
   const clock = { now: () => new Date(Date.now() + shiftMs) };
   const log = createLog({ program: "dispatcher", level: "fatal" });
@@ -150,9 +156,11 @@ export const warehouseSite = (db: () => Db, features: readonly string[] = ["ware
         typeof warehouseExportJob
       >[0]["directory"]; // sound: it reads no more of them
       const warehouseTests = { name: "none", start: async () => undefined, stop: async () => undefined };
-      const job = warehouseExportJob({ db: db(), directory, clock, warehouseTests });
+      const mails = warehouseMails({ db: db(), mail, log });
+      const job = warehouseExportJob({ db: db(), directory, clock, warehouseTests, warehouseMails: mails });
       const deps = { holder: randomUUID(), log, timing: { leaseMs: timings.usual.leaseMs } };
       await job.run(id, { ...deps, clock, metrics, stopping: never }, never);
+      mails.close();
     },
     exportNow: async (id: string): Promise<WarehouseExportRow | null> => exports().findOne({ _id: id }),
     runNow: async (id: string): Promise<WarehouseRunRow | null> => runs().findOne({ _id: id }),
