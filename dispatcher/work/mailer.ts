@@ -14,8 +14,6 @@ export type OwnerMail = { to: string; id: string; subject: string; text: string 
 
 export type MailFailure = { mailed: Mailed; code: string | null; status: number | null };
 
-export type Mailer = ReturnType<typeof mailerFor>;
-
 /** Sends mails to owners; null when one is sent, else why not. nodemailer as a whole is loaded with the first mail. */
 export const mailerFor = ({ url, from }: MailServer) => {
   let transport: Transporter | undefined;
