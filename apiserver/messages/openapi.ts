@@ -52,19 +52,6 @@ const timeNeeds = [
   }),
 ];
 
-/** An inbox shows texts, and keeps them. */
-const asksForInbox = { ...having("add_to_inbox"), properties: { add_to_inbox: { const: true } } };
-const inboxNeeds: Json[] = [
-  conditional({ when: having("inbox_ttl"), require: asksForInbox }),
-  conditional({
-    when: asksForInbox,
-    require: {
-      anyOf: [having("contents"), having("headings"), having("template_id")],
-      properties: { redact_payload: { const: false } },
-    },
-  }),
-];
-
 const card = (schema: Json): Json => changed(schema, refused(unsupportedOfCard));
 
 /** What the OpenAPI document says of notifications beside their operations. */
@@ -175,7 +162,7 @@ export const docs: Docs = {
       ],
       // As the schema has it, in a form that tools can make requests from: they know no member that has to be absent, and
       // no `dependentRequired` beside a choice.
-      allOf: [{ anyOf: [having("template_id"), { type: "object", ...contentNeeds }] }, ...timeNeeds, ...inboxNeeds],
+      allOf: [{ anyOf: [having("template_id"), { type: "object", ...contentNeeds }] }, ...timeNeeds],
     }),
   },
 };
