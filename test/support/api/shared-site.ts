@@ -8,7 +8,14 @@ import { type Api, checksOf, startApi } from "./api.ts";
 import type { Tenant } from "./site.ts";
 
 /** An apiserver with the settings that it has by itself. Files before and after this one use it too. */
-export type SharedSite = { name: string; servers: TestServers; db: Db; api: Api };
+export type SharedSite = {
+  name: string;
+  servers: TestServers;
+  db: Db;
+  api: Api;
+  /** Another apiserver of the same installation, one for all files as well. */
+  replica: () => Promise<Api>;
+};
 
 /**
  * As {@link useSite}, for files that ask what one organisation sees: all of a process share one apiserver and its database,
@@ -23,7 +30,8 @@ export const useSharedSite = (over: Parameters<typeof seedTenant>[1] = {}) => {
     const servers = await testServers();
     const { name, database, api } = await (started ??= start(servers));
     client = await MongoClient.connect(servers.mongodbUrl);
-    Object.assign(site, { name, servers, db: client.db(database), api });
+    const replica = () => (another ??= startApi(servers, { name, database }));
+    Object.assign(site, { name, servers, db: client.db(database), api, replica });
     Object.assign(tenant, await seedTenant(site.db, over));
   });
   after(() => client?.close());
@@ -32,6 +40,7 @@ export const useSharedSite = (over: Parameters<typeof seedTenant>[1] = {}) => {
 
 /** It ends with this process, as all that a test starts. */
 let started: Promise<{ name: string; database: string; api: Api }> | undefined;
+let another: Promise<Api> | undefined;
 
 const start = async (servers: TestServers) => {
   const name = `api_${randomBytes(6).toString("hex")}`;

@@ -2,12 +2,12 @@ import { expect } from "chai";
 import { type AppSettings, settingNames } from "#core/schema/apps/settings.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { until } from "../../../support/until.ts";
 
 describe("the settings of an app", function () {
   this.timeout(60_000);
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
 
   const call = (method: string, body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}/settings`, { token: tenant.token, body });
@@ -53,7 +53,7 @@ describe("the settings of an app", function () {
   }
 
   it("of two replicas that change them at once both changes are there", async function () {
-    const other = await site.start();
+    const other = await site.replica();
     const path = `/v1/apps/${tenant.app._id}/settings`;
     const patch = (api: typeof other, body: object) => api.call("PATCH", path, { token: tenant.token, body });
     for (const zone of ["Europe/Rome", "Europe/Paris", "Europe/Oslo"]) {

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { AuditEntry } from "#core/schema/audit/audit.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
 import { until } from "../../../support/until.ts";
 
 describe("the audit log", function () {
   this.timeout(60_000);
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   const call = (method: string, path: string, body?: object, headers = {}) =>
     site.api.call(method, path, { token: tenant.token, body, headers });
   const ofApp = () => `/v1/apps/${tenant.app._id}`;
@@ -80,5 +80,67 @@ describe("the audit log", function () {
       5,
       { import_huawei_as: { before: "android_push", after: "hms_push" } },
     ]);
+  });
+});
+
+describe("the audit log of an app", function () {
+  this.timeout(60_000);
+  const { site, tenant } = useSharedSite({ plan: { _id: "audited", api_rps: 1_000, apps: 5 } });
+  const ask = async (method: string, path: string, body?: object): Promise<string> => {
+    const {
+      status,
+      text,
+      body: reply,
+    } = await site.api.call(method, path, { token: tenant.token, ...(body && { body }) });
+    expect(status, `${method} ${path}: ${text}`).to.be.within(200, 202);
+    return reply.id;
+  };
+  const schema = { type: "object", properties: {} };
+  const webhook = { url: "https://hooks.example.com/", events: ["delivery.sent"] };
+  const content = { contents: { en: "Hello" } };
+  /** A noun: how it is made, changed and taken away. */
+  const nouns: { at: string; body: object; change: object; more?: string }[] = [
+    { at: "/webhooks", body: webhook, change: { paused: true }, more: "/rotate-secret" },
+    { at: "/segments", body: { name: "Audited", kind: "list" }, change: { name: "Otherwise" } },
+    { at: "/templates", body: { name: "Audited", content }, change: { name: "Otherwise" }, more: "/publish" },
+    {
+      at: "/live-activities/types",
+      body: { name: "Audited", content_state_schema: schema },
+      change: { description: "x" },
+    },
+  ];
+  const organisation = [
+    { at: "/v1/api-keys", body: { name: "a", scopes: ["events:write"] }, change: { name: "b" }, more: "/rotate" },
+    { at: "/v1/apps", body: { name: "Second" }, change: { name: "Third" } },
+  ];
+
+  it("has an entry of each operation that changes what is set up", async () => {
+    const ofApp = `/v1/apps/${tenant.app._id}`;
+    await ask("PATCH", `${ofApp}/settings`, { throttle_default: 9 });
+    for (const { at, body, change, more } of [
+      ...nouns.map((one) => ({ ...one, at: ofApp + one.at })),
+      ...organisation,
+    ]) {
+      const one = `${at}/${await ask("POST", at, body)}`;
+      await ask("PATCH", one, change);
+      if (more !== undefined) await ask("POST", one + more, {});
+      await ask("DELETE", one);
+    }
+    const logged = async () => {
+      const found = await site.db.collection("audit_log").find({ tenant_id: tenant.tenant._id }).toArray();
+      return found.map(({ action }) => String(action)).sort();
+    };
+    const expected = [
+      "settings.updated",
+      ...["webhook", "segment", "template", "live_activity_type", "api_key", "app"].flatMap((noun) =>
+        ["created", "updated", "deleted"].map((verb) => `${noun}.${verb}`),
+      ),
+      "webhook.secret_rotated",
+      "template.published",
+      "api_key.rotated",
+      "api_key.revoked",
+    ].sort();
+    await until(async () => (await logged()).length === expected.length, 10_000).catch(() => undefined);
+    expect(await logged()).to.deep.equal(expected);
   });
 });

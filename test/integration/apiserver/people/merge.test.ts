@@ -8,18 +8,18 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import type { RemovalRow } from "#core/storage/work/removals.ts";
 import type { Api } from "../../../support/api/api.ts";
-import { useSite } from "../../../support/api/site.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, seed } from "../../../support/rows/fixtures.ts";
 
 const email = (token: string, more: object = {}) => ({ channel: "email", token, ...more });
 
 describe("a user who is merged into another one", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSharedSite();
   let other: Api;
 
   before(async function () {
     this.timeout(60_000);
-    other = await site.start();
+    other = await site.replica();
   });
 
   const call = (method: string, path: string, body?: object, api = site.api) =>
@@ -29,7 +29,8 @@ describe("a user who is merged into another one", () => {
     call("POST", `/users/by/external_id/${from}/merge`, { into: { label: "external_id", id: into } }, api);
   const shown = async (externalId: string) => (await call("GET", `/users/by/external_id/${externalId}`)).body;
   const users = () => site.db.collection<UserRow>("users");
-  const mergeRows = () => site.db.collection<RemovalRow>("removals").find({ kind: "merge" }).toArray();
+  const mergeRows = () =>
+    site.db.collection<RemovalRow>("removals").find({ kind: "merge", app_id: tenant.app._id }).toArray();
 
   it("leaves them what they do not have themselves, and each of their ids leads there", async () => {
     const old = await upsert({
@@ -206,13 +207,16 @@ describe("a user who is merged into another one", () => {
     const { body: kept } = await upsert({ external_id: "d2" });
     await merge("d1", "d2");
     await call("DELETE", "/users/by/external_id/d2");
-    const removals = await site.db.collection<RemovalRow>("removals").find({ kind: "user" }).toArray();
+    const removals = await site.db
+      .collection<RemovalRow>("removals")
+      .find({ kind: "user", app_id: tenant.app._id })
+      .toArray();
     const theirs = removals.filter(({ _id }) => [old.id, kept.id].includes(_id));
     expect(theirs).to.have.length(2);
     for (const { keys } of theirs)
       expect(keys).to.include.members([old.id, kept.id, "external_id:d1", "external_id:d2"]);
     for (const { merge: one, ...row } of await mergeRows())
       if (one?.into === kept.id) await merges(site.db).finish({ ...row, merge: one }, new Date());
-    expect(await users().countDocuments({ external_id: { $in: ["d1", "d2"] } })).to.equal(0);
+    expect(await users().countDocuments({ app_id: tenant.app._id, external_id: { $in: ["d1", "d2"] } })).to.equal(0);
   });
 });

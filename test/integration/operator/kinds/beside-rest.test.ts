@@ -4,7 +4,7 @@ import type { SegmentRow } from "#core/storage/segments/segments.ts";
 import type { TemplateRow } from "#core/storage/templates/templates.ts";
 import { type Api, type Call, startApi } from "../../../support/api/api.ts";
 import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
-import { announcedMs, until } from "../../../support/until.ts";
+import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
@@ -159,13 +159,5 @@ describe("operator and apiserver, both running: who owns a member", function () 
     expect(Date.now() - published).to.be.below(20_000); // it looks again by itself after 30 s
     await expectTaken(call("POST", "/segments", { name: "later", kind: "list" }));
     await herald.ready(naming);
-  });
-
-  it("plans: one that is raised is felt by REST without waiting for what it remembers", async () => {
-    const ask = () => call("PATCH", "/settings", { quiet_hours: { enabled: true } });
-    const before = await ask();
-    expect([before.status, before.body.error.code]).to.deep.equal([403, "HS_PLAN_FEATURE_REQUIRED"]);
-    await herald.patch(make.plan(), { spec: { features: ["webhooks", "live_activities", "quiet_hours"] } });
-    await until(async () => (await ask()).status === 200, announcedMs);
   });
 });
