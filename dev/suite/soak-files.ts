@@ -10,6 +10,7 @@ const others = [
   "integration/operator/records/deletion",
   "integration/service/signals-at-start",
   "integration/service/throttle",
+  "unit/core/domain/experiments/bandit",
   "unit/core/domain/experiments/verdict",
 ].map((name) => `test/${name}.test.ts`);
 
