@@ -6,7 +6,7 @@ import { Unavailable } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { Move } from "#core/storage/messages/receipts.ts";
+import type { Added, Move } from "#core/storage/messages/receipts.ts";
 import type { About } from "../suppressions/causes.ts";
 import type { Cause } from "../suppressions/suppress.ts";
 import { eventsOf } from "./events.ts";
@@ -25,7 +25,7 @@ export type ApplyDeps = {
     find: (deliveryIds: readonly string[]) => Promise<DeliveryRow[]>;
     /** False when some had changed since they were read. */
     move: (moves: readonly Move[], now: Date) => Promise<boolean>;
-    count: (changes: ReadonlyMap<string, Counts>, now: Date) => Promise<void>;
+    count: (changes: ReadonlyMap<string, Added>, now: Date) => Promise<void>;
     recount: (messageIds: readonly string[], now: Date) => Promise<void>;
   };
   causesOf: (all: readonly About[], now: Date) => Promise<Cause[]>;
@@ -102,9 +102,8 @@ const moveAll = async (
   throw new Unavailable("deliveries that others move all the time");
 };
 
-/** It counts in more than the counters of its message. */
-const isCountedApart = ({ variant_id: variant, timing }: DeliveryRow): boolean =>
-  variant !== undefined || timing !== undefined;
+/** It counts in more than the counters of its message and variant. */
+const isCountedApart = ({ timing }: DeliveryRow): boolean => timing !== undefined;
 
 const movesOf = (rows: readonly DeliveryRow[], reports: readonly Report[], now: Date): Move[] => {
   const byDelivery = Map.groupBy(
@@ -121,16 +120,25 @@ const movesOf = (rows: readonly DeliveryRow[], reports: readonly Report[], now: 
 const isChange = ({ before, after }: Move): boolean =>
   Object.keys({ ...before, ...after }).some((name) => Reflect.get(before, name) !== Reflect.get(after, name));
 
-const countsOf = (moves: readonly Move[]): Map<string, Counts> => {
-  const changes = new Map<string, Counts>();
-  for (const { before, after } of moves) {
-    const sum: Record<string, number> = changes.get(before.message_id) ?? {};
-    for (const [key, by] of Object.entries(countsBetween(before, after))) sum[key] = (sum[key] ?? 0) + by;
-    changes.set(before.message_id, sum);
-  }
-  for (const [id, sum] of changes) if (Object.values(sum).every((by) => by === 0)) changes.delete(id);
-  return changes;
+const countsOf = (moves: readonly Move[]): Map<string, Added> => {
+  const byMessage = Map.groupBy(moves, ({ before }) => before.message_id);
+  const added = [...byMessage].map(([id, of]): [string, Added] => {
+    const ofVariants = of.filter(({ before }) => before.variant_id !== undefined);
+    const byVariant = Map.groupBy(ofVariants, ({ before }) => before.variant_id ?? "");
+    const sums = [...byVariant].map(([variant, some]) => [variant, summed(some)] as const);
+    return [id, { counts: summed(of), ofVariants: Object.fromEntries(sums) }];
+  });
+  return new Map(added.filter(([, { counts, ofVariants }]) => [counts, ...Object.values(ofVariants)].some(isMoved)));
 };
+
+const summed = (moves: readonly Move[]): Counts => {
+  const sum: Record<string, number> = {};
+  for (const { before, after } of moves)
+    for (const [key, by] of Object.entries(countsBetween(before, after))) sum[key] = (sum[key] ?? 0) + by;
+  return sum;
+};
+
+const isMoved = (counts: Counts): boolean => Object.values(counts).some((by) => by !== 0);
 
 const tell = async ({ events }: ApplyDeps, all: readonly About[]): Promise<void> => {
   for (const [tenantId, of] of Map.groupBy(all, ({ row }) => row.tenant_id)) {

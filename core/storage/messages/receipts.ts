@@ -7,6 +7,9 @@ import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
 import { endedStatuses, type MessageRow } from "./message-row.ts";
 import { messageCollection } from "./messages.ts";
 
+/** What receipts add to the counters of a message, and to those of its variants. */
+export type Added = { counts: Counts; ofVariants: Record<string, Counts> };
+
 /** What receipts made of a delivery that was read. */
 export type Move = { before: DeliveryRow; after: Progress };
 
@@ -38,9 +41,9 @@ export const receiptStore = (db: Db) => {
       return matchedCount === moves.length;
     },
 
-    /** Adds to the counters of messages. */
-    count: async (changes: ReadonlyMap<string, Counts>, now: Date): Promise<void> => {
-      const writes = [...changes].flatMap(([id, counts]) => countsOf(id, counts, now));
+    /** Adds to the counters of messages and, in the same write, to those of their variants. */
+    count: async (changes: ReadonlyMap<string, Added>, now: Date): Promise<void> => {
+      const writes = [...changes].flatMap(([id, added]) => countsOf(id, added, now));
       if (writes.length > 0) await messages.bulkWrite(writes, { ordered: false });
     },
 
@@ -77,9 +80,13 @@ const writeOf = ({ before, after }: Move, now: Date): AnyBulkWriteOperation<Deli
   };
 };
 
+const prefixed = (prefix: string, of: Counts): [string, number][] =>
+  Object.entries(of).map(([key, by]) => [`${prefix}.${key}`, by]);
+
 /** One of three writes fits. */
-const countsOf = (_id: string, counts: Counts, now: Date): AnyBulkWriteOperation<MessageRow>[] => {
-  const $inc = Object.fromEntries(Object.entries(counts).map(([key, by]) => [`counts.${key}`, by]));
+const countsOf = (_id: string, { counts, ofVariants }: Added, now: Date): AnyBulkWriteOperation<MessageRow>[] => {
+  const inVariants = Object.entries(ofVariants).flatMap(([id, of]) => prefixed(`variant_counts.${id}`, of));
+  const $inc = Object.fromEntries([...prefixed("counts", counts), ...inVariants]);
   const unsure = { $gt: new Date(now.getTime() - unsureMs) };
   const ended = { $in: [...endedStatuses] };
   const add = (filter: object, more: object) => ({

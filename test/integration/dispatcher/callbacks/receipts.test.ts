@@ -6,7 +6,7 @@ import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
-import { deliveries } from "#core/storage/messages/deliveries.ts";
+import { type DeliveryRow, deliveries, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
@@ -134,6 +134,16 @@ describe("receipts on their way into the store", function () {
     expect(new Set(told.map(({ id }) => id))).to.deep.equal(new Set(first.map(({ id }) => id)));
     expect(await countsOf(messageId)).to.include({ delivered: 3, clicked: 3, opened: 3 });
     for (const { type, data } of told) parser(eventTypes[type].data)(data);
+  });
+
+  it("of a message with variants count for these in the same write", async () => {
+    const { messageId, mails } = await seedMails(db(), of, 3);
+    const rows = db().collection<DeliveryRow>(deliveryCollection.name);
+    for (const [n, { delivery }] of mails.entries())
+      await rows.updateOne({ _id: delivery._id }, { $set: { variant_id: n === 0 ? "a" : "b" } });
+    await aDispatcher()(mails.map(({ delivery }) => aReceipt(delivery, facts.clicked, 1)));
+    const { counts, variant_counts: { a, b } = {}, recount: isUnsure } = (await messageOf(messageId)) ?? {};
+    expect([counts?.clicked, a?.clicked, b?.clicked, isUnsure]).to.deep.equal([3, 1, 2, undefined]);
   });
 
   it("that a kill left half done are counted all the same", async () => {
