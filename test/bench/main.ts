@@ -18,6 +18,7 @@ import { foundation } from "./foundation.ts";
 import { imports } from "./imports/imports.ts";
 import { kubectl } from "./kubectl/kubectl.ts";
 import { type Course, type Measurements, measureAll } from "./measure-all.ts";
+import { rules } from "./messages/rules.ts";
 import { operator } from "./operator/operator.ts";
 import { people } from "./people/user-batches.ts";
 import { requests } from "./requests.ts";
@@ -34,6 +35,7 @@ import { webhooks } from "./webhooks/webhooks.ts";
 const all: Record<string, Measurements> = {
   requests,
   foundation,
+  rules,
   callbacks,
   webhooks,
   exports,

@@ -94,7 +94,8 @@ const audience = ({ tenantId, app }: System, count: number): SubscriptionRow[] =
   );
 };
 
-const send = async (system: System, apiserver: SystemProgram, body: object): Promise<{ id: string }> => {
+/** Has a message accepted. */
+export const send = async (system: System, apiserver: SystemProgram, body: object): Promise<{ id: string }> => {
   const reply = await fetch(`${apiserver.url}/v1/notifications`, {
     method: "POST",
     headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { templateIn } from "#core/domain/content/taken.ts";
 import { templateValues } from "#core/domain/content/values.ts";
 import { contentRenderer } from "#core/runtime/templates/content/renderer.ts";
@@ -18,8 +19,33 @@ const loop =
 
 const custom_data = { order: "4711", items: ["apples", "pears", "plums"].map((name, n) => ({ name, price: n + 1 })) };
 
+/** Renders of plain outputs in a second of this thread, while something else is done. */
+export const plainRendersBeside = async (work: Promise<unknown>): Promise<number> => {
+  const run = runner(plain);
+  const over = work.then(() => true);
+  const beganMs = performance.now();
+  let renders = 0;
+  for (let isOver = false; !isOver; renders += slice) {
+    run(slice);
+    isOver = await Promise.race([over, nextTurn(false)]);
+  }
+  return (renders * 1_000) / (performance.now() - beganMs);
+};
+
+const slice = 1_000;
+
 /** CPU of a render on this thread, µs, each for another person. */
 const cpuUsOf = (content: Content, renders: number): number => {
+  const run = runner(content);
+  run(renders / 5);
+  const begun = process.threadCpuUsage();
+  run(renders);
+  const { user, system } = process.threadCpuUsage(begun);
+  return (user + system) / renders;
+};
+
+/** Renders so many times, each for another person. */
+const runner = (content: Content): ((times: number) => void) => {
   const { render } = contentRenderer(templateIn(content, { content, partials: [] }, "de"));
   const app = { _id: "app_1", name: "Shop" };
   const persons = Array.from({ length: 1_000 }, (_, n) => ({
@@ -35,7 +61,7 @@ const cpuUsOf = (content: Content, renders: number): number => {
     },
     subscription: { _id: `sub_${n}`, channel: "ios_push" as const, language: "de" },
   }));
-  const run = (times: number): void => {
+  return (times) => {
     for (let n = 0; n < times; n++) {
       const { user, subscription } = persons[n % persons.length] ?? { user: null, subscription: null };
       const said = render(
@@ -45,11 +71,6 @@ const cpuUsOf = (content: Content, renders: number): number => {
       if (typeof said !== "object" || !("content" in said)) throw new Error(JSON.stringify(said));
     }
   };
-  run(renders / 5);
-  const begun = process.threadCpuUsage();
-  run(renders);
-  const { user, system } = process.threadCpuUsage(begun);
-  return (user + system) / renders;
 };
 
 const measureRenders: Measurement = async (round, tell) => {
