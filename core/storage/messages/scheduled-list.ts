@@ -77,6 +77,7 @@ const filterOf = ({ messageId, channel, subscriptionId }: WaitingOf): Filter<Chu
   status: "scheduled",
   scheduled_for: { $gt: longAgo, $lt: new Date("9999-01-01") }, // both ends: else the planner does not take the index
   has_rows: { $exists: false },
+  looks_at: { $exists: false }, // its recipients were sent to
   ...(channel !== undefined && { channel }),
   ...(subscriptionId !== undefined && { recipients: subscriptionId }),
 });

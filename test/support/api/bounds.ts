@@ -273,7 +273,7 @@ export const effective: readonly Bound[] = [
   wholeOf("throttle_rate_per_minute", 0, 1_000_000),
   flag("include_unsubscribed"),
   flag("one_per_user"),
-  flag("add_to_inbox"),
+  { ...flag("add_to_inbox"), good: fc.constant(false) }, // true needs contents or headings, which a mail has not
   flag("redact_payload"),
   flag("test"),
   textOf("sms_from", 1, 20),

@@ -5,6 +5,7 @@ import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
+import { scheduledList } from "#core/storage/messages/scheduled-list.ts";
 import { monthOf, type UsageRow, usageCollection } from "#core/storage/messages/usage.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
@@ -74,6 +75,9 @@ describe("a message with a fallback", function () {
     await goOn(id);
     expect((await messages().findOne({ _id: id }))?.status, "while it waits").to.equal("processing");
     expect((await becameOf("plain")).filter((row) => row.includes(second))).to.deep.equal([]);
+    const app = { tenantId: aMessage().tenant_id, appId: anApp()._id };
+    const place = { after: null, isDescending: false, limit: 10 };
+    expect(await scheduledList(db()).page(app, { messageId: id }, place), "who waits").to.deep.equal([]);
     await reported("sub_ios_push_0_ben", { status: "delivered", delivered_at: new Date() });
     await reported("sub_ios_push_1_cem", { status: "opened", opened_at: new Date() });
     after(9);
