@@ -193,7 +193,7 @@ const groups = async (
   return found.map(({ _id: { status, code, variant, timing = null }, count, uncertain, segments, ...sent }) => ({
     status,
     variant_id: variant,
-    timing,
+    ...(timing !== null && { timing }),
     error_code: code,
     count,
     uncertain,
