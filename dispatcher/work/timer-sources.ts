@@ -27,21 +27,7 @@ export const timerSources = ({ db, hints, ...deps }: TimerSourcesDeps): AnyTimer
   timerSource<MessageRow>({
     name: "messages",
     collection: collectionOf<MessageRow>(db, messageCollection),
-    select: [
-      "status",
-      "plan",
-      "tenant_id",
-      "outbox",
-      "traceparent",
-      "reserved",
-      "unsettled",
-      "recount",
-      "withdraws",
-      "updated_at",
-      "counts",
-      "counted_at",
-      "completed_at",
-    ],
+    select: dueMembers,
     handle: messageDue({ hints, ...deps }),
   }),
   timerSource<ChunkRow>({
@@ -52,10 +38,31 @@ export const timerSources = ({ db, hints, ...deps }: TimerSourcesDeps): AnyTimer
   }),
 ];
 
+/** What of a message is read when it is due. */
+const dueMembers = [
+  "status",
+  "plan",
+  "tenant_id",
+  "outbox",
+  "traceparent",
+  "reserved",
+  "unsettled",
+  "recount",
+  "withdraws",
+  "updated_at",
+  "counts",
+  "counted_at",
+  "completed_at",
+  "options",
+  "variants",
+] as const;
+
+type DueMessage = Pick<MessageRow, "_id" | "due_at" | (typeof dueMembers)[number]>;
+
 /** What is done with a message that is due: what its end left undone, or its next turn. */
 export const messageDue =
   ({ hints, settle, flush, recount, withdraw, clock }: Omit<TimerSourcesDeps, "db">) =>
-  async (row: MessageRow): Promise<void> => {
+  async (row: DueMessage): Promise<void> => {
     await settle(row, clock.now());
     await flush(row);
     if (row.recount === true) await recount(row);

@@ -205,7 +205,7 @@ describe("a message that takes a template", function () {
     });
     await ask("PATCH", `/templates/${templateId}`, { content: { contents: { en: "second" } } });
     await ask("POST", `/templates/${templateId}/publish`);
-    await ask("DELETE", `/templates/${templateId}`);
+    await ask("DELETE", `/templates/${templateId}?force=true`);
     await sending.system.ended(id, endsMs);
     expect(alertOf(ann)).to.equal("first for Ann");
   });
