@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { exportLimits } from "#core/schema/exports/export.ts";
-import type { ExportRow, Exports } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
+import type { Exports } from "#core/storage/exports/exports.ts";
 import { type FileStore, noStore } from "#core/storage/files/store.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import { oneWriter } from "#core/storage/mongo/duplicate.ts";

@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { ExportRow, Exports } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
+import type { Exports } from "#core/storage/exports/exports.ts";
 import { cancelJob } from "../jobs/cancel.ts";
 
 /** By then whoever makes it has found out, and stopped. */

@@ -1,5 +1,5 @@
 import { CreateExport, Export, ExportListQuery, ExportPage } from "#core/schema/exports/export.ts";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
 import { type Located, routeOf } from "../http/route.ts";

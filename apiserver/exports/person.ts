@@ -5,7 +5,8 @@ import { addressesOf, eventOfPerson, inboxOf } from "#core/domain/people/persona
 import { userView } from "#core/domain/people/views.ts";
 import { suppressionView } from "#core/domain/suppressions/views.ts";
 import { type PersonalData, personalDataBytes } from "#core/schema/people/data.ts";
-import type { ExportRow, Exports } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
+import type { Exports } from "#core/storage/exports/exports.ts";
 import { subjectOfPerson } from "#core/storage/exports/person.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { dataOfPerson } from "#core/storage/people/data.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { Export } from "#core/schema/exports/export.ts";
 import { showAs } from "#core/schema/json/show.ts";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import { exportEnding, exportFile } from "#core/storage/exports/file.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 

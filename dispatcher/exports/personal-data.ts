@@ -4,7 +4,7 @@ import { deliveryView } from "#core/domain/messages/delivery-view.ts";
 import { addressesOf, eventOfPerson, inboxOf } from "#core/domain/people/personal-data.ts";
 import { userView } from "#core/domain/people/views.ts";
 import { suppressionView } from "#core/domain/suppressions/views.ts";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import { inboxOfPerson, pagesOfPerson } from "#core/storage/people/data.ts";
 import { keysOfPerson } from "#core/storage/people/removal.ts";

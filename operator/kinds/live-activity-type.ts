@@ -14,7 +14,7 @@ import { type Handler, refusal } from "../engine/handler.ts";
 import { beside } from "../engine/links.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
-import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
+import { appLink, inApp, ofApp, withApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
 
@@ -45,21 +45,19 @@ const limit = ({ db, owners }: Platform) =>
 const handler = (deps: Deps): Handler<ActivityType> => {
   const { record, clock } = deps;
   return {
-    reconcile: async (type, signal) => {
-      const app = await appOf(deps, type, type.spec.appRef);
-      if (app.kind === "gone") await record.dropWith(type, appIsGone(deps));
-      if (app.kind !== "found") return refusal(app.finding);
-      const set = membersOf(type, app.row);
-      const status = { appId: app.row._id };
-      const stand = await record.look(type, inApp(type, app.row));
-      if (stand.kind !== "write") return record.report(type, stand, () => ({ status, members: set }), signal);
-      const finding = badSchema(type);
-      if (finding !== null) return refusal(finding);
-      const wanted = { set, begin: { created_at: clock.now() }, names: [nameOf(type)] };
-      const at = { owner: app.row, id: record.idOf(type), row: stand.row };
-      const result = await deps.withinPlan(at, () => record.keep(type, stand, wanted));
-      return "verdict" in result ? result.verdict : record.kept(type, result, status);
-    },
+    reconcile: (type, signal) =>
+      withApp(deps, type, async (app) => {
+        const set = membersOf(type, app);
+        const status = { appId: app._id };
+        const stand = await record.look(type, inApp(type, app));
+        if (stand.kind !== "write") return record.report(type, stand, () => ({ status, members: set }), signal);
+        const finding = badSchema(type);
+        if (finding !== null) return refusal(finding);
+        const wanted = { set, begin: { created_at: clock.now() }, names: [nameOf(type)] };
+        const at = { owner: app, id: record.idOf(type), row: stand.row };
+        const result = await deps.withinPlan(at, () => record.keep(type, stand, wanted));
+        return "verdict" in result ? result.verdict : record.kept(type, result, status);
+      }),
     remove: async (type, signal) =>
       record.drop(type, { before: (id) => endWhatRuns(deps, id) }, signal, await ofApp(deps, type)),
   };

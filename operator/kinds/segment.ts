@@ -16,7 +16,7 @@ import { type Finding, refused } from "../policies/conditions.ts";
 import { namedOf } from "../policies/named-members.ts";
 import { statusOf } from "../policies/segments/status.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
-import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
+import { appLink, inApp, ofApp, withApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import type { MayWrite } from "../records/record-deps.ts";
 import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
@@ -62,30 +62,28 @@ const handler = (deps: Deps): Handler<SegmentResource> => {
   const statusFor = async (id: string, row: Partial<SegmentRow> & { app_id: string }) =>
     statusOf(row, (await segments.usersOf(row.app_id, [id])).get(id) ?? []);
   return {
-    reconcile: async (resource, signal) => {
-      const app = await appOf(deps, resource, resource.spec.appRef);
-      if (app.kind === "gone") await record.dropWith(resource, appIsGone(deps));
-      if (app.kind !== "found") return refusal(app.finding);
-      const id = record.idOf(resource);
-      const stand = await record.look(resource, inApp(resource, app.row));
-      if (stand.kind === "refused") return record.report(resource, stand, neverAsked, signal);
-      const asked = await membersOf(deps, { resource, id, app: app.row, row: stand.row });
-      const about = async (row: SegmentRow) => ({
-        status: await statusFor(id, row),
-        members: "set" in asked ? asked.set : {},
-      });
-      if (stand.kind === "left") return record.report(resource, stand, about, signal);
-      if ("finding" in asked) return refusal(asked.finding, retryMs);
-      const finding = otherKind(stand.row, resource.spec);
-      if (finding !== null) return refusal(finding);
-      const { set } = asked;
-      const begin = { description: null, ...uncounted, created_at: clock.now() };
-      const wanted = { set, begin, names: [nameOf(resource)], members: ownOf(resource.spec) };
-      const at = { owner: app.row, id, row: stand.row };
-      const result = await deps.withinPlan(at, () => keepCounted(deps, { resource, id, stand, wanted }));
-      if ("verdict" in result) return result.verdict;
-      return record.kept(resource, result, await statusFor(id, { ...stand.row, ...set, app_id: app.row._id }));
-    },
+    reconcile: (resource, signal) =>
+      withApp(deps, resource, async (app) => {
+        const id = record.idOf(resource);
+        const stand = await record.look(resource, inApp(resource, app));
+        if (stand.kind === "refused") return record.report(resource, stand, neverAsked, signal);
+        const asked = await membersOf(deps, { resource, id, app, row: stand.row });
+        const about = async (row: SegmentRow) => ({
+          status: await statusFor(id, row),
+          members: "set" in asked ? asked.set : {},
+        });
+        if (stand.kind === "left") return record.report(resource, stand, about, signal);
+        if ("finding" in asked) return refusal(asked.finding, retryMs);
+        const finding = otherKind(stand.row, resource.spec);
+        if (finding !== null) return refusal(finding);
+        const { set } = asked;
+        const begin = { description: null, ...uncounted, created_at: clock.now() };
+        const wanted = { set, begin, names: [nameOf(resource)], members: ownOf(resource.spec) };
+        const at = { owner: app, id, row: stand.row };
+        const result = await deps.withinPlan(at, () => keepCounted(deps, { resource, id, stand, wanted }));
+        if ("verdict" in result) return result.verdict;
+        return record.kept(resource, result, await statusFor(id, { ...stand.row, ...set, app_id: app._id }));
+      }),
     remove: async (resource, signal) =>
       record.drop(resource, { before: (id) => beginRemoval(deps, id) }, signal, await ofApp(deps, resource)),
   };

@@ -16,7 +16,7 @@ import { type Finding, refused } from "../policies/conditions.ts";
 import { namedOf } from "../policies/named-members.ts";
 import { configMapsOf, contentOf, placeOf } from "../policies/templates/content.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
-import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
+import { appLink, inApp, ofApp, withApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import type { MayWrite } from "../records/record-deps.ts";
 import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
@@ -71,21 +71,19 @@ const limit = ({ db, owners }: Platform) =>
 const handler = (deps: Deps): Handler<TemplateResource> => {
   const { record } = deps;
   return {
-    reconcile: async (resource, signal) => {
-      const app = await appOf(deps, resource, resource.spec.appRef);
-      if (app.kind === "gone") await record.dropWith(resource, appIsGone(deps));
-      if (app.kind !== "found") return refusal(app.finding);
-      const stand = await record.look(resource, inApp(resource, app.row));
-      if (stand.kind === "refused") return record.report(resource, stand, neverAsked, signal);
-      const asked = await membersOf(deps, { resource, app: app.row, row: stand.row }, signal);
-      if (stand.kind === "write")
-        return "finding" in asked ? refusal(asked.finding) : apply(deps, { resource, app: app.row, stand, ...asked });
-      const about = async (row: TemplateRow) => ({
-        status: await statusOf(deps, row),
-        members: "set" in asked ? asked.set : {},
-      });
-      return record.report(resource, stand, about, signal);
-    },
+    reconcile: (resource, signal) =>
+      withApp(deps, resource, async (app) => {
+        const stand = await record.look(resource, inApp(resource, app));
+        if (stand.kind === "refused") return record.report(resource, stand, neverAsked, signal);
+        const asked = await membersOf(deps, { resource, app, row: stand.row }, signal);
+        if (stand.kind === "write")
+          return "finding" in asked ? refusal(asked.finding) : apply(deps, { resource, app, stand, ...asked });
+        const about = async (row: TemplateRow) => ({
+          status: await statusOf(deps, row),
+          members: "set" in asked ? asked.set : {},
+        });
+        return record.report(resource, stand, about, signal);
+      }),
     remove: async (resource, signal) => {
       const gone: TemplateRow[] = [];
       const around = {

@@ -23,7 +23,7 @@ import {
   statusOf,
 } from "../policies/warehouse/row.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
-import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
+import { appLink, appOf, inApp, ofApp, withApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import type { MayWrite } from "../records/record-deps.ts";
 import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
@@ -63,18 +63,16 @@ const limit = ({ db, owners }: Platform) =>
 const handler = (deps: Deps): Handler<WarehouseExport> => {
   const { record } = deps;
   return {
-    reconcile: async (resource, signal) => {
-      const app = await appOf(deps, resource, resource.spec.appRef);
-      if (app.kind === "gone") await record.dropWith(resource, appIsGone(deps));
-      if (app.kind !== "found") return refusal(app.finding);
-      const stand = await record.look(resource, inApp(resource, app.row));
-      if (stand.kind === "write") return apply(deps, { resource, app: app.row, stand }, signal);
-      const describe = (row: WarehouseExportRow) => ({
-        status: statusOf(row),
-        members: membersOf(resource.spec, app.row),
-      });
-      return record.report(resource, stand, describe, signal);
-    },
+    reconcile: (resource, signal) =>
+      withApp(deps, resource, async (app) => {
+        const stand = await record.look(resource, inApp(resource, app));
+        if (stand.kind === "write") return apply(deps, { resource, app, stand }, signal);
+        const describe = (row: WarehouseExportRow) => ({
+          status: statusOf(row),
+          members: membersOf(resource.spec, app),
+        });
+        return record.report(resource, stand, describe, signal);
+      }),
     remove: async (resource, signal) =>
       record.drop(resource, { before: (id) => endRun(deps, id) }, signal, await ofApp(deps, resource)),
   };

@@ -20,7 +20,7 @@ import { signingOf } from "../policies/webhooks/signing-secret.ts";
 import { disabled, statusOf } from "../policies/webhooks/status.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
-import { appIsGone, appLink, appOf, inApp, ofApp } from "../records/owner-refs.ts";
+import { appLink, appOf, inApp, ofApp, withApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import type { MayWrite } from "../records/record-deps.ts";
 import { planLimit, type WithinPlan, withinPlan } from "../records/within-plan.ts";
@@ -77,20 +77,18 @@ const limit = ({ db, owners }: Platform) => {
 const handler = (deps: Deps): Handler<Webhook> => {
   const { record, stats, clock } = deps;
   return {
-    reconcile: async (resource, signal) => {
-      const app = await appOf(deps, resource, resource.spec.appRef);
-      const id = record.idOf(resource);
-      if (app.kind === "gone") await record.dropWith(resource, appIsGone(deps));
-      if (app.kind !== "found") return refusal(app.finding);
-      const stand = await record.look(resource, inApp(resource, app.row));
-      if (stand.kind === "write") return apply(deps, { resource, id, stand, app: app.row }, signal);
-      const describe = async (row: WebhookRow) => {
-        const now = clock.now();
-        const status = statusOf({ webhook: resource, row, hour: await stats.lastHour(id, now), now });
-        return { status, members: membersOf(resource, app.row) };
-      };
-      return record.report(resource, stand, describe, signal);
-    },
+    reconcile: (resource, signal) =>
+      withApp(deps, resource, async (app) => {
+        const id = record.idOf(resource);
+        const stand = await record.look(resource, inApp(resource, app));
+        if (stand.kind === "write") return apply(deps, { resource, id, stand, app }, signal);
+        const describe = async (row: WebhookRow) => {
+          const now = clock.now();
+          const status = statusOf({ webhook: resource, row, hour: await stats.lastHour(id, now), now });
+          return { status, members: membersOf(resource, app) };
+        };
+        return record.report(resource, stand, describe, signal);
+      }),
     remove: async (resource, signal) =>
       record.drop(resource, { before: (id) => beginRemoval(deps, id) }, signal, await ofApp(deps, resource)),
   };

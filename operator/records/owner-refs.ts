@@ -2,6 +2,7 @@ import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import { keyOf, type Resource } from "#core/runtime/kube/objects.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
+import { refusal, type Verdict } from "../engine/handler.ts";
 import { beside, link } from "../engine/links.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
@@ -55,6 +56,19 @@ export const appIsGone =
   ({ owners }: Pick<Platform, "owners">) =>
   async (row: { app_id: string }): Promise<boolean> =>
     (await owners.apps.find(row.app_id)) === null;
+
+/** What is done with the app that a resource names, when it is there; else what stands in the way. A record of an app that is gone goes. */
+export const withApp = async <R extends Resource<{ appRef: string }>>(
+  deps: AppRefDeps & {
+    record: { dropWith: (resource: R, isOrphan: ReturnType<typeof appIsGone>) => Promise<boolean> };
+  },
+  resource: R,
+  reconcile: (app: AppRow) => Promise<Verdict>,
+): Promise<Verdict> => {
+  const app = await appOf(deps, resource, resource.spec.appRef);
+  if (app.kind === "gone") await deps.record.dropWith(resource, appIsGone(deps));
+  return app.kind === "found" ? reconcile(app.row) : refusal(app.finding);
+};
 
 /** A resource that is of an app reaches the app's records only, and those beside it of the same app are its peers. */
 export const inApp = <R extends Resource<{ appRef: string }>>(

@@ -1,4 +1,4 @@
-import type { ExportRow } from "./exports.ts";
+import type { ExportRow } from "./export-row.ts";
 
 type Named = Pick<ExportRow, "_id" | "app_id" | "fence" | "compression" | "type">;
 

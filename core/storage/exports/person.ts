@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Collection } from "mongodb";
 import type { Person } from "../mongo/collection.ts";
 import { everyIdOf } from "../mongo/page-range.ts";
-import type { ExportRow } from "./exports.ts";
+import type { ExportRow } from "./export-row.ts";
 
 /** What an export of a person's data is found by again. It names nobody: it stays when they are gone. */
 export const subjectOfPerson = (userId: string): string =>

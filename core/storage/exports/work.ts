@@ -2,7 +2,8 @@ import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
 import { everyIdOf } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
-import { type ExportRow, exportCollection } from "./exports.ts";
+import type { ExportRow } from "./export-row.ts";
+import { exportCollection } from "./exports.ts";
 
 export type ExportWork = ReturnType<typeof exportWork>;
 

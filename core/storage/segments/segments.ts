@@ -1,7 +1,8 @@
 import type { Collection, Db } from "mongodb";
 import type { SegmentDefinition } from "../../domain/segments/members.ts";
 import { type SegmentKind, segmentLimits, type segmentUses } from "../../schema/segments/segment.ts";
-import { type ExportRow, exportCollection } from "../exports/exports.ts";
+import type { ExportRow } from "../exports/export-row.ts";
+import { exportCollection } from "../exports/exports.ts";
 import type { MessageRow } from "../messages/message-row.ts";
 import { messageCollection } from "../messages/messages.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import { peakRssMiB } from "../../../dev/processes/usage.ts";
 import { anExport } from "../../support/rows/exports.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import { openS3, type S3Link } from "#core/storage/files/s3/client.ts";
 import { s3Settings } from "../../../dev/servers/s3.ts";
 import { anExport } from "../../support/rows/exports.ts";

@@ -6,6 +6,7 @@ import type { CapTakeRow } from "#core/storage/messages/cap-takes.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
+import { changeSettings, to } from "../../support/system/calling.ts";
 import {
   aToken,
   audit,
@@ -35,25 +36,14 @@ describe("frequency caps", function () {
   });
   after(() => sending?.close());
 
-  const change = async (system: System, body: object) => {
-    const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/settings`, {
-      method: "PATCH",
-      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    return { status: reply.status, body: (await reply.json()) as { error?: { details: { field: string } } } };
-  };
   const daily = { name: "daily", max: 1, per: "day" };
   /** An organisation whose app has these caps. */
   const given = async (caps: object[] = [daily], settings: object = {}) => {
     const system = { ...sending.system, ...(await sending.system.another()) };
-    const { status, body } = await change(system, { frequency_caps: caps, ...settings });
+    const { status, body } = await changeSettings(api)(system, { frequency_caps: caps, ...settings });
     expect(status, JSON.stringify(body)).to.equal(200);
     return system;
   };
-  const to = (devices: readonly SubscriptionRow[]) => ({
-    target: { include_subscription_ids: devices.map(({ _id }) => _id) },
-  });
   const countsOf = async (system: System, body: object) => {
     const { counts } = await system.ended(await send(system, api, body), withinMs);
     return { sent: counts.sent, suppressed: counts.suppressed };
@@ -189,10 +179,12 @@ describe("frequency caps", function () {
   it("are refused that say nothing, or something that there is not, each by name", async () => {
     const system = await given();
     for (const { it: what, caps, field } of wrong) {
-      const { status, body } = await change(system, { frequency_caps: caps });
+      const { status, body } = await changeSettings(api)(system, { frequency_caps: caps });
       expect([status, body.error?.details.field], what).to.deep.equal([400, field]);
     }
     const many = Array.from({ length: 21 }, (_, i) => ({ ...daily, name: `${i}` }));
-    expect((await change(system, { frequency_caps: many })).body.error?.details.field).to.equal("frequency_caps");
+    expect((await changeSettings(api)(system, { frequency_caps: many })).body.error?.details.field).to.equal(
+      "frequency_caps",
+    );
   });
 });

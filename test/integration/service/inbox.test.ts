@@ -6,6 +6,7 @@ import { shownInboxes } from "#core/storage/inbox/shown.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
+import { call, to } from "../../support/system/calling.ts";
 import { deliveriesOf, post, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -29,17 +30,10 @@ describe("inboxes", function () {
   after(() => sending?.close());
 
   const another = async (): Promise<System> => ({ ...sending.system, ...(await sending.system.another()) });
-  const to = (devices: readonly SubscriptionRow[]) => ({
-    target: { include_subscription_ids: devices.map(({ _id }) => _id) },
-  });
-  const call = async (system: System, method: string, path: string, body?: object) => {
-    const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    expect(reply.ok, `${method} ${path}`).to.equal(true);
-    return (await reply.json()) as { inbox?: { title: string }[] };
+  const ask = async (system: System, method: string, path: string, body?: object) => {
+    const reply = await call(api)(system, method, `/v1/apps/${system.app._id}/${path}`, body);
+    expect(reply.status, `${method} ${path}`).to.be.below(300);
+    return reply.body as { inbox?: { title: string }[] };
   };
   const inboxOf = (system: System, userId: string) =>
     shownInboxes(system.db)({ tenantId: system.tenantId, appId: system.app._id }, userId, { now: new Date() });
@@ -96,7 +90,7 @@ describe("inboxes", function () {
 
   it("have nothing for who is left out, and make room by the app's bound", async () => {
     const system = await another();
-    await call(system, "PATCH", "settings", {
+    await ask(system, "PATCH", "settings", {
       inbox: { max_items: 2 },
       frequency_caps: [{ name: "few", max: 3, per: "day" }],
     });
@@ -116,7 +110,7 @@ describe("inboxes", function () {
   it("say what a template makes for each, and nothing where it aborts", async () => {
     const system = await another();
     const [one, other] = await seedDevices(system, 2);
-    const made = (await call(system, "POST", "templates", {
+    const made = (await ask(system, "POST", "templates", {
       name: "greeting",
       content: {
         headings: {
@@ -125,7 +119,7 @@ describe("inboxes", function () {
         contents: { en: "x" },
       },
     })) as { id?: string };
-    await call(system, "POST", `templates/${made.id}/publish`);
+    await ask(system, "POST", `templates/${made.id}/publish`);
     await sent(system, {
       ...to([one, other] as SubscriptionRow[]),
       template_id: made.id,
@@ -196,13 +190,13 @@ describe("inboxes", function () {
   it("go with a user who is merged into another, and are among their personal data", async () => {
     const system = await another();
     const phone = { channel: "ios_push", token: "ab".repeat(32) };
-    await call(system, "POST", "users", { external_id: "old", subscriptions: [phone] });
-    await call(system, "POST", "users", { external_id: "new" });
+    await ask(system, "POST", "users", { external_id: "old", subscriptions: [phone] });
+    await ask(system, "POST", "users", { external_id: "new" });
     await sent(system, { target: { include_external_ids: ["old"] }, headings: { en: "Kept" } });
-    await call(system, "POST", "users/by/external_id/old/merge", { into: { label: "external_id", id: "new" } });
-    const { inbox } = await call(system, "GET", "users/by/external_id/new/data");
+    await ask(system, "POST", "users/by/external_id/old/merge", { into: { label: "external_id", id: "new" } });
+    const { inbox } = await ask(system, "GET", "users/by/external_id/new/data");
     expect(inbox?.map(({ title }) => title)).to.deep.equal(["Kept"]);
-    await call(system, "DELETE", "users/by/external_id/new");
+    await ask(system, "DELETE", "users/by/external_id/new");
     const left = async () =>
       (await system.db.collection("inboxes").countDocuments({ app_id: system.app._id })) +
       (await system.db.collection("inbox_items").countDocuments({ app_id: system.app._id }));
@@ -211,9 +205,9 @@ describe("inboxes", function () {
 
   it("are refused for what they could not show or keep, each by name", async () => {
     const closed = await another();
-    await call(closed, "PATCH", "settings", { inbox: { enabled: false } });
+    await ask(closed, "PATCH", "settings", { inbox: { enabled: false } });
     const secret = await another();
-    await call(secret, "PATCH", "settings", { redact_payloads: true });
+    await ask(secret, "PATCH", "settings", { redact_payloads: true });
     const wrong: [system: System, body: object, field: string][] = [
       [sending.system, { inbox_ttl: 60 }, "inbox_ttl"],
       [sending.system, { add_to_inbox: true, inbox_ttl: 59 }, "inbox_ttl"],

@@ -4,8 +4,9 @@ import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
+import { changeSettings } from "../../support/system/calling.ts";
 import { deliveriesOf, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
-import type { System, SystemProgram } from "../../support/system/system.ts";
+import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
 const withinMs = 30_000 + testTiming.leaseMs;
@@ -30,18 +31,10 @@ describe("quiet hours", function () {
   });
   after(() => sending?.close());
 
-  const change = async (system: System, body: object) => {
-    const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/settings`, {
-      method: "PATCH",
-      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    return { status: reply.status, body: (await reply.json()) as { error?: { details: { field: string } } } };
-  };
   /** An organisation whose app has quiet hours, with a device in the zone. */
   const given = async (hours: object, over: object = {}) => {
     const system = { ...sending.system, ...(await sending.system.another()) };
-    const { status } = await change(system, { quiet_hours: { enabled: true, ...hours }, ...over });
+    const { status } = await changeSettings(api)(system, { quiet_hours: { enabled: true, ...hours }, ...over });
     expect(status).to.equal(200);
     const devices = await seedDevices(system, 2, { device: { timezone: zone } });
     return { system, target: { include_subscription_ids: devices.map(({ _id }) => _id) } };
@@ -65,7 +58,7 @@ describe("quiet hours", function () {
     const id = await send(system, api, { target });
     const chunks = system.db.collection<ChunkRow>("chunks");
     await until(async () => (await deliveriesOf(system, id)).length === 2, withinMs);
-    await change(system, { quiet_hours: null });
+    await changeSettings(api)(system, { quiet_hours: null });
     const [at, messages] = [new Date(), system.db.collection<MessageRow>("messages")]; // as if the hours had passed
     await chunks.updateMany({ message_id: id, status: "scheduled" }, { $set: { scheduled_for: at } });
     await until(async () => (await messages.findOne({ _id: id, lease: null })) !== null, withinMs);
@@ -82,7 +75,7 @@ describe("quiet hours", function () {
     await until(async () => (await deliveriesOf(system, id)).length === 2, withinMs);
     await dispatcher.kill();
     await dispatcher.restart();
-    await change(system, { quiet_hours: null });
+    await changeSettings(api)(system, { quiet_hours: null });
     const [chunks, messages] = [system.db.collection<ChunkRow>("chunks"), system.db.collection<MessageRow>("messages")];
     await chunks.updateMany({ message_id: id, status: "scheduled" }, { $set: { scheduled_for: new Date() } });
     await messages.updateOne({ _id: id }, { $set: { due_at: new Date() } });
@@ -128,7 +121,7 @@ describe("quiet hours", function () {
       [{ start: "25:00" }, "quiet_hours.start"],
       [{ days: [] }, "quiet_hours.days"],
     ] as const) {
-      const { status, body } = await change(system, { quiet_hours: { enabled: true, ...hours } });
+      const { status, body } = await changeSettings(api)(system, { quiet_hours: { enabled: true, ...hours } });
       expect([status, body.error?.details.field], JSON.stringify(body)).to.deep.equal([400, field]);
     }
   });

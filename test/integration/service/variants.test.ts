@@ -3,9 +3,9 @@ import { dayMs } from "#core/domain/durations.ts";
 import { isInHoldout, variantOf } from "#core/domain/experiments/assignment.ts";
 import type { Message } from "#core/schema/messages/message.ts";
 import type { Why } from "#core/schema/why/why.ts";
-import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
+import { call, changeSettings, to } from "../../support/system/calling.ts";
 import { deliveriesOf, post, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
 
@@ -23,22 +23,7 @@ describe("variants", function () {
   });
   after(() => sending?.close());
 
-  const call = async (system: System, method: string, path: string, body?: object) => {
-    const reply = await fetch(`${api.url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return { status: reply.status, body: (await reply.json()) as never };
-  };
-  const change = async (system: System, body: object) => {
-    const reply = await call(system, "PATCH", `/v1/apps/${system.app._id}/settings`, body);
-    return { status: reply.status, body: reply.body as { error?: { details: { field: string } } } };
-  };
   const another = async (): Promise<System> => ({ ...sending.system, ...(await sending.system.another()) });
-  const to = (devices: readonly SubscriptionRow[]) => ({
-    target: { include_subscription_ids: devices.map(({ _id }) => _id) },
-  });
   const three = [
     { name: "plain", weight_percent: 45 },
     { name: "loud", weight_percent: 45, contents: { en: "Hello!" } },
@@ -77,7 +62,7 @@ describe("variants", function () {
     const held = rows.filter(({ variant_id: of }) => of === "c").length;
     expect(counts).to.include({ targeted: 65, suppressed: held, sent: 65 - held });
 
-    const { variants } = (await call(system, "GET", `/v1/notifications/${id}`)).body as Message;
+    const { variants } = (await call(api)(system, "GET", `/v1/notifications/${id}`)).body as Message;
     expect(variants?.map(({ name, is_control }) => [name, is_control])).to.deep.equal([
       ["plain", false],
       ["loud", false],
@@ -85,7 +70,7 @@ describe("variants", function () {
     ]);
     expect(variants?.[2]?.counts).to.include({ targeted: held, suppressed: held, sent: 0 });
     expect((variants?.[0]?.counts.sent ?? 0) + (variants?.[1]?.counts.sent ?? 0)).to.equal(65 - held);
-    const listed = await call(system, "GET", `/v1/notifications/${id}/deliveries?variant_id=b&limit=200`);
+    const listed = await call(api)(system, "GET", `/v1/notifications/${id}/deliveries?variant_id=b&limit=200`);
     const { data } = listed.body as { data: { variant_id: string }[] };
     expect(data.length).to.equal(rows.filter(({ variant_id: of }) => of === "b").length);
     expect(new Set(data.map(({ variant_id: of }) => of))).to.deep.equal(new Set(["b"]));
@@ -93,7 +78,7 @@ describe("variants", function () {
 
   it("have the control wait for their throttle slot and use no place under a cap", async () => {
     const system = await another();
-    await change(system, { frequency_caps: [{ name: "daily", max: 1, per: "day" }] });
+    await changeSettings(api)(system, { frequency_caps: [{ name: "daily", max: 1, per: "day" }] });
     const devices = await seedDevices(system, 20);
     const control = [
       { name: "words", weight_percent: 0 },
@@ -122,7 +107,7 @@ describe("variants", function () {
     ];
     const { _id: id } = await system.ended(await send(system, api, { ...to(devices), variants }), withinMs);
     const path = `/v1/apps/${system.app._id}/notifications/${id}/why?subscription_id=${devices[0]?._id}`;
-    const [found] = ((await call(system, "GET", path)).body as Why).recipients;
+    const [found] = ((await call(api)(system, "GET", path)).body as Why).recipients;
     expect(found?.decided_by).to.equal("variant");
     expect(found?.gates.at(-1)).to.deep.include({ verdict: "stop", evidence: "exact" });
     expect(found?.gates.at(-1)?.facts).to.include({ variant_id: "b", reason: "control_group" });
@@ -137,7 +122,7 @@ describe("variants", function () {
       ends_at: new Date(Date.now() + dayMs).toISOString(),
       exempt_categories: ["codes"],
     };
-    expect((await change(system, { holdout })).status).to.equal(200);
+    expect((await changeSettings(api)(system, { holdout })).status).to.equal(200);
     const devices = await seedDevices(system, 100);
     const out = devices.filter(({ user_id: id }) => isInHoldout(holdout, { appId: system.app._id }, id));
     expect(out).not.to.have.length(0);
@@ -159,7 +144,7 @@ describe("variants", function () {
       [{ ...holdout, ends_at: new Date(Date.now() + 181 * dayMs).toISOString() }, "holdout.ends_at"],
       [{ ...holdout, ends_at: holdout.starts_at }, "holdout.ends_at"],
     ] as const)
-      expect((await change(system, { holdout: wrong })).body.error?.details.field).to.equal(field);
+      expect((await changeSettings(api)(system, { holdout: wrong })).body.error?.details.field).to.equal(field);
   });
 
   const asked = { metric: "open_rate", after_minutes: 15, test_percent: 50, min_per_variant: 10 };

@@ -6,9 +6,9 @@ import type { Message } from "#core/schema/messages/message.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
+import { call, to } from "../../support/system/calling.ts";
 import { type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -27,18 +27,7 @@ describe("the winner of variants", function () {
   });
   after(() => sending?.close());
 
-  const call = async (system: System, method: string, path: string, body?: object) => {
-    const reply = await fetch(`${api.url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return { status: reply.status, body: (await reply.json()) as never };
-  };
   const another = async (): Promise<System> => ({ ...sending.system, ...(await sending.system.another()) });
-  const to = (devices: readonly SubscriptionRow[]) => ({
-    target: { include_subscription_ids: devices.map(({ _id }) => _id) },
-  });
   const textsOf = (): Map<string, string> =>
     new Map(
       sending.apns.log
@@ -76,7 +65,7 @@ describe("the winner of variants", function () {
     await chunks.updateMany({ message_id: id, status: "scheduled" }, { $set: { scheduled_for: now } });
     await messages.updateOne({ _id: id }, { $set: { "winner.decides_at": now, due_at: now } });
     const ended = await system.ended(id, withinMs);
-    const shown = (await call(system, "GET", `/v1/notifications/${id}`)).body as Message;
+    const shown = (await call(api)(system, "GET", `/v1/notifications/${id}`)).body as Message;
     return { devices, ended, shown, tests, waiting, all: await rows.find({ message_id: id }).toArray() };
   };
 

@@ -1,5 +1,5 @@
 import { newId } from "#core/domain/ids.ts";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
 
 /** An export that waits to be begun. */

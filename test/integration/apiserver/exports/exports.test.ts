@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { Reply } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import { NotFound, Unavailable } from "#core/errors.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import { type ReplyRow, replies } from "#core/storage/service/replies.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { PersonalData } from "#core/schema/people/data.ts";
 import { userLimits } from "#core/schema/people/user.ts";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aUser, seed } from "../../../support/rows/fixtures.ts";
 

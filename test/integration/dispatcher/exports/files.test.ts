@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { derivedId, instantOfId, newId } from "#core/domain/ids.ts";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SuppressionRow } from "#core/storage/suppressions/suppressions.ts";

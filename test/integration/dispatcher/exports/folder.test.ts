@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
 import type { EventRow } from "#core/storage/events/events.ts";
-import type { ExportRow } from "#core/storage/exports/exports.ts";
+import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import { testDir } from "../../../../dev/files/paths.ts";
 import { anExport } from "../../../support/rows/exports.ts";
 import { downloaded, exportCalls, rowsOf, startExporting } from "../../../support/system/exports.ts";
