@@ -17,6 +17,7 @@ export const settings = [
   "documentdb_core.enableCollation=on",
   "documentdb.alternate_index_handler_name=extended_rum",
   "enable_bitmapscan=off",
+  "deadlock_timeout=100ms", // inserters of one unique key often wait for each other: a second each is what they would wait
 ] as const;
 
 /**

@@ -71,8 +71,8 @@ export const refusedOf = <T>(changes: readonly T[], error: unknown): T[] => {
   return refused.flatMap(({ index }) => changes[index] ?? []);
 };
 
-const attempts = 5;
-const pauseMs = 50;
+const attempts = 8;
+const pauseMs = 50; // before the second attempt; twice as long before each further one
 
 /** Runs writes of one key one after another; those of other keys do not wait. */
 export type OneWriter = <T>(key: string, write: () => Promise<T>) => Promise<T>;
@@ -98,17 +98,21 @@ export const oneWriter = (): OneWriter => {
 };
 
 /**
- * Makes a write again that the store gave up. Writers of other processes meet the same conflict: chance sets them apart.
+ * Makes a write again that the store gave up. Writers of other processes meet the same conflict: chance sets them apart, the
+ * further the more often they met.
  * A bulk is made again as a whole: what it had written has to be a duplicate then, or guarded.
  */
-export const retryConflicts = async <T>(write: () => Promise<T>): Promise<T> => {
+export const retryConflicts = async <T>(
+  write: () => Promise<T>,
+  pause: (ms: number) => Promise<unknown> = sleep,
+): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write();
     } catch (error) {
       if (attempt === attempts || !isWriteConflict(error)) throw error;
     }
-    await sleep(pauseMs * attempt * (0.5 + Math.random()));
+    await pause(pauseMs * 2 ** (attempt - 1) * (0.5 + Math.random()));
   }
 };
 

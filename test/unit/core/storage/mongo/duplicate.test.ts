@@ -60,14 +60,19 @@ describe("a write that the store gave up", () => {
     expect(unavailable(bulk)).to.be.instanceOf(Unavailable);
   });
 
-  it("is given up after five attempts", async () => {
+  it("is given up after eight attempts, ever further apart", async () => {
     let calls = 0;
-    const error = await retryConflicts(() => {
+    const pauses: number[] = [];
+    const write = () => {
       calls++;
       return Promise.reject(conflict());
-    }).catch((thrown: Error) => thrown);
+    };
+    const pause = (ms: number) => Promise.resolve(pauses.push(ms));
+    const error = await retryConflicts(write, pause).catch((thrown: Error) => thrown);
     expect(error).to.be.instanceOf(MongoServerError);
-    expect(calls).to.equal(5);
+    expect(calls).to.equal(8);
+    expect(pauses).to.have.length(7);
+    for (const [n, ms] of pauses.entries()) expect(ms).to.be.within(25 * 2 ** n, 75 * 2 ** n);
   });
 
   it("is not made again for any other error", async () => {
