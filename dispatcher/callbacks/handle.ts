@@ -51,8 +51,8 @@ export const handleCallbacks =
   async (batch: CallbackBatch, { attempt, isRepeated, signal }: HandlerContext): Promise<Settlement> => {
     const { signed, pending } = await deps.check(batch, signal);
     const contents = deps.read({ callbacks: signed });
-    for (const content of contents) await followWords(deps, content);
     const groups = [...Map.groupBy(contents, ({ of }) => `${of.appId} ${of.provider}`).values()];
+    for (const group of groups) await followWords(deps, group);
     const undone = await Promise.all([
       ...groups.map((group) => applyGroup(deps, group, isRepeated)),
       ...contents.map((content) => confirm(deps, content, signal)),
@@ -69,11 +69,15 @@ const mayWait = ({ of, confirm: address }: Content): boolean => of.provider === 
 
 const delayOf = (attempt: number): number => Math.min(pauseMs.first * 2 ** (attempt - 1), pauseMs.most);
 
+/** Follows what people wrote to one app over one provider. */
 const followWords = async (
   { sessions, suppressor, words, clock }: HandleDeps,
-  { of, channel, inbound }: Content,
+  group: readonly Content[],
 ): Promise<void> => {
-  if (!isContact(channel)) return;
+  const [first] = group;
+  if (first === undefined || !isContact(first.channel)) return;
+  const { of, channel } = first;
+  const inbound = group.flatMap((content) => content.inbound);
   if (channel === "whatsapp") await sessions.open(of, inbound, clock.now());
   const wishes = inbound.filter(({ word }) => word === "stop" || word === "start");
   if (wishes.length === 0) return;

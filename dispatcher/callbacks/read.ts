@@ -1,5 +1,6 @@
 import type { ProviderCallbacks } from "#core/channels/callbacks.ts";
-import { type Callback, type CallbackContent, type Inbound, maxCallbackItems } from "#core/channels/kit/callbacks.ts";
+import { type Callback, type CallbackContent, maxCallbackItems } from "#core/channels/kit/callbacks.ts";
+import type { Inbound } from "#core/channels/kit/inbound.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 import type { CallbackBatch, CallbackOf } from "#core/queue/callbacks.ts";
 import type { Log } from "#core/runtime/process/log.ts";

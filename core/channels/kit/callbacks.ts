@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Receipt } from "../../domain/messages/receipts.ts";
-import type { InboundWord } from "../../domain/suppressions/words.ts";
 import type { Authorities } from "./authorities.ts";
+import type { Inbound } from "./inbound.ts";
 
 /** A request of a provider to `/ingress/{provider}/{appId}/{part}`, as it came. Source: docs/reference/callbacks.md. */
 export type CallbackRequest = {
@@ -91,17 +91,6 @@ export type CallbackContent = {
   inbound: Inbound[];
   /** An https address of the provider's that wants to be fetched once, to confirm that its callbacks are wanted. */
   confirm?: string;
-};
-
-/** A message that a person sent to us. */
-export type Inbound = {
-  /** The provider's id of it. */
-  providerId: string;
-  /** Whose it is, in the channel's own spelling. */
-  address: string;
-  at: Date;
-  /** What it asks for: `wordOf` its text, or what the provider says; null when it is about something else. */
-  word: InboundWord | null;
 };
 
 /** Nothing but that it was taken. */

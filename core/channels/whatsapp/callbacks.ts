@@ -1,11 +1,9 @@
-import { createHmac, hash } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { Receipt, ReceiptFact } from "../../domain/messages/receipts.ts";
-import { wordOf } from "../../domain/suppressions/words.ts";
 import {
   accepted,
   type CallbackContent,
   type CallbackDefinition,
-  type Inbound,
   isSame,
   maxCallbackItems,
   refused,
@@ -13,9 +11,10 @@ import {
   unknown,
   type Verdict,
 } from "../kit/callbacks.ts";
-import { checkPhone } from "../kit/phone.ts";
 import { refusedFact } from "../kit/refusals.ts";
 import { metaErrors } from "./errors.ts";
+import { inboundIn } from "./inbound.ts";
+import { instantOf, keptMessageId, numberOf } from "./values.ts";
 
 type Account = { phone_number_id: string; app_secret: string; verify_token: string };
 
@@ -62,12 +61,12 @@ const parse = (body: Buffer): MetaObject => {
 
 const contentOf = (values: readonly MetaObject[]): CallbackContent => ({
   receipts: values.flatMap(({ statuses }) => listOf(statuses).flatMap(receiptsOf)).slice(0, maxCallbackItems),
-  inbound: values.flatMap(({ messages }) => listOf(messages).flatMap(inboundOf)).slice(0, maxCallbackItems),
+  inbound: values.flatMap(inboundIn).slice(0, maxCallbackItems),
 });
 
 const receiptsOf = (status: MetaObject): Receipt[] => {
   const { id, biz_opaque_callback_data: data } = status;
-  const at = instantOf(status["timestamp"]);
+  const at = instantOf(status);
   if (at === null || typeof id !== "string") return [];
   const deliveryId = typeof data === "string" && deliveryIdPattern.test(data) ? data : null;
   const common = { deliveryId, providerId: keptMessageId(id), address: numberOf(status["recipient_id"]), at };
@@ -94,41 +93,7 @@ const factsOf = ({ status, errors }: MetaObject): ReceiptFact[] => {
 const codeOf = ([first]: readonly MetaObject[]): string | null =>
   typeof first?.["code"] === "number" ? String(first["code"]) : null;
 
-/** A message of a person; one whose number Meta keeps to itself, and notices of Meta, are left out. */
-const inboundOf = (message: MetaObject): Inbound[] => {
-  const { id, from, type } = message;
-  const at = instantOf(message["timestamp"]);
-  const address = numberOf(from);
-  if (at === null || typeof id !== "string" || address === null || type === "system") return [];
-  return [{ providerId: keptMessageId(id), address, at, word: wordOf(textOf(message)) }];
-};
-
-/** Meta writes numbers without their `+`. */
-const numberOf = (given: unknown): string | null => {
-  const number = checkPhone(`+${String(given)}`);
-  return number.ok ? number.address : null;
-};
-
-/** What the person wrote, or the title of the button or row that they chose. */
-const textOf = ({ text, button, interactive }: MetaObject): string => {
-  const { button_reply: reply, list_reply: row } = objectOf(interactive);
-  const said = [objectOf(text)["body"], objectOf(button)["text"], objectOf(reply)["title"], objectOf(row)["title"]];
-  return said.find((one) => typeof one === "string") ?? "";
-};
-
-/** Meta writes seconds since 1970, as text. */
-const instantOf = (timestamp: unknown): Date | null => {
-  const at = new Date(Number(timestamp) * 1_000);
-  return Number.isNaN(at.getTime()) ? null : at;
-};
-
 const objectOf = (value: unknown): MetaObject =>
   typeof value === "object" && value !== null ? (value as MetaObject) : {}; // any object
 
 const listOf = (value: unknown): MetaObject[] => (Array.isArray(value) ? value.map(objectOf) : []);
-
-/**
- * Meta's id of a message as it is kept: its SHA-256, because the id itself (`wamid.…`) is base64 of the recipient's number
- * among others, and outlives the erasure of a person.
- */
-export const keptMessageId = (wamid: string): string => hash("sha256", wamid, "base64url");

@@ -1,5 +1,5 @@
-import { keptMessageId } from "#core/channels/whatsapp/callbacks.ts";
 import { metaErrorSources, metaErrors } from "#core/channels/whatsapp/errors.ts";
+import { keptMessageId } from "#core/channels/whatsapp/values.ts";
 import type { Outcome } from "#core/domain/messages/outcome.ts";
 import { meanings, type OutcomeTable, outcomeOf, rowsOf } from "../kit/outcomes.ts";
 

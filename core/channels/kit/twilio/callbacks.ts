@@ -1,13 +1,11 @@
 import { createHmac, hash } from "node:crypto";
 import type { ReceiptFact } from "../../../domain/messages/receipts.ts";
-import { wordOf } from "../../../domain/suppressions/words.ts";
 import {
   accepted,
   type Callback,
   type CallbackContent,
   type CallbackDefinition,
   type CallbackRequest,
-  type Inbound,
   isSame,
   refused,
   UnreadableCallback,
@@ -17,6 +15,7 @@ import {
 import { refusedFact } from "../refusals.ts";
 import type { TwilioCredentials } from "./account.ts";
 import { twilioErrors } from "./errors.ts";
+import { inboundIn, type Members } from "./inbound.ts";
 
 /** The part of the callback address of a delivery's statuses. */
 export const statusPart = (deliveryId: string): string => `status/${deliveryId}`;
@@ -44,7 +43,9 @@ export const twilioCallbacks = <Account>(
   },
   read: (callback) => {
     const members = membersOf(callback);
-    return callback.part === inboundPart ? inboundIn(members, callback) : receiptIn(members, callback, codeOf);
+    return callback.part === inboundPart
+      ? { receipts: [], inbound: inboundIn(members, callback.receivedAt) }
+      : receiptIn(members, callback, codeOf);
   },
 });
 
@@ -80,8 +81,6 @@ const sortedMembers = (body: Buffer): string => {
     .map((name) => name + [...new Set(members.get(name)?.map(([, value]) => value))].sort().join(name))
     .join("");
 };
-
-type Members = (name: string) => string;
 
 const membersOf = ({ body, contentType }: Callback): Members => {
   const text = body.toString("utf8");
@@ -124,26 +123,5 @@ const factOf = (members: Members, providerCode: string | null): ReceiptFact | nu
       return refusedFact(twilioErrors, members("ErrorCode") || null, "Twilio");
     default:
       return null;
-  }
-};
-
-const inboundIn = (members: Members, { receivedAt }: Callback): CallbackContent => {
-  const providerId = members("MessageSid");
-  if (providerId === "") throw new UnreadableCallback("an inbound message without MessageSid");
-  const address = members("From").replace(/^rcs:/, "");
-  return { receipts: [], inbound: [{ providerId, address, at: receivedAt, word: wordIn(members) }] };
-};
-
-/** What Twilio's Advanced Opt-Out understood, else the text. Source: twilio.com/docs/messaging/tutorials/advanced-opt-out. */
-const wordIn = (members: Members): Inbound["word"] => {
-  switch (members("OptOutType")) {
-    case "STOP":
-      return "stop";
-    case "START":
-      return "start";
-    case "HELP":
-      return "help";
-    default:
-      return wordOf(members("Body"));
   }
 };

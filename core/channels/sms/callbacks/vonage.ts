@@ -1,6 +1,5 @@
 import { createHmac, hash } from "node:crypto";
 import type { ReceiptFact } from "../../../domain/messages/receipts.ts";
-import { wordOf } from "../../../domain/suppressions/words.ts";
 import {
   accepted,
   type Callback,
@@ -15,6 +14,7 @@ import {
 } from "../../kit/callbacks.ts";
 import { refusedFact } from "../../kit/refusals.ts";
 import { vonageErrors } from "../vonage-errors.ts";
+import { inboundIn, vonageNumber } from "./vonage-inbound.ts";
 
 /** A request that is older is refused: its token says when it was made. Vonage makes it again for a day. */
 const maxAgeMs = 25 * 3_600_000;
@@ -32,7 +32,9 @@ export const vonage: CallbackDefinition<{ vonage: { signature_secret: string } |
   },
   read: (callback) => {
     const body = bodyOf(callback);
-    return callback.part === "inbound" ? inboundIn(body, callback) : receiptIn(body, callback);
+    return callback.part === "inbound"
+      ? { receipts: [], inbound: inboundIn(body, callback.receivedAt) }
+      : receiptIn(body, callback);
   },
 };
 
@@ -76,7 +78,7 @@ const receiptIn = (body: Members, { receivedAt }: Callback): CallbackContent => 
   const fact = factOf(body);
   if (fact === null) return { receipts: [], inbound: [] };
   const [deliveryId, providerId] = [textIn(body, "client_ref") || null, textIn(body, "message_uuid") || null];
-  const receipt = { deliveryId, providerId, address: numberIn(body, "to"), at: instantOf(body, receivedAt) };
+  const receipt = { deliveryId, providerId, address: vonageNumber(body, "to"), at: instantOf(body, receivedAt) };
   return { receipts: [{ ...receipt, ...fact }], inbound: [] };
 };
 
@@ -101,15 +103,4 @@ const factOf = (body: Members): ReceiptFact | null => {
 const errorIn = ({ error }: Members): string | null => {
   const { type } = Object(error) as Members; // checked below
   return typeof type === "string" ? (/([\w-]{1,40})$/.exec(type)?.[1] ?? null) : null;
-};
-
-/** Vonage writes numbers without their plus sign. */
-const numberIn = (body: Members, name: string): string | null => textIn(body, name).replace(/^\+?(?=\d)/, "+") || null;
-
-const inboundIn = (body: Members, { receivedAt }: Callback): CallbackContent => {
-  const [providerId, address] = [textIn(body, "message_uuid"), numberIn(body, "from")];
-  if (providerId === "" || address === null)
-    throw new UnreadableCallback("an inbound message without its id or sender");
-  const at = instantOf(body, receivedAt);
-  return { receipts: [], inbound: [{ providerId, address, at, word: wordOf(textIn(body, "text")) }] };
 };

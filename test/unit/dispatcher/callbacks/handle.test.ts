@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { callbacks } from "#core/channels/callbacks.ts";
 import type { CallbackContent } from "#core/channels/kit/callbacks.ts";
+import { inboundMessage, said as saying } from "#core/channels/kit/inbound.ts";
 import { ownCallback, ownProvider } from "#core/channels/kit/own-receipts.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 import { type InboundWord, wordOf } from "#core/domain/suppressions/words.ts";
@@ -174,7 +175,8 @@ describe("callbacks in the queue", () => {
   });
 
   it("leave what cannot be done yet to a message of its own, so that words are followed once", async () => {
-    const content = { inbound: [{ providerId: "p", address: "ada@example.com", at: noon, word: "stop" as const }] };
+    const stop = { providerId: "p", address: "ada@example.com", at: noon, content: saying("text", "STOP") };
+    const content = { inbound: [inboundMessage(stop)] };
     const { run, done, kept } = given({ content, missing: ["dlv_1"] });
     const waiting = ownCallback([delivered("dlv_1")], noon);
     const batch = [
@@ -213,12 +215,14 @@ describe("receipts that wait for their delivery", () => {
 });
 
 describe("words of people", () => {
-  const said = (word: InboundWord | null, second: number) => ({
-    providerId: `p-${second}`,
-    address: "ada@example.com",
-    at: new Date(noon.getTime() + second * 1_000),
-    word,
-  });
+  const said = (word: InboundWord | null, second: number) =>
+    inboundMessage({
+      providerId: `p-${second}`,
+      address: "ada@example.com",
+      at: new Date(noon.getTime() + second * 1_000),
+      word,
+      content: saying("text", word),
+    });
 
   it("are followed in the order in which they were said", async () => {
     const { fromPost, done } = given({

@@ -1,8 +1,9 @@
 import { createHmac } from "node:crypto";
 import { expect } from "chai";
 import type { CallbackRequest } from "#core/channels/kit/callbacks.ts";
-import { keptMessageId, meta } from "#core/channels/whatsapp/callbacks.ts";
+import { meta } from "#core/channels/whatsapp/callbacks.ts";
 import { metaErrors } from "#core/channels/whatsapp/errors.ts";
+import { keptMessageId } from "#core/channels/whatsapp/values.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 
@@ -168,7 +169,7 @@ describe("what people write on WhatsApp", () => {
     ...over,
   });
   const inbound = (...messages: object[]) => read(bodyOf({ messages })).inbound;
-  const wrote = { providerId: keptMessageId(wamid), address: "+16505551234", at: now };
+  const wrote = { providerId: keptMessageId(wamid), rawId: wamid, address: "+16505551234" };
 
   const messages: { it: string; over: object; word: string | null }[] = [
     { it: "a text", over: { text: { body: "Does it come in red?" } }, word: null },
@@ -196,7 +197,10 @@ describe("what people write on WhatsApp", () => {
   ];
   for (const { it: what, over, word } of messages)
     it(`has ${what} with the word ${word ?? "of none"}`, () => {
-      expect(inbound(message(over))).to.deep.equal([{ ...wrote, word }]);
+      const [first, ...others] = inbound(message(over));
+      expect(others).to.deep.equal([]);
+      expect(first).to.include({ ...wrote, sender: account.phone_number_id, word });
+      expect(first?.at).to.deep.equal(now);
     });
 
   it("leaves out notices of Meta, and people whose number Meta keeps to itself", () => {

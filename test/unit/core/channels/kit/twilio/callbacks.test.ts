@@ -167,7 +167,9 @@ describe("a callback of Twilio", () => {
   for (const { it: name, members, word } of words) {
     it(`asks with ${name} for ${word}`, () => {
       const { inbound } = read("messages", [["MessageSid", "SM1"], ["From", "+4915112345678"], ...members]);
-      expect(inbound).to.deep.equal([{ providerId: "SM1", address: "+4915112345678", at: now, word }]);
+      expect(inbound).to.have.length(1);
+      expect(inbound[0]).to.include({ providerId: "SM1", address: "+4915112345678", word });
+      expect(inbound[0]?.at).to.deep.equal(now);
     });
   }
 
