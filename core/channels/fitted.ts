@@ -12,7 +12,12 @@ export const fitted = (channel: Channel, rendering: Rendering): Rendering => {
   const limit = definitionOf(channel).limit ?? null;
   if (limit === null) return rendering;
   const fits = (one: Rendering): boolean => Buffer.byteLength(limit.body(one)) <= limit.maxBytes;
-  return cuttable.reduce((one, member) => (fits(one) ? one : cut(one, member, fits)), rendering);
+  let one = rendering;
+  for (const member of cuttable) {
+    if (fits(one)) return one; // asked once of what fits: this renders the whole payload, of a template for each recipient
+    one = cut(one, member, fits);
+  }
+  return one;
 };
 
 const cuttable = ["contents", "subtitle", "headings"] as const;
@@ -26,7 +31,6 @@ const cut = (rendering: Rendering, member: (typeof cuttable)[number], fits: (one
     ...rendering,
     content: { ...content, [member]: { en: `${text.slice(0, end).trimEnd()}…` } },
   });
-  characters ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   characters ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   const ends = Array.from(characters.segment(text), ({ index }) => index);
   let [fitting, beyond] = [0, ends.length];

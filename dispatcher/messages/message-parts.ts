@@ -22,7 +22,6 @@ import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
-import { templatePeople } from "#core/storage/templates/people.ts";
 import { templateVersions } from "#core/storage/templates/versions.ts";
 import type { OpenAccount } from "../channels/accounts.ts";
 import { type Senders, senders } from "../channels/registry.ts";
@@ -78,7 +77,7 @@ export const messageParts = (
     ...deps,
     aside: throttled.run,
     senders: accounts,
-    messageTemplates: messageTemplates({ versions: templateVersions(db), people: templatePeople(db), templates }),
+    messageTemplates: messageTemplates({ versions: templateVersions(db), templates }),
     window,
     hints: published,
     outbox: box,

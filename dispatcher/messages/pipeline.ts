@@ -30,6 +30,7 @@ import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts"
 import { languages } from "#core/storage/people/users.ts";
 import { zonesOf } from "#core/storage/people/zones.ts";
 import type { FactsOf } from "#core/storage/segments/facts.ts";
+import { templatePeople } from "#core/storage/templates/people.ts";
 import { receiptApplier } from "../callbacks/applier.ts";
 import type { Senders } from "../channels/registry.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
@@ -225,7 +226,7 @@ const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver =>
   return deliver({
     ...deps,
     guard: deps.suppressions.guard,
-    recipients: { load: people.load, languages: languages(db), badges: badges(db) },
+    recipients: { load: people.load, languages: languages(db), people: templatePeople(db), badges: badges(db) },
     deliveries: stored,
     templates: deps.messageTemplates,
     gates: gates({ ...deps, newer: newer(db) }),

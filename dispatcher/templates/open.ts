@@ -13,19 +13,21 @@ import { type TemplateVersions, versionId } from "#core/storage/templates/versio
 
 export type TemplateDeps = {
   versions: Pick<TemplateVersions, "find">;
-  people: (userIds: readonly string[]) => Promise<ReadonlyMap<string, TemplatePerson>>;
   templates: Pick<ContentTemplates, "open">;
 };
 
 /** What one recipient of a message is sent, or why they are sent nothing. */
 export type OwnContent = RenderedContent | "unavailable";
 
+/** Reads the users of the recipients, by their ids; once for all who ask. */
+export type ReadPeople = () => Promise<ReadonlyMap<string, TemplatePerson>>;
+
 export type OpenMessage = {
   /** With all that it says. */
   message: MessageRow;
   speaksLanguages: boolean;
   /** What each of these recipients is sent; null when that is the same for all of a language. */
-  personal: ((recipients: readonly Reached[]) => Promise<(to: Reached) => Promise<OwnContent>>) | null;
+  personal: ((people: ReadPeople) => Promise<(to: Reached) => Promise<OwnContent>>) | null;
 };
 
 export type MessageTemplates = {
@@ -65,7 +67,7 @@ export const messageTemplates = (deps: TemplateDeps): MessageTemplates => {
         message: { ...row, content },
         speaksLanguages: speaksLanguages(content, version),
         personal: isPersonal(content)
-          ? personalOf(deps, { app, content, render: renderOf(message, content, version) })
+          ? personalOf({ app, content, render: renderOf(message, content, version) })
           : null,
       };
     },
@@ -77,9 +79,9 @@ const mostSteps = 40_000; // some 60 MB
 type Personal = { app: AppRow; content: Content; render: (language: string | null) => Render };
 
 const personalOf =
-  ({ people }: TemplateDeps, { app, content, render }: Personal) =>
-  async (recipients: readonly Reached[]) => {
-    const users = await people([...new Set(recipients.map(({ user_id: userId }) => userId))]);
+  ({ app, content, render }: Personal) =>
+  async (people: ReadPeople) => {
+    const users = await people();
     return async (to: Reached): Promise<OwnContent> => {
       const user = users.get(to.user_id) ?? null;
       return render(to.language)(templateValues({ user, subscription: to, app, content }));

@@ -89,7 +89,10 @@ export type Reached = Pick<
   | "language"
   | "test_device"
   | "session_expires_at"
->;
+> & {
+  /** Only its time zone is read. */
+  device?: SubscriptionRow["device"];
+};
 
 const reachedMembers = {
   user_id: 1,
@@ -101,7 +104,8 @@ const reachedMembers = {
   language: 1,
   test_device: 1,
   session_expires_at: 1,
-} as const satisfies Record<Exclude<keyof Reached, "_id">, 1>;
+  "device.timezone": 1,
+} as const satisfies Record<Exclude<keyof Reached, "_id" | "device"> | "device.timezone", 1>;
 
 /** What makes a subscription part of an audience: its channel in a status that may be reached. */
 export type AudienceScope = { appId: string; stretches: readonly Stretch[]; testOnly: boolean };

@@ -13,25 +13,46 @@ export type ClockOf = {
 
 export type ZonesOf = ReturnType<typeof zonesOf>;
 
-/** Reads what is known of the clocks of at most 500 subscriptions (a chunk's). Those that are gone are left out. */
+/** A subscription whose clock is asked for; its row is read where it has no `device` yet. */
+export type Clocked = Pick<SubscriptionRow, "_id" | "user_id"> & {
+  device?: SubscriptionRow["device"];
+};
+
+/** Users by their ids, with what says their clock, for a caller that has read them. */
+export type ReadUsers = () => Promise<ReadonlyMap<string, ClockMembers>>;
+
+/**
+ * Reads what is known of the clocks of at most 500 subscriptions (a chunk's). Those that are gone are left out. Users are read
+ * only where the caller does not.
+ */
 export const zonesOf = (db: Db) => {
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   const users = collectionOf<UserRow>(db, userCollection);
 
-  return async (of: readonly Pick<SubscriptionRow, "_id" | "user_id">[]): Promise<Map<string, ClockOf>> => {
-    const ids = of.map(({ _id }) => _id);
-    const userIds = [...new Set(of.map(({ user_id: userId }) => userId))];
-    const [devices, people] = await Promise.all([
-      subscriptions
-        .find({ _id: { $in: ids } }, { projection: { "device.timezone": 1 }, batchSize: ids.length + 1 })
-        .toArray(),
-      users
-        .find<ClockMembers>({ _id: { $in: userIds } }, { projection: clockMembers, batchSize: userIds.length + 1 })
-        .toArray(),
-    ]);
+  const devicesOf = async (ids: readonly string[]) =>
+    ids.length === 0
+      ? []
+      : subscriptions
+          .find({ _id: { $in: [...ids] } }, { projection: { "device.timezone": 1 }, batchSize: ids.length + 1 })
+          .toArray();
+
+  const usersOf = async (of: readonly Clocked[]): Promise<ReadonlyMap<string, ClockMembers>> => {
+    const ids = [...new Set(of.map(({ user_id: userId }) => userId))];
+    const options = { projection: clockMembers, batchSize: ids.length + 1 };
+    const found = await users.find<ClockMembers>({ _id: { $in: ids } }, options).toArray();
+    return new Map(found.map((user) => [user._id, user]));
+  };
+
+  return async (of: readonly Clocked[], read: ReadUsers = () => usersOf(of)): Promise<Map<string, ClockOf>> => {
+    const unread = of.filter(({ device }) => device === undefined).map(({ _id }) => _id);
+    const [devices, byId] = await Promise.all([devicesOf(unread), read()]);
     const zones = new Map(devices.map(({ _id, device }) => [_id, device?.["timezone"]]));
-    const byId = new Map(people.map((person) => [person._id, person]));
-    return new Map(of.map(({ _id, user_id: userId }) => [_id, clockOf(zones.get(_id), byId.get(userId))]));
+    return new Map(
+      of.map(({ _id, user_id: userId, device }) => [
+        _id,
+        clockOf(device?.["timezone"] ?? zones.get(_id), byId.get(userId)),
+      ]),
+    );
   };
 };
 

@@ -6,7 +6,7 @@ import { isTranslated } from "#core/domain/messages/languages.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow, MessageVariant } from "#core/storage/messages/message-row.ts";
 import type { Sender } from "../../channels/registry.ts";
-import type { MessageTemplates, OpenMessage } from "../../templates/open.ts";
+import type { MessageTemplates, OpenMessage, ReadPeople } from "../../templates/open.ts";
 import { type Prepare, prepared } from "./prepare.ts";
 import type { Work } from "./work.ts";
 
@@ -77,11 +77,14 @@ type PrepareDeps = { templates: MessageTemplates; sender: Pick<Sender, "prepare"
 
 type Form = { id: string | undefined; said: MessageRow; opened: OpenMessage | null };
 
-/** What a message says to its recipients, each in the form that they get; `speaks`: whether it does in several languages. */
+/**
+ * What a message says to its recipients, each in the form that they get; `speaks`: whether it does in several languages,
+ * `isPersonal`: whether it says something else to each, for which it reads them.
+ */
 export const preparing = async (
   { templates, sender }: PrepareDeps,
   { given: { message, app }, opened: plain, shares, ttlSeconds }: Preparing,
-): Promise<{ speaks: boolean; for: (recipients: readonly Reached[]) => Promise<Prepare> }> => {
+): Promise<{ speaks: boolean; isPersonal: boolean; for: (people: ReadPeople) => Promise<Prepare> }> => {
   const others = (message.variants ?? []).filter(({ is_control: isControl }) => !isControl);
   const forms = others.map(async ({ id, content }): Promise<Form> => {
     const said = { ...message, content: mergedContent(content, message.content), variant_id: id };
@@ -96,14 +99,12 @@ export const preparing = async (
   };
   return {
     speaks: all.some(({ said, opened }) => opened?.speaksLanguages ?? isTranslated(said.content)),
-    for: async (recipients) => {
-      if (all.length === 1)
-        return prepared(sender, { message: usual.said, ttlSeconds, opened: usual.opened }, recipients);
-      const groups = Map.groupBy(recipients, idOf);
+    isPersonal: all.some(({ opened }) => (opened?.personal ?? null) !== null),
+    for: async (people) => {
+      if (all.length === 1) return prepared(sender, { message: usual.said, ttlSeconds, opened: usual.opened }, people);
       const made = await Promise.all(
         all.map(async ({ id, said, opened }): Promise<[string | undefined, Prepare]> => {
-          const of = groups.get(id) ?? [];
-          return [id, await prepared(sender, { message: said, ttlSeconds, opened }, of)];
+          return [id, await prepared(sender, { message: said, ttlSeconds, opened }, people)];
         }),
       );
       const byId = new Map(made);

@@ -4,9 +4,10 @@ import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { TemplatePerson } from "#core/storage/templates/people.ts";
 import type { Senders } from "../../channels/registry.ts";
 import type { Guard } from "../../suppressions/guard.ts";
-import type { MessageTemplates } from "../../templates/open.ts";
+import type { MessageTemplates, ReadPeople } from "../../templates/open.ts";
 import type { Gate } from "../gates/gate.ts";
 import type { Caps, IsLookedAt } from "../timing/caps.ts";
 import type { Quiet } from "../timing/quiet.ts";
@@ -23,6 +24,8 @@ export type DeliverDeps = {
     load: (ids: readonly string[]) => Promise<Reached[]>;
     /** The languages of those of these users who have one. */
     languages: (userIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+    /** What templates and quiet hours look at of these users. */
+    people: (userIds: readonly string[]) => Promise<ReadonlyMap<string, TemplatePerson>>;
     /** Changes the badges of their apps, once for each message; gives those that it added to. */
     badges: BadgesOf;
   };
@@ -39,8 +42,8 @@ export type DeliverDeps = {
   guard: Pick<Guard, "ofAnswers">;
   /** Bounds the recipients that are sent to and not stored. */
   window: Pick<Window, "slot">;
-  /** The quiet hours for the recipients of a run; null where there are none. */
-  quietHours: (work: Work, recipients: readonly Reached[]) => Promise<Quiet | null>;
+  /** The quiet hours for the recipients of a run; null where there are none. Users are read by `people` where it is given. */
+  quietHours: (work: Work, recipients: readonly Reached[], people?: ReadPeople) => Promise<Quiet | null>;
   /** The frequency caps that the recipients of a run fall under; null where there are none. */
   caps: (work: Work, isLookedAt: IsLookedAt) => Caps | null;
   /** What writes the inboxes of the recipients of a run; null where its message is not kept there. */

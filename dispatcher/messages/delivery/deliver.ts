@@ -14,6 +14,7 @@ import { goneBefore, judged } from "./gone.ts";
 import type { Later } from "./later.ts";
 import { attempt, isEnded, type Run } from "./one.ts";
 import { inLanguages, reachedFirst } from "./order.ts";
+import { peopleOf } from "./people.ts";
 import type { Delivered, Work } from "./work.ts";
 
 /** Recipients of one chunk under way at once: two chunks fill the window, so that a small message finds room. */
@@ -44,24 +45,17 @@ export const deliver =
     const forms = await preparing({ ...deps, sender }, { given, opened, shares, ttlSeconds });
     const recipients = reachedFirst(forms.speaks ? await inLanguages(deps, rest) : rest, sender);
     const drawn = deps.random();
+    const people = peopleOf(deps.recipients, rest);
     const run: Omit<Run, "suppressed" | "slots" | "badges" | "inbox"> = {
       shares,
       caps: deps.caps(work, (one) => isHeldOut(shares, one)),
       deps,
       work,
       isOver,
-      delivered: {
-        stored,
-        fresh: [],
-        again: [],
-        invalid: [],
-        doubted: 0,
-        halted: false,
-        ...(later.length > 0 && { later }),
-      },
+      delivered: nothingYet(stored, later),
       ids,
-      quiet: await deps.quietHours(work, rest),
-      prepare: await forms.for(recipients),
+      quiet: await deps.quietHours(work, rest, forms.isPersonal ? people : undefined),
+      prepare: await forms.for(people),
       provider: sender.name,
       capacity: sender.capacity,
       expiresAt,
@@ -84,6 +78,16 @@ export const deliver =
     await run.caps?.giveBack(notSent(run.delivered));
     return { ...run.delivered, ...(await judged(deps.guard, run, deps.clock.now())) };
   };
+
+const nothingYet = (stored: DeliveryRow[], later: Later[]): Delivered => ({
+  stored,
+  fresh: [],
+  again: [],
+  invalid: [],
+  doubted: 0,
+  halted: false,
+  ...(later.length > 0 && { later }),
+});
 
 const retryMs = 15_000;
 

@@ -4,7 +4,7 @@ import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Send } from "../../channels/kit/provider.ts";
 import type { Sender } from "../../channels/registry.ts";
-import type { OpenMessage, OwnContent } from "../../templates/open.ts";
+import type { OpenMessage, OwnContent, ReadPeople } from "../../templates/open.ts";
 
 /** The template says that a recipient gets nothing, and why. */
 export type Aborted = { aborted: string };
@@ -21,9 +21,9 @@ type Prepared = { message: MessageRow; ttlSeconds: number; opened: OpenMessage |
 export const prepared = async (
   sender: Pick<Sender, "prepare">,
   { message, ttlSeconds, opened }: Prepared,
-  recipients: readonly Reached[],
+  people: ReadPeople,
 ): Promise<Prepare> => {
-  const personal = await opened?.personal?.(recipients);
+  const personal = await opened?.personal?.(people);
   if (personal === undefined) {
     const ofLanguage = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
     return ({ language }) => ({ send: ofLanguage(language), said: message.content });

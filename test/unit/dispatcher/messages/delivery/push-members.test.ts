@@ -19,6 +19,7 @@ const given = (change: Partial<MessageRow>, answer: Outcome = taken, newer: Read
       load: async (ids) =>
         ids.map((_id) => aSubscription({ _id, status: _id === "sub_off" ? "unsubscribed" : "subscribed" })),
       languages: async () => new Map(),
+      people: async () => new Map(),
       badges: async (...asked) => {
         done.push(["badges", ...asked]);
         return new Map([["sub_1", 7]]);

@@ -40,7 +40,13 @@ export const given = (
   });
   const load = async (ids: readonly string[]) => ids.map((id) => aSubscription({ _id: id }));
   const deps: DeliverDeps = {
-    recipients: { load, languages: async () => new Map(), badges: async () => new Map(), ...change },
+    recipients: {
+      load,
+      languages: async () => new Map(),
+      people: async () => new Map(),
+      badges: async () => new Map(),
+      ...change,
+    },
     templates: { open: async () => null },
     deliveries: { existing: async () => [], record: async () => "new", ...change },
     gates:
