@@ -98,6 +98,8 @@ describe("the audit log of an app", function () {
   const schema = { type: "object", properties: {} };
   const webhook = { url: "https://hooks.example.com/", events: ["delivery.sent"] };
   const content = { contents: { en: "Hello" } };
+  const lake = { type: "s3", bucket: "acme-lake", access_key_id: "A", secret_access_key: "S" };
+  const warehouse = { name: "Audited", destination: lake, datasets: ["deliveries"], test: false };
   /** A noun: how it is made, changed and taken away. */
   const nouns: { at: string; body: object; change: object; more?: string }[] = [
     { at: "/webhooks", body: webhook, change: { paused: true }, more: "/rotate-secret" },
@@ -108,6 +110,7 @@ describe("the audit log of an app", function () {
       body: { name: "Audited", content_state_schema: schema },
       change: { description: "x" },
     },
+    { at: "/warehouse-exports", body: warehouse, change: { format: "csv", test: false }, more: "/pause" },
   ];
   const organisation = [
     { at: "/v1/api-keys", body: { name: "a", scopes: ["events:write"] }, change: { name: "b" }, more: "/rotate" },
@@ -132,11 +135,12 @@ describe("the audit log of an app", function () {
     };
     const expected = [
       "settings.updated",
-      ...["webhook", "segment", "template", "live_activity_type", "api_key", "app"].flatMap((noun) =>
-        ["created", "updated", "deleted"].map((verb) => `${noun}.${verb}`),
+      ...["webhook", "segment", "template", "live_activity_type", "warehouse_export", "api_key", "app"].flatMap(
+        (noun) => ["created", "updated", "deleted"].map((verb) => `${noun}.${verb}`),
       ),
       "webhook.secret_rotated",
       "template.published",
+      "warehouse_export.paused",
       "api_key.rotated",
       "api_key.revoked",
     ].sort();
