@@ -108,9 +108,12 @@ export const StreamsConfig = {
 export const RedisConfig = {
   redisUrl: Text({
     env: "HERALD_REDIS_URL",
-    pattern: worded("^rediss?://.+", "must begin with redis:// or rediss://"),
+    pattern: worded(
+      "^rediss?(\\+cluster)?://.+",
+      "must begin with redis://, rediss://, redis+cluster:// or rediss+cluster://",
+    ),
     maxLength: 2000,
-    description: "address of Redis (7 or later) or Valkey; may hold credentials",
+    description: "address of Redis (7 or later) or Valkey, or of a node of a Redis Cluster; may hold credentials",
   }),
 };
 

@@ -4,23 +4,31 @@ import { join } from "node:path";
 import { bin } from "../files/paths.ts";
 import { launch, type Server, type ServerOptions } from "../processes/process.ts";
 
-/** Starts Redis with its default settings, on loopback. */
-export const startRedis = async (options: ServerOptions & { port: number }): Promise<Server> => {
-  const { dir, port, name = "redis", detached = false } = options;
+/** Starts Redis with its default settings, on loopback; `clustered`: as a node of a cluster that is still to be made. */
+export const startRedis = async (
+  options: ServerOptions & { port: number; clustered?: { busPort: number } },
+): Promise<Server> => {
+  const { dir, port, name = "redis", detached = false, clustered } = options;
   const data = join(dir, name);
   mkdirSync(data, { recursive: true });
   const network = ["--port", `${port}`, "--bind", "127.0.0.1"];
+  const cluster = clustered === undefined ? [] : [...clusterSettings, "--cluster-port", `${clustered.busPort}`];
   const { pid, ...controls } = await launch({
     name,
     dir,
     detached,
-    command: [bin("redis-server"), ...network, "--dir", data, "--set-proc-title", "no"],
-    ports: [port],
+    command: [bin("redis-server"), ...network, ...cluster, "--dir", data, "--set-proc-title", "no"],
+    ports: [port, ...(clustered === undefined ? [] : [clustered.busPort])],
     marker: `--port ${port} --bind`,
     isReady: () => answersPing(port),
   });
   return { ...controls, pids: [pid], url: `redis://127.0.0.1:${port}` };
 };
+
+/** Slots of a node that is lost are refused, those of the others served. */
+const clusterSettings = "--cluster-enabled yes --cluster-node-timeout 2000 --cluster-require-full-coverage no".split(
+  " ",
+);
 
 /** While it loads its data Redis answers -LOADING. */
 const answersPing = (port: number): Promise<boolean> =>

@@ -1,0 +1,113 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { connectRedis, type RedisClient } from "#core/storage/redis/connect.ts";
+import { sharedBuckets } from "../../../../apiserver/limits/shared-buckets.ts";
+import { type TakeFrom, takeFrom } from "../../../../apiserver/limits/take-token.ts";
+import { testDir } from "../../../../dev/files/paths.ts";
+import { freePorts } from "../../../../dev/processes/free-ports.ts";
+import { startRedis } from "../../../../dev/servers/redis.ts";
+import { installation } from "../../../support/api/api.ts";
+import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { until } from "../../../support/until.ts";
+
+describe("a Redis Cluster of three nodes", function () {
+  this.timeout(60_000);
+  let cluster: Awaited<ReturnType<typeof startCluster>>;
+  let redis: RedisClient;
+  let take: TakeFrom;
+  const bucket = { capacity: 5, perSecond: 0.001 }; // nothing flows in while the test runs
+  const names = Array.from({ length: 60 }, (_, n) => `rate:key_${n}`);
+  const counted = { redis: 0, local: 0 };
+
+  before(async () => {
+    cluster = await startCluster();
+    redis = connectRedis({ url: cluster.url });
+    await until(() => redis.status === "ready", 10_000);
+    take = takeFrom({
+      takeShared: sharedBuckets(redis),
+      replicas: 1,
+      clock: { now: () => new Date() },
+      log: { info: () => undefined, warn: () => undefined } as never, // sound: no other of its members is used
+      count: (_decision, where) => counted[where]++,
+    });
+  });
+  after(async () => {
+    redis?.disconnect();
+    await cluster?.close();
+  });
+
+  it("counts the requests of each key exactly, whichever node its bucket is on", async () => {
+    const asked = await Promise.all(names.flatMap((name) => Array.from({ length: 7 }, () => take(name, bucket))));
+    expect(asked.filter(({ isAllowed }) => isAllowed)).to.have.length(5 * names.length);
+    expect(counted.local).to.equal(0);
+    for (const node of cluster.nodes) expect(await keysOf(node.port)).to.be.greaterThan(0);
+  });
+
+  it("is used by the apiserver for the rates of keys", async () => {
+    const site = await installation({ HERALD_REDIS_URL: cluster.url });
+    const tenant = await seedTenant(site.db, { plan: { _id: "slow", api_rps: 5 } });
+    const list = () => site.api.call("GET", `/v1/notifications?app_id=${tenant.app._id}`, { token: tenant.token });
+    const replies = await Promise.all(Array.from({ length: 30 }, list));
+    const statuses = new Set(replies.map(({ status }) => status));
+    expect(replies.some(({ headers }) => headers.has("X-RateLimit-Degraded"))).to.equal(false);
+    await site.close();
+    expect(statuses).to.deep.equal(new Set([200, 429]));
+  });
+
+  it("goes on for the buckets of two nodes when the third is lost, whose buckets each replica counts by itself", async () => {
+    await cluster.nodes[0]?.kill();
+    const fresh = names.map((name) => `${name}/later`);
+    await until(async () => {
+      const [before] = [counted.redis];
+      await Promise.all(fresh.map((name) => take(name, bucket)));
+      return counted.redis > before;
+    }, 20_000);
+    const before = { ...counted };
+    const asked = await Promise.all(fresh.map((name) => take(`${name}/last`, bucket)));
+    expect(asked.every(({ isAllowed }) => isAllowed)).to.equal(true);
+    expect(counted.redis - before.redis, "of the nodes that are there").to.be.greaterThan(0);
+    expect(counted.local - before.local, "of the one that is lost").to.be.greaterThan(0);
+  });
+});
+
+const keysOf = async (port: number): Promise<number> => {
+  const node = new Redis({ port, host: "127.0.0.1" });
+  const keys = await node.dbsize();
+  node.disconnect();
+  return keys;
+};
+
+const slots = 16_384;
+
+/** Three nodes without replicas, each with a third of the slots. */
+const startCluster = async () => {
+  await mkdir(testDir, { recursive: true });
+  const dir = await mkdtemp(join(testDir, "redis-cluster-"));
+  const ports = await freePorts(6);
+  const at = (index: number): number => ports[index] ?? 0;
+  const nodes = await Promise.all(
+    [0, 1, 2].map(async (index) => {
+      const busPort = at(index + 3);
+      const server = await startRedis({ dir, name: `redis-${index}`, port: at(index), clustered: { busPort } });
+      const client = new Redis({ port: at(index), host: "127.0.0.1" });
+      const [from, until] = [index, index + 1].map((third) => Math.floor((slots * third) / 3));
+      await client.cluster("ADDSLOTSRANGE", from ?? 0, (until ?? 0) - 1);
+      return { ...server, port: at(index), busPort, client };
+    }),
+  );
+  for (const { client } of nodes)
+    for (const { port, busPort } of nodes) await client.call("CLUSTER", "MEET", "127.0.0.1", port, busPort);
+  const isMade = async ({ client }: { client: Redis }) => {
+    const told = String(await client.call("CLUSTER", "INFO"));
+    return /cluster_state:ok/.test(told) && /cluster_slots_ok:16384/.test(told) && /cluster_known_nodes:3/.test(told);
+  };
+  await until(async () => (await Promise.all(nodes.map(isMade))).every(Boolean), 20_000);
+  for (const { client } of nodes) client.disconnect();
+  const close = async (): Promise<void> => {
+    await Promise.all(nodes.map((node) => node.kill()));
+    await rm(dir, { recursive: true, force: true });
+  };
+  return { nodes, url: `redis+cluster://127.0.0.1:${at(0)}`, close };
+};
