@@ -5,6 +5,8 @@ import { accountCheckCollection } from "./apps/account-checks.ts";
 import { appCollection } from "./apps/apps.ts";
 import { auditCollection } from "./audit/audit-log.ts";
 import { contentTemplateCollection } from "./content-templates/content-templates.ts";
+import { conversationCollection } from "./conversations/conversation-row.ts";
+import { conversationMessageCollection } from "./conversations/message-row.ts";
 import { eventBatchCollection } from "./events/batches.ts";
 import { conversionCollection } from "./events/conversions.ts";
 import { countedBatchCollection } from "./events/counted.ts";
@@ -76,6 +78,8 @@ export const allCollections: readonly CollectionSpec[] = [
   choiceCollection,
   chunkCollection,
   contentTemplateCollection,
+  conversationCollection,
+  conversationMessageCollection,
   conversionCollection,
   countedBatchCollection,
   cursorSecretCollection,

@@ -21,6 +21,7 @@ import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import { fetchedCertificates, providerCertificates } from "#core/storage/service/provider-certificates.ts";
 import { followedWords } from "#core/storage/suppressions/words.ts";
+import { type ConversationsDeps, conversations } from "../conversations/open.ts";
 import type { GuardedClient } from "../net/guarded/client.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import { receiptApplier } from "./applier.ts";
@@ -37,6 +38,7 @@ export type CallbackPartsDeps = {
   publisher: Publisher;
   subjects: Subjects;
   events: EventPublisher;
+  directory: ConversationsDeps["directory"];
   suppressions: Suppressions;
   client: Pick<GuardedClient, "request">;
   config: { natsPrefix: string; natsReplicas: number };
@@ -57,6 +59,12 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
   const spec = callbackStream(config.natsPrefix, timing);
   const { keep, all } = providerCertificates(db);
   const count = (labels: { provider: string; kind: string }, by: number) => metrics.callbackItems.inc(labels, by);
+  const apply = gather<Report, Receipt[]>({ write: receiptApplier(deps), ...batched, isOfOne });
+  const talks = conversations({
+    ...deps,
+    apply: (of, receipts) => apply({ ...of, receipts, isRepeated: false }),
+    metrics: metrics.queue,
+  });
   const handle = handleCallbacks({
     check: checkCallbacks({
       callbacks,
@@ -68,7 +76,8 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
       clock,
     }),
     read: readCallbacks({ callbacks, count, log }),
-    apply: gather<Report, Receipt[]>({ write: receiptApplier(deps), ...batched, isOfOne }),
+    apply,
+    receive: talks.receive,
     suppressor: suppressions,
     sessions: sessions(db),
     words: followedWords(db),
@@ -79,6 +88,7 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
   });
   const repair = () => ensureStream(nats.jsm, spec, config.natsReplicas);
   return [
+    ...talks.parts,
     worker({
       name: "callbacks",
       nats,

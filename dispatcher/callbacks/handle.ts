@@ -9,6 +9,7 @@ import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts
 import { isContact } from "#core/schema/vocabulary/channels.ts";
 import type { Sessions } from "#core/storage/people/sessions.ts";
 import type { Words } from "#core/storage/suppressions/words.ts";
+import type { Received } from "../conversations/open.ts";
 import type { Cause, Suppressor } from "../suppressions/suppress.ts";
 import type { Report } from "./apply.ts";
 import type { Checked } from "./check.ts";
@@ -22,6 +23,8 @@ export type HandleDeps = {
   apply: (report: Report) => Promise<Receipt[]>;
   suppressor: Suppressor;
   sessions: Pick<Sessions, "open">;
+  /** Puts messages of people into conversations, of apps that have these. May be done twice. */
+  receive: (received: Received) => Promise<void>;
   /** Words that were followed already: one that comes again, or is played again, changes nothing. */
   words: {
     known: (words: Words) => Promise<ReadonlySet<string>>;
@@ -53,6 +56,7 @@ export const handleCallbacks =
     const contents = deps.read({ callbacks: signed });
     const groups = [...Map.groupBy(contents, ({ of }) => `${of.appId} ${of.provider}`).values()];
     for (const group of groups) await followWords(deps, group);
+    for (const group of groups) await receiveMessages(deps, group, isRepeated);
     const undone = await Promise.all([
       ...groups.map((group) => applyGroup(deps, group, isRepeated)),
       ...contents.map((content) => confirm(deps, content, signal)),
@@ -70,15 +74,11 @@ const mayWait = ({ of, confirm: address }: Content): boolean => of.provider === 
 const delayOf = (attempt: number): number => Math.min(pauseMs.first * 2 ** (attempt - 1), pauseMs.most);
 
 /** Follows what people wrote to one app over one provider. */
-const followWords = async (
-  { sessions, suppressor, words, clock }: HandleDeps,
-  group: readonly Content[],
-): Promise<void> => {
+const followWords = async ({ suppressor, words, clock }: HandleDeps, group: readonly Content[]): Promise<void> => {
   const [first] = group;
   if (first === undefined || !isContact(first.channel)) return;
   const { of, channel } = first;
   const inbound = group.flatMap((content) => content.inbound);
-  if (channel === "whatsapp") await sessions.open(of, inbound, clock.now());
   const wishes = inbound.filter(({ word }) => word === "stop" || word === "start");
   if (wishes.length === 0) return;
   const said = { of, provider: of.provider, ids: wishes.map(({ providerId }) => providerId) };
@@ -89,6 +89,17 @@ const followWords = async (
     await (word === "stop" ? suppressor.suppress([{ ...cause, said: optOut }]) : suppressor.lift(cause));
   }
   await words.remember(said, clock.now());
+};
+
+/** Puts what people wrote to one app over one provider into conversations. Then who was a stranger has a session, too. */
+const receiveMessages = async (deps: HandleDeps, group: readonly Content[], isRepeated: boolean): Promise<void> => {
+  const inbound = group.flatMap((content) => content.inbound);
+  const [first] = group;
+  if (first === undefined || inbound.length === 0 || !isContact(first.channel)) return;
+  const { of, channel } = first;
+  const arrivals = inbound.map((message) => ({ of, provider: of.provider, channel, message }));
+  await deps.receive({ of, arrivals, isRepeated });
+  if (channel === "whatsapp") await deps.sessions.open(of, inbound, deps.clock.now());
 };
 
 const optOut = {

@@ -19,7 +19,10 @@ export type ReceivedEvent = {
 /** Custom events that came in one message of the stream. The same events always have the same key. */
 export type EventBatch = { key: string; events: ReceivedEvent[] };
 
-/** The custom events of a message; those of people who were erased before are left out. */
+/** What the service itself tells begins with it: nobody else may send such events, and they are no custom events. */
+export const ownNames = "hs.";
+
+/** The custom events of a message; those of people who were erased before, and the service's own, are left out. */
 export const batchOf = (envelopes: readonly EventEnvelope[]): EventBatch => {
   const events = envelopes.flatMap((envelope) => (isReceived(envelope) ? [receivedOf(envelope)] : []));
   return { key: hash("sha256", events.map(({ id }) => id).join("\n"), "base64url").slice(0, 22), events };
@@ -27,7 +30,10 @@ export const batchOf = (envelopes: readonly EventEnvelope[]): EventBatch => {
 
 /** An erased event has no name any more. */
 const isReceived = ({ type, data }: EventEnvelope): boolean =>
-  type === "event.received" && typeof data["name"] === "string" && typeof data["occurred_at"] === "string";
+  type === "event.received" &&
+  typeof data["name"] === "string" &&
+  !data["name"].startsWith(ownNames) &&
+  typeof data["occurred_at"] === "string";
 
 const receivedOf = ({ id, app_id, timestamp, data }: EventEnvelope): ReceivedEvent => ({
   id,

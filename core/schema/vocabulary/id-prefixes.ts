@@ -12,6 +12,8 @@ export const idPrefixes = {
   eventBatch: "evb",
   eventDefinition: "evd",
   conversion: "cvn",
+  conversation: "cnv",
+  conversationMessage: "cmg",
   batch: "bat",
   recovery: "rec",
   reply: "rpl",

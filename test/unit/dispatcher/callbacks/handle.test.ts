@@ -49,6 +49,7 @@ const given = ({
       suppress: async (causes) => void done.push(...causes.map(({ address, said }) => `${said.reason} ${address}`)),
       lift: async ({ address }) => void done.push(`lifted ${address}`),
     },
+    receive: async ({ arrivals }) => void done.push(...arrivals.map(({ message }) => `received ${message.providerId}`)),
     sessions: { open: async (_, wrote) => void done.push(...wrote.map(({ address }) => `opened ${address}`)) },
     words: {
       known: async ({ ids }) => new Set(ids.filter((id) => followed.has(id))),
@@ -184,7 +185,7 @@ describe("callbacks in the queue", () => {
       { ...of, provider: "post", callback },
     ];
     expect(await run(batch)).to.deep.equal({ kind: "done" });
-    expect(done).to.deep.equal(["carrier_opt_out ada@example.com", "dlv_1"]);
+    expect(done).to.deep.equal(["carrier_opt_out ada@example.com", "received p", "dlv_1"]);
     expect(kept).to.deep.equal([[{ ...of, provider: ownProvider }, waiting]]);
   });
 });
@@ -229,14 +230,14 @@ describe("words of people", () => {
       content: { inbound: [said("start", 3), said("stop", 1), said("help", 2), said(null, 4)] },
     });
     await fromPost();
-    expect(done).to.deep.equal(["carrier_opt_out ada@example.com", "lifted ada@example.com"]);
+    expect(done.slice(0, 2)).to.deep.equal(["carrier_opt_out ada@example.com", "lifted ada@example.com"]);
   });
 
   it("are followed once, however often they come", async () => {
     const { fromPost, done } = given({ content: { inbound: [said("start", 1)] } });
     await fromPost();
     await fromPost({ isRepeated: true });
-    expect(done).to.deep.equal(["lifted ada@example.com"]);
+    expect(done).to.deep.equal(["lifted ada@example.com", "received p-1", "received p-1"]);
   });
 
   it("are followed again when it is not known that they were", async () => {
@@ -257,7 +258,9 @@ describe("words of people", () => {
     const inbound = [said(null, 1), said("stop", 2)];
     const { fromPost, done } = given({ channel: "whatsapp", content: { inbound } });
     await fromPost();
-    expect(done.slice(0, 2)).to.deep.equal(["opened ada@example.com", "opened ada@example.com"]);
+    const who = "ada@example.com";
+    const received = ["received p-1", "received p-2"]; // before: then a stranger has what is opened
+    expect(done).to.deep.equal([`carrier_opt_out ${who}`, ...received, `opened ${who}`, `opened ${who}`]);
   });
 
   const words: [string, InboundWord | null][] = [

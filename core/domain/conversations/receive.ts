@@ -1,0 +1,58 @@
+import { hourMs } from "../durations.ts";
+import { sessionEnd } from "../people/session.ts";
+import type { ConversationState } from "./conversation.ts";
+
+/** What of a message of a person moves their conversation. */
+export type Arrived = { at: Date; name: string | null; isFromAd: boolean };
+
+/** A closed conversation is opened again by a message for so long; later ones open another. */
+export const reopenHours = 24;
+
+/** Whether a message belongs to a conversation as it is, or opens another one. */
+export const isCurrent = ({ status, closed_at }: Pick<ConversationState, "status" | "closed_at">, now: Date): boolean =>
+  status !== "closed" || (closed_at !== null && now.getTime() < closed_at.getTime() + reopenHours * hourMs);
+
+/**
+ * A conversation after messages of its person, in whichever order they came: it is open, they are unread, and somebody waits
+ * for an answer. A session is never shortened, and no provider's clock is believed to be ahead.
+ */
+export const received = (
+  before: ConversationState,
+  messages: readonly Arrived[],
+  { hasSession, now }: { hasSession: boolean; now: Date },
+): ConversationState => {
+  const instants = messages.map(({ at }) => (at < now ? at : now));
+  const [first, last] = [earliest(instants), latest([...instants, before.last_inbound_at])];
+  const named = messages.toSorted((a, b) => a.at.getTime() - b.at.getTime()).findLast(({ name }) => name !== null);
+  return {
+    ...before,
+    status: "open",
+    closed_at: null,
+    snoozed_until: null,
+    contact_name: named?.name ?? before.contact_name,
+    unread_count: before.unread_count + messages.length,
+    message_count: before.message_count + messages.length,
+    waiting_since: before.waiting_since ?? first,
+    last_inbound_at: last,
+    ...(hasSession && sessionOf(before, messages, instants)),
+  };
+};
+
+const sessionOf = (
+  before: ConversationState,
+  messages: readonly Arrived[],
+  instants: readonly Date[],
+): Pick<ConversationState, "session_expires_at" | "session_origin"> => {
+  const last = latest(instants);
+  const end = latest([last === null ? null : sessionEnd(last), before.session_expires_at]);
+  const isFromAd = messages.some((message) => message.isFromAd);
+  const isOver = before.session_expires_at === null || (last !== null && before.session_expires_at <= last);
+  const origin = isOver ? "user_message" : (before.session_origin ?? "user_message");
+  return { session_expires_at: end, session_origin: isFromAd ? "click_to_ad" : origin };
+};
+
+const latest = (instants: readonly (Date | null)[]): Date | null =>
+  instants.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null);
+
+const earliest = (instants: readonly Date[]): Date | null =>
+  instants.reduce<Date | null>((a, b) => (a === null || b < a ? b : a), null);

@@ -1,0 +1,74 @@
+import type { InboundContent, InboundMedia } from "../../channels/kit/inbound.ts";
+import type { ConversationStatus } from "../../domain/conversations/conversation.ts";
+import type { MediaProblem } from "../../domain/conversations/media.ts";
+import type { CollectionSpec } from "../mongo/collection.ts";
+
+/** A file of a message: where it is kept, or why it is not. */
+export type MediaRow = Pick<InboundMedia, "type" | "filename"> & {
+  mime_type: string | null;
+  /** `waiting`: it is still to be fetched from its provider. */
+  status: "waiting" | "stored" | "failed";
+  problem?: MediaProblem;
+  /** Where its provider has it, as long as it is waiting. */
+  source?: Pick<InboundMedia, "url" | "id">;
+  /** The key of its file, once it is stored. */
+  key?: string;
+  size_bytes?: number;
+  sha256?: string;
+};
+
+/** A message of a conversation. Members without a value are left out of the document. */
+export type ConversationMessageRow = {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  conversation_id: string;
+  subscription_id: string;
+  /** A ULID: the order of the list, growing with the time of writing. */
+  position: string;
+  direction: "inbound" | "outbound";
+  type: InboundContent["type"] | "template" | "interactive" | "system";
+  text?: string;
+  media?: MediaRow[];
+  button?: NonNullable<InboundContent["button"]>;
+  location?: NonNullable<InboundContent["location"]>;
+  contacts?: NonNullable<InboundContent["contacts"]>;
+  reaction?: NonNullable<InboundContent["reaction"]>;
+  order?: NonNullable<InboundContent["order"]>;
+  /** The message, or the delivery of a notification, that it answers. */
+  reply_to_id?: string;
+  status: "received" | "queued" | "sent" | "delivered" | "read" | "failed";
+  error?: { code: string; message: string; provider_code: string | null };
+  author: { type: "contact" | "api_key" | "account" | "system"; id: string | null };
+  provider?: string;
+  /** The provider's id of it, as it is kept: docs/decisions/0066. */
+  provider_message_id?: string;
+  /** The id as the provider knows it, where the one above is its hash: Meta is told it in replies. Goes with the person. */
+  provider_raw_id?: string;
+  /** The number of the change of its conversation that it came with. */
+  seq: number;
+  /** What its coming changed: the conversation began with it (null), or was of another status before. */
+  was?: ConversationStatus | null;
+  /** When the person, or we, sent it. */
+  sent_at: Date;
+  delivered_at?: Date;
+  read_at?: Date;
+  created_at: Date;
+};
+
+export const conversationMessageCollection: CollectionSpec = {
+  name: "conversation_messages",
+  indexes: [
+    { key: { conversation_id: 1, position: 1 }, name: "list" },
+    {
+      key: { app_id: 1, provider_message_id: 1 },
+      name: "provider_message",
+      partialFilterExpression: { provider_message_id: { $gt: "" } },
+    },
+    { key: { app_id: 1, subscription_id: 1 }, name: "subscription" },
+  ],
+  owner: { kind: "subscription", member: "subscription_id" },
+  appRemoval: { index: "subscription" },
+  erasure: { subscription: "subscription_id" },
+  retention: { kept: "until its person is deleted" },
+};

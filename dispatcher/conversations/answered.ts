@@ -1,0 +1,67 @@
+import type { Receipt } from "#core/domain/messages/receipts.ts";
+import type { Arrivals } from "#core/storage/conversations/arrivals.ts";
+import type { Answerable } from "#core/storage/messages/answered.ts";
+import type { OfApp } from "#core/storage/mongo/collection.ts";
+import type { Prepared } from "./arrival.ts";
+import type { Answered } from "./receive.ts";
+
+export type AnsweredDeps = {
+  named: Arrivals["named"];
+  deliveries: (
+    of: OfApp,
+    asked: { userIds: readonly string[]; providerIds: readonly string[] },
+    now: Date,
+  ) => Promise<Answerable[]>;
+  /** Applies receipts of deliveries. May be done twice. */
+  apply: (of: OfApp, receipts: readonly Receipt[]) => Promise<unknown>;
+};
+
+/**
+ * What messages answer: another message of a conversation, else the delivery of a notification. Whoever answers that by a
+ * button has clicked it.
+ */
+export const answeredBy =
+  ({ named, deliveries, apply }: AnsweredDeps) =>
+  async (of: OfApp, all: readonly Prepared[], now: Date): Promise<Answered> => {
+    const asking = all.filter((one) => quotedBy(one) !== null);
+    if (asking.length === 0) return new Map();
+    const known = new Map((await named(of, quotedIn(asking))).map((row) => [row.provider_message_id ?? "", row._id]));
+    const others = asking.filter((one) => !known.has(quotedBy(one) ?? ""));
+    const found = others.length === 0 ? [] : await deliveries(of, askedBy(others), now);
+    const sent = new Map(found.map((row) => [`${row.user_id} ${row.provider_message_id}`, row._id]));
+    const deliveryOf = (one: Prepared) => sent.get(`${one.contact.user_id} ${quotedBy(one)}`);
+    const clicks = others.flatMap((one) => clickOf(one, deliveryOf(one)));
+    if (clicks.length > 0) await apply(of, clicks);
+    return new Map(
+      asking.flatMap((one) => {
+        const answered = known.get(quotedBy(one) ?? "") ?? deliveryOf(one);
+        return answered === undefined ? [] : [[one.id, answered] as const];
+      }),
+    );
+  };
+
+/** The provider's id of what a message answers, or reacts to. */
+const quotedBy = ({ message }: Prepared): string | null => message.replyTo ?? message.reaction?.messageId ?? null;
+
+const quotedIn = (all: readonly Prepared[]): string[] => [...new Set(all.flatMap((one) => quotedBy(one) ?? []))];
+
+const askedBy = (all: readonly Prepared[]) => ({
+  userIds: all.map(({ contact }) => contact.user_id),
+  providerIds: quotedIn(all),
+});
+
+const clickOf = ({ message }: Prepared, deliveryId: string | undefined): Receipt[] =>
+  deliveryId === undefined || message.button === null
+    ? []
+    : [
+        {
+          kind: "clicked",
+          deliveryId,
+          providerId: null,
+          address: message.address,
+          at: message.at,
+          machine: false,
+          url: null,
+          buttonId: message.button.id,
+        },
+      ];

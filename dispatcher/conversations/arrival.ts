@@ -1,0 +1,151 @@
+import type { Inbound, InboundMedia } from "#core/channels/kit/inbound.ts";
+import { blankState, type ConversationPlace, placeOf } from "#core/domain/conversations/conversation.ts";
+import { received } from "#core/domain/conversations/receive.ts";
+import { defined } from "#core/domain/defined.ts";
+import { derivedId, newId, ulid } from "#core/domain/ids.ts";
+import type { ContactChannel } from "#core/schema/vocabulary/channels.ts";
+import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
+import type { ConversationMessageRow, MediaRow } from "#core/storage/conversations/message-row.ts";
+import type { OfApp } from "#core/storage/mongo/collection.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+
+/** A message that came over a provider. */
+export type Arrival = { of: OfApp; provider: string; channel: ContactChannel; message: Inbound };
+
+/** The same with its id, and with whose it is. */
+export type Prepared = Arrival & { id: string; place: ConversationPlace; contact: SubscriptionRow };
+
+/** However often a message comes, it has one id. */
+export const arrivalId = ({ of, provider, message }: Arrival): string =>
+  derivedId("conversationMessage", of.appId, provider, message.providerId);
+
+export const placeOfArrival = ({ channel, message: { sender, address } }: Arrival): ConversationPlace => ({
+  channel,
+  sender_address: sender ?? "",
+  contact_address: address,
+});
+
+export type Making = {
+  now: Date;
+  /** What a message answers, by its own id. */
+  answered: ReadonlyMap<string, string>;
+};
+
+/** What the conversation at a place becomes, by messages that are not in it yet. */
+export const withArrivals = (
+  before: ConversationRow | null,
+  arrivals: readonly [Prepared, ...Prepared[]],
+  making: Making,
+): ConversationRow => {
+  const { now } = making;
+  const inOrder = arrivals.toSorted((a, b) => a.message.at.getTime() - b.message.at.getTime());
+  const read = before ?? openedBy(arrivals[0], now);
+  const [{ contact, channel }] = arrivals;
+  const seq = before === null ? 1 : before.seq + 1;
+  const was = before === null ? null : before.status === "open" ? undefined : before.status;
+  const appended = inOrder.flatMap((one, n) => {
+    const row = messageRow(one, { read, seq, was: n === 0 ? was : undefined, making });
+    return [row, ...noticeOf(row, one)];
+  });
+  const state = received(
+    read,
+    arrivals.map(({ message }) => message),
+    { hasSession: channel === "whatsapp", now },
+  );
+  return {
+    ...read,
+    ...state,
+    message_count: read.message_count + appended.length,
+    user_id: contact.user_id,
+    external_id: contact.external_id,
+    subscription_id: contact._id,
+    last_message_id: appended.at(-1)?._id ?? null,
+    seq,
+    appended,
+    updated_at: now,
+  };
+};
+
+const openedBy = ({ of, place, contact }: Prepared, now: Date): ConversationRow => ({
+  ...blankState,
+  ...place,
+  _id: newId("conversation", now),
+  tenant_id: of.tenantId,
+  app_id: of.appId,
+  place: placeOf(place),
+  subscription_id: contact._id,
+  user_id: contact.user_id,
+  external_id: contact.external_id,
+  last_message_id: null,
+  seq: 0,
+  appended: [],
+  created_at: now,
+  updated_at: now,
+});
+
+type Coming = { read: ConversationRow; seq: number; was: ConversationMessageRow["was"] | undefined; making: Making };
+
+const messageRow = (
+  { id, of, provider, contact, message }: Prepared,
+  { read, seq, was, making: { now, answered } }: Coming,
+): ConversationMessageRow => ({
+  _id: id,
+  tenant_id: of.tenantId,
+  app_id: of.appId,
+  conversation_id: read._id,
+  subscription_id: contact._id,
+  position: ulid(now),
+  direction: "inbound",
+  type: message.type,
+  ...defined({
+    text: message.text ?? undefined,
+    media: message.media.length === 0 ? undefined : message.media.map(mediaRow),
+    button: message.button ?? undefined,
+    location: message.location ?? undefined,
+    contacts: message.contacts ?? undefined,
+    reaction: message.reaction ?? undefined,
+    order: message.order ?? undefined,
+    reply_to_id: answered.get(id),
+    provider_raw_id: message.rawId ?? undefined,
+    was,
+  }),
+  status: "received",
+  author: { type: "contact", id: contact.user_id },
+  provider,
+  provider_message_id: message.providerId,
+  seq,
+  sent_at: message.at < now ? message.at : now,
+  created_at: now,
+});
+
+/** What a word of the person's did, as a message of the system below it. */
+const noticeOf = (row: ConversationMessageRow, { message: { word } }: Prepared): ConversationMessageRow[] => {
+  if (word !== "stop" && word !== "start") return [];
+  const { _id, tenant_id, app_id, conversation_id, subscription_id, seq, sent_at, created_at } = row;
+  return [
+    {
+      tenant_id,
+      app_id,
+      conversation_id,
+      subscription_id,
+      seq,
+      sent_at,
+      created_at,
+      _id: derivedId("conversationMessage", _id, "notice"),
+      position: ulid(created_at),
+      direction: "inbound",
+      type: "system",
+      text: word === "stop" ? "The contact opted out" : "The contact opted in again",
+      status: "received",
+      author: { type: "system", id: null },
+    },
+  ];
+};
+
+const mediaRow = ({ type, filename, mimeType, url, id }: InboundMedia): MediaRow => ({
+  type,
+  filename,
+  mime_type: mimeType,
+  status: "waiting",
+  source: { url, id },
+});
