@@ -7,21 +7,25 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
+import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
+import { preferences } from "#core/storage/suppressions/preferences.ts";
+import { suppressions } from "#core/storage/suppressions/suppressions.ts";
+import { suppressionWishes } from "#core/storage/suppressions/wish.ts";
 import type { Outside, OutsideReply, OutsideRequest } from "../http/outside.ts";
 import { counting } from "./recording.ts";
-import { type LinkDeps, opened, redirected } from "./tracked.ts";
-import { leaving } from "./unsubscribe.ts";
+import { opened, redirected } from "./tracked.ts";
+import { type LeavingDeps, leaving } from "./unsubscribe.ts";
 
 type LinkPlatform = {
   db: Db;
-  secrets: Pick<KeyRing, "signer">;
+  secrets: KeyRing;
   directory: Pick<Directory, "app">;
   callbacks: CallbackQueue;
   clock: Clock;
   log: Log;
 };
 
-const answers: Record<LinkKind, (deps: LinkDeps) => (request: OutsideRequest) => Promise<OutsideReply>> = {
+const answers: Record<LinkKind, (deps: LeavingDeps) => (request: OutsideRequest) => Promise<OutsideReply>> = {
   o: opened,
   c: redirected,
   u: leaving,
@@ -35,7 +39,13 @@ export const mailLinks: readonly Outside<LinkPlatform>[] = (Object.keys(linkKind
     answers[kind]({
       signer: secrets.signer(linksPurpose),
       app: directory.app,
-      address: async (app, id) => (await subscriptions(db).find(ofApp(app), id))?.token ?? null,
+      contact: (app, id) => subscriptions(db).find(ofApp(app), id),
+      preferences: preferences({
+        suppressions: suppressions(db),
+        wishes: suppressionWishes(db),
+        subjectsOf: suppressionKeys(db, secrets, clock),
+        clock,
+      }),
       keep: callbacks.keep,
       isFew: counting(clock),
       clock,

@@ -8,9 +8,7 @@ import { type RecordingDeps, record, recordSoon, uncached } from "./recording.ts
 
 export type LinkDeps = RecordingDeps & {
   signer: Pick<Signer, "isSigned">;
-  app: (id: string) => Promise<Pick<AppRow, "_id" | "tenant_id" | "name"> | null>;
-  /** The address of a subscription; null when it is gone. */
-  address: (app: Pick<AppRow, "_id" | "tenant_id">, subscriptionId: string) => Promise<string | null>;
+  app: (id: string) => Promise<Pick<AppRow, "_id" | "tenant_id"> | null>;
 };
 
 /** Answers with the picture of a mail, and records that it was opened. */

@@ -1,5 +1,7 @@
 import type { FieldError } from "../../errors.ts";
+import { mostPageCategories } from "../../schema/apps/pages.ts";
 import type { SettingValues } from "../../schema/apps/settings.ts";
+import { isSecure } from "../../schema/json/secure-address.ts";
 import { dayMs } from "../durations.ts";
 import { timeOfDayMs } from "../messages/time-of-day.ts";
 import { isTimeZone } from "../time-zone.ts";
@@ -62,5 +64,37 @@ const holdout: Rule = (given) => {
   return forMs > mostHoldoutMs ? [{ field: "holdout.ends_at", message: "is more than 180 days behind starts_at" }] : [];
 };
 
+const languages: Rule = (given) => {
+  const { languages: all, pages } = settingsOf(given);
+  return [
+    ...(isEachOnce(all) ? [] : [{ field: "languages", message: "must name each language once" }]),
+    ...(isEachOnce(pages.languages ?? [])
+      ? []
+      : [{ field: "pages.languages", message: "must name each language once" }]),
+  ];
+};
+
+const isEachOnce = (all: readonly string[]): boolean => new Set(all).size === all.length;
+
+/** A resource may leave out what REST has to say. */
+const pages: Rule = (given) => {
+  const { logo_url: logo, categories } = settingsOf(given).pages;
+  const url = logo === null ? null : URL.parse(logo);
+  const isBad = logo !== null && (url === null || !isSecure(url) || url.username !== "");
+  const names = categories.map(({ category, language }) => JSON.stringify([category, language ?? null]));
+  return [
+    ...(isBad ? [{ field: "pages.logo_url", message: "must be an https address without a user" }] : []),
+    ...categories.flatMap((one, i) => {
+      const missing = (["category", "name"] as const).find((member) => one[member] === undefined);
+      if (missing !== undefined) return [{ field: `pages.categories[${i}].${missing}`, message: "is required" }];
+      const isTwice = names.indexOf(names[i] ?? "") < i;
+      return isTwice ? [{ field: `pages.categories[${i}].name`, message: "is another name for the same" }] : [];
+    }),
+    ...(new Set(categories.map(({ category }) => category)).size > mostPageCategories
+      ? [{ field: "pages.categories", message: `must name at most ${mostPageCategories} categories` }]
+      : []),
+  ];
+};
+
 /** One for each setting that needs it. */
-const rules: readonly Rule[] = [zone, quietHours, frequencyCaps, holdout];
+const rules: readonly Rule[] = [zone, quietHours, frequencyCaps, holdout, languages, pages];

@@ -4,6 +4,7 @@ import { named } from "../json/named.ts";
 import { patterns } from "../json/patterns.ts";
 import type { PlanFeature } from "../vocabulary/plan-features.ts";
 import { FrequencyCap } from "./frequency-cap.ts";
+import { Languages, Pages } from "./pages.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
 
@@ -172,6 +173,8 @@ export const settingSchemas = {
       "whether all notifications are sent as with redact_payload: what they say is shown nowhere, and not kept",
   }),
   inbox: Inbox,
+  languages: Languages,
+  pages: Pages,
 };
 
 /** What a setting that has an effect needs of the plan; one that is not here needs nothing. */

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { expect } from "chai";
 import { type LinkKind, linkAddress } from "#core/channels/email/links.ts";
 import type { Callback } from "#core/channels/kit/callbacks.ts";
@@ -5,15 +6,29 @@ import { ownReceipts } from "#core/channels/kit/own-receipts.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import { signer } from "#core/domain/signer.ts";
 import { NotFound, Unavailable } from "#core/errors.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { HeldBack } from "#core/storage/suppressions/preferences.ts";
 import type { OutsideReply, OutsideRequest } from "../../../../apiserver/http/outside.ts";
-import { type LinkDeps, opened, redirected } from "../../../../apiserver/links/tracked.ts";
-import { leaving } from "../../../../apiserver/links/unsubscribe.ts";
+import { readableOn } from "../../../../apiserver/links/people/style.ts";
+import { opened, redirected } from "../../../../apiserver/links/tracked.ts";
+import { type LeavingDeps, leaving } from "../../../../apiserver/links/unsubscribe.ts";
 
+const aSubject = { channel: "email", subject: "s", key: "", address: null, externalId: null, userId: null } as const;
 const at = new Date("2026-05-01T10:00:00Z");
 const ours = signer([Buffer.alloc(32, 1)]);
 const target = "https://shop.test/ä?a=1&b=2#c";
 const subscriptionId = derivedId("subscription", "1");
 const link = { appId: derivedId("app", "1"), deliveryId: derivedId("delivery", "1"), to: "" };
+const anApp: AppRow = {
+  _id: link.appId,
+  tenant_id: "ten_1",
+  name: "Shop & <Sons>",
+  channels: {},
+  channels_revision: 1,
+  managed: null,
+  created_at: at,
+  updated_at: at,
+};
 const answers = { o: opened, c: redirected, u: leaving };
 
 /** The path of a link, behind its kind. */
@@ -26,13 +41,27 @@ type Called = Partial<Omit<OutsideRequest, "body" | "header">> & { body?: string
 
 describe("a link of a mail", () => {
   let kept: { of: object; callback: Callback }[];
-  let deps: LinkDeps;
+  let deps: LeavingDeps;
+  let app: AppRow;
+  let wished: { wishes: Record<string, boolean>; source: string }[];
+  let held: HeldBack;
   beforeEach(() => {
     kept = [];
+    wished = [];
+    held = { isAll: false, categories: ["news"] };
+    app = anApp;
     deps = {
       signer: ours,
-      app: async (_id) => (_id === link.appId ? { _id, tenant_id: "ten_1", name: "Shop & <Sons>" } : null),
-      address: async (_app, id) => (id === subscriptionId ? "ann@example.test" : null),
+      app: async (_id) => (_id === link.appId ? app : null),
+      contact: async (_app, id) => (id === subscriptionId ? { token: "ann@example.test", user_id: "usr_1" } : null),
+      preferences: {
+        ofContact: async (_of, { token }) => ({ ...aSubject, key: `email:${token}` }),
+        heldBack: async () => held,
+        set: async (_of, about, wishes, source) => {
+          expect(about.key).to.equal("email:ann@example.test");
+          wished.push({ wishes: Object.fromEntries(wishes), source });
+        },
+      },
       keep: async (of, callback) => void kept.push({ of, callback }),
       isFew: () => true,
       clock: { now: () => at },
@@ -176,7 +205,7 @@ describe("a link of a mail", () => {
     });
 
     it("unsubscribes whose subscription is gone by their delivery", async () => {
-      deps.address = async () => null;
+      deps.contact = async () => null;
       expect((await call("u", { method: "POST" })).body).to.contain("You will get no more mails");
       expect(receipts()).to.have.nested.property("[0].address", null);
     });
@@ -187,5 +216,63 @@ describe("a link of a mail", () => {
         expect(await call("u", { method }).catch((thrown: unknown) => thrown)).to.be.instanceOf(NotFound);
       }
     });
+  });
+
+  describe("for choosing categories", () => {
+    const categories = [
+      { category: "news", name: "News" },
+      { category: "news", name: "Neuigkeiten", language: "de" },
+      { category: "of<fers", name: "Offers" },
+    ];
+    beforeEach(() => {
+      app = { ...anApp, languages: ["de", "en"], pages: { categories, colour: "#ffe000", name: "The Shop" } };
+    });
+    const post = (body: string) => call("u", { method: "POST", body, headers: { "accept-language": "en" } });
+
+    it("shows which are wanted, in the reader's language, and changes nothing", async () => {
+      const { body, headers } = await call("u", { headers: { "accept-language": "fr, en;q=0.2, de-AT;q=0.9" } });
+      expect(headers).to.include({ "Content-Language": "de", Vary: "Accept-Language" });
+      expect(body)
+        .to.contain('<input type="checkbox" name="category" value="news">Neuigkeiten')
+        .and.contain('value="of&lt;fers" checked>Offers')
+        .and.contain("E-Mails von The Shop an a•••@example.test:")
+        .and.contain('<html lang="de">');
+      expect([kept, wished]).to.deep.equal([[], []]);
+    });
+
+    it("keeps the choice of those that the app offers, and of no other", async () => {
+      const { status, body } = await post("form=categories&category=news&category=invoices");
+      expect([status, body.toString().includes('role="status"')]).to.deep.equal([200, true]);
+      expect(wished).to.deep.equal([{ wishes: { news: true, "of<fers": false }, source: "link" }]);
+      expect(kept).to.deep.equal([]);
+    });
+
+    it("unsubscribes from all by its other button", async () => {
+      await post("");
+      expect(receipts().map(({ kind }) => kind)).to.deep.equal(["unsubscribed"]);
+      expect(wished).to.deep.equal([]);
+    });
+
+    it("says that somebody gets nothing at present", async () => {
+      held = { isAll: true, categories: [] };
+      const { body } = await call("u", { headers: { "accept-language": "en" } });
+      expect(body).to.contain("gets no mails from The Shop at present");
+    });
+
+    it("admits a style by its hash and a picture by its host alone", async () => {
+      app = { ...app, pages: { logo_url: "https://cdn.test/a;b%0d%0aX: y.png" } };
+      const { headers, body } = await call("u");
+      const policy = headers["Content-Security-Policy"] ?? "";
+      const [, style = ""] = /<style>([^]*)<\/style>/.exec(body.toString()) ?? [];
+      expect(policy).to.contain(`style-src 'sha256-${hash("sha256", style, "base64")}'; img-src https://cdn.test;`);
+      expect(policy).not.to.match(/unsafe|[\r\n]/);
+    });
+
+    for (const [colour, on] of [
+      ["#ffe000", "#000"],
+      ["#1f5fbf", "#fff"],
+      ["#767676", "#000"],
+    ] as const)
+      it(`writes ${on} on ${colour}`, () => expect(readableOn(colour)).to.equal(on));
   });
 });
