@@ -6,6 +6,7 @@ import { heartbeat } from "#core/storage/status/heartbeat.ts";
 import { callbackParts } from "./callbacks/callback-parts.ts";
 import { accountOpener } from "./channels/accounts.ts";
 import { cleanUpParts } from "./clean-up/clean-up-parts.ts";
+import { mediaOf } from "./conversations/media/open.ts";
 import { eventParts } from "./events/event-parts.ts";
 import { allJobs } from "./jobs/all.ts";
 import { jobParts } from "./jobs/job-parts.ts";
@@ -30,7 +31,10 @@ export const parts = (made: Made): Part[] => {
     { parts: webhookParts({ ...shared, onSilent: (holder) => void countCutOff(holder) }), timers: [] },
     { parts: eventParts(shared), timers: [] },
     { parts: callbackParts(shared), timers: [] },
-    jobParts({ ...shared, jobs: allJobs({ ...shared, ...warehouseParts(shared), openAccount, sendHeld }) }),
+    jobParts({
+      ...shared,
+      jobs: allJobs({ ...shared, ...warehouseParts(shared), ...mediaOf(shared), openAccount, sendHeld }),
+    }),
     cleanUpParts(shared),
   ];
   const sources = features.flatMap((feature) => feature.timers);

@@ -21,12 +21,16 @@ export type WhatsappSimulatorOptions = {
 export type WhatsappSimulator = Simulator & {
   /** Makes the handshake with a callback's address; statuses and what people write are posted there from then on. */
   connect: (url: string) => Promise<void>;
-  /** A person writes: it opens their session. */
-  write: (from: string, text: string) => Promise<void>;
+  /** A person writes a text, or a message of another type as Meta tells it: it opens their session. */
+  write: (from: string, said: string | JsonObject) => Promise<void>;
+  /** Keeps a file as what people send has it; gives its id. */
+  keepFile: (file: KeptFile) => string;
   /** Opens a session without a callback. */
   openSession: (number: string) => void;
   callbacks: CallbackCaller;
 };
+
+export type KeptFile = { mimeType: string; content: string };
 
 /** Templates of the simulated business account. */
 export const simulatedTemplates: readonly KnownTemplate[] = [
@@ -58,7 +62,9 @@ export const startWhatsapp = async (options: WhatsappSimulatorOptions): Promise<
     const isOpen = message["type"] === "template" || sessions.has(to);
     return isOpen ? null : { code: 131047, details: "more than 24 hours have passed" };
   };
+  const files = keptFiles(account);
   const answer = (request: HttpsRequest): SimulatedAnswer => {
+    if (request.method === "GET") return files.answer(request);
     const message = parse(request.body);
     const { to, biz_opaque_callback_data: data } = message;
     const [address = "", key = ""] = [to, data].map((said) => (typeof said === "string" ? said : ""));
@@ -88,10 +94,11 @@ export const startWhatsapp = async (options: WhatsappSimulatorOptions): Promise<
     script: script.replace,
     stop: server.stop,
     connect,
-    write: (from, text) => {
+    write: (from, said) => {
       sessions.add(from);
-      return report([{ messages: [textOf(from, text, now())] }]);
+      return report([written(from, said, now())]);
     },
+    keepFile: files.keep,
     openSession: (number) => void sessions.add(number),
     callbacks,
   };
@@ -174,13 +181,45 @@ const statusesOf = (message: object, wanted: readonly string[] | null, now: Date
   });
 };
 
-const textOf = (from: string, text: string, at: Date): object => ({
+const written = (from: string, said: string | JsonObject, at: Date): object => ({
+  contacts: [{ profile: { name: `Person ${from.slice(-4)}` }, wa_id: from.slice(1) }],
+  messages: [messageOf(from, said, at)],
+});
+
+const messageOf = (from: string, said: string | JsonObject, at: Date): object => ({
   from: from.slice(1),
   id: wamid(from),
   timestamp: secondsOf(at),
-  type: "text",
-  text: { body: text },
+  ...(typeof said === "string" ? { type: "text", text: { body: said } } : said),
 });
+
+/** What people sent: an id leads to an address, and that to the file, each for who has the access token alone. */
+const keptFiles = (account: Credentials["whatsapp"]) => {
+  const kept = new Map<string, KeptFile>();
+  const found = ({ path, headers }: HttpsRequest): [string, KeptFile | undefined] => {
+    const [, place = "", id = ""] = /^\/(v\d{2}\.\d|files)\/(\d+)/.exec(path) ?? [];
+    return [place, headers["authorization"] === `Bearer ${account.accessToken}` ? kept.get(id) : undefined];
+  };
+  return {
+    keep: (file: KeptFile): string => {
+      const id = String(1e15 + kept.size);
+      kept.set(id, file);
+      return id;
+    },
+    answer: (request: HttpsRequest): SimulatedAnswer => {
+      const [place, file] = found(request);
+      if (file === undefined) return refuse(404, { code: 100, subcode: 33, details: "Unsupported get request" });
+      if (place === "files") return { status: 200, headers: { "content-type": file.mimeType }, body: file.content };
+      const [id] = /\d{10,}/.exec(request.path) ?? [];
+      const url = `https://${request.headers["host"]}/files/${id}`;
+      return {
+        status: 200,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ messaging_product: "whatsapp", id, url, mime_type: file.mimeType }),
+      };
+    },
+  };
+};
 
 /** Makes callbacks to the address that it is connected with, and none before. */
 const reporter = (account: Credentials["whatsapp"]) => {

@@ -8,6 +8,7 @@ import type { ConversationRow } from "#core/storage/conversations/conversation-r
 import type { ConversationMessageRow, MediaRow } from "#core/storage/conversations/message-row.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { noWork } from "#core/storage/work/due.ts";
 
 /** A message that came over a provider. */
 export type Arrival = { of: OfApp; provider: string; channel: ContactChannel; message: Inbound };
@@ -94,6 +95,7 @@ const messageRow = (
   app_id: of.appId,
   conversation_id: read._id,
   subscription_id: contact._id,
+  user_id: contact.user_id,
   position: ulid(now),
   direction: "inbound",
   type: message.type,
@@ -114,6 +116,7 @@ const messageRow = (
   provider,
   provider_message_id: message.providerId,
   seq,
+  ...(message.media.length > 0 && { ...noWork, due_at: now }),
   sent_at: message.at < now ? message.at : now,
   created_at: now,
 });
@@ -121,13 +124,14 @@ const messageRow = (
 /** What a word of the person's did, as a message of the system below it. */
 const noticeOf = (row: ConversationMessageRow, { message: { word } }: Prepared): ConversationMessageRow[] => {
   if (word !== "stop" && word !== "start") return [];
-  const { _id, tenant_id, app_id, conversation_id, subscription_id, seq, sent_at, created_at } = row;
+  const { _id, tenant_id, app_id, conversation_id, subscription_id, user_id, seq, sent_at, created_at } = row;
   return [
     {
       tenant_id,
       app_id,
       conversation_id,
       subscription_id,
+      user_id,
       seq,
       sent_at,
       created_at,

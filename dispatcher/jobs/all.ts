@@ -1,5 +1,6 @@
 import { type AccountCheckJobDeps, accountCheckJob } from "./account-checks.ts";
 import { type ActivityChannelJobDeps, activityChannelJob } from "./activity-channels.ts";
+import { type ConversationFilesJobDeps, conversationFilesJob } from "./conversation-files.ts";
 import { type ExportJobDeps, exportJob } from "./exports.ts";
 import { type ImportJobDeps, importJob } from "./imports.ts";
 import type { Job } from "./job.ts";
@@ -15,6 +16,7 @@ export const allJobs = (
     AccountCheckJobDeps &
     LiveActivityJobDeps &
     ActivityChannelJobDeps &
+    ConversationFilesJobDeps &
     ImportJobDeps &
     ExportJobDeps &
     SegmentCountJobDeps &
@@ -25,6 +27,7 @@ export const allJobs = (
   accountCheckJob(deps),
   liveActivityJob(deps),
   activityChannelJob(deps),
+  conversationFilesJob(deps),
   importJob(deps),
   exportJob(deps),
   segmentCountJob(deps),

@@ -7,6 +7,7 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { idPrefixes } from "#core/schema/vocabulary/id-prefixes.ts";
 import { type Apps, apps } from "#core/storage/apps/apps.ts";
+import { removeFilesOfPerson } from "#core/storage/conversations/files.ts";
 import { type StoredData, storedData } from "#core/storage/data.ts";
 import { exportWork } from "#core/storage/exports/work.ts";
 import { removeFilesOfApp } from "#core/storage/files/removal.ts";
@@ -66,7 +67,8 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
   const owners = { apps: apps(deps.db), webhooks: webhookWork(deps.db), segments: segmentWork(deps.db) };
   const deleted = deletions(deps.db);
   const inFiles = eraseFiles({ ...deps, exports: exportWork(deps.db), imports: imports(deps.db) });
-  const joined = { ...deps, ...stores, ...owners, deleted, eraseFiles: inFiles, flush: box.flush };
+  const removeFiles = removeFilesOfPerson(deps.db, deps.files);
+  const joined = { ...deps, ...stores, ...owners, deleted, eraseFiles: inFiles, removeFiles, flush: box.flush };
   return job<RemovalRow>({
     name: "removals",
     rows,
@@ -90,6 +92,7 @@ type RemoveDeps = Pick<RemovalJobDeps, "files" | "stopping"> &
     data: StoredData;
     deleted: Pick<Deletions, "note">;
     eraseFiles: (person: Person, since: Date | null) => Promise<void>;
+    removeFiles: ReturnType<typeof removeFilesOfPerson>;
     /** Publishes the events of a removal; false when that must wait. */
     flush: (row: RemovalRow) => Promise<boolean>;
     clock: Clock;
@@ -126,8 +129,11 @@ const removeRest = async (deps: RemoveDeps, row: RemovalRow): Promise<void> => {
   if (kind === "merge") await deps.merges.finish(row, clock.now());
   if (kind === "app") await removeFilesOfApp(files, app_id, clock.now(), stopping);
   if (kind === "subscription") await deps.subscriptions.remove(tenant_id, _id);
-  if (kind === "user")
-    await deps.data.removePerson({ tenantId: tenant_id, appId: app_id, userId: _id, keys: new Set(keys) });
+  if (kind === "user") {
+    const person = { tenantId: tenant_id, appId: app_id, userId: _id, keys: new Set(keys) };
+    await deps.removeFiles(person, clock.now(), stopping); // of conversations, which say which these are
+    await deps.data.removePerson(person);
+  }
   if (row.passes === 0) await noteDeleted(deps, row);
 };
 

@@ -1,6 +1,7 @@
 import type { ConversationPlace, ConversationState } from "../../domain/conversations/conversation.ts";
 import type { CollectionSpec } from "../mongo/collection.ts";
 import type { ConversationMessageRow } from "./message-row.ts";
+import { eraseOfPerson, personIndexes } from "./person.ts";
 
 /** A conversation between an app and a person over one of the app's numbers. */
 export type ConversationRow = ConversationState &
@@ -31,10 +32,10 @@ export const conversationCollection: CollectionSpec = {
       unique: true,
       partialFilterExpression: { place: { $gt: "" } },
     },
-    { key: { app_id: 1, subscription_id: 1 }, name: "subscription" },
+    ...personIndexes,
   ],
-  owner: { kind: "subscription", member: "subscription_id" },
-  appRemoval: { index: "subscription" },
-  erasure: { subscription: "subscription_id" },
+  owner: { kind: "user", member: "user_id" },
+  appRemoval: { index: "person" },
+  erasure: { erase: (db, person) => eraseOfPerson(db, "conversations", person) },
   retention: { kept: "until its person is deleted" },
 };

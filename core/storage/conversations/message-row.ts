@@ -2,6 +2,8 @@ import type { InboundContent, InboundMedia } from "../../channels/kit/inbound.ts
 import type { ConversationStatus } from "../../domain/conversations/conversation.ts";
 import type { MediaProblem } from "../../domain/conversations/media.ts";
 import type { CollectionSpec } from "../mongo/collection.ts";
+import { type DueWork, dueIndex } from "../work/due.ts";
+import { eraseOfPerson, personIndexes } from "./person.ts";
 
 /** A file of a message: where it is kept, or why it is not. */
 export type MediaRow = Pick<InboundMedia, "type" | "filename"> & {
@@ -17,13 +19,17 @@ export type MediaRow = Pick<InboundMedia, "type" | "filename"> & {
   sha256?: string;
 };
 
-/** A message of a conversation. Members without a value are left out of the document. */
-export type ConversationMessageRow = {
+/**
+ * A message of a conversation. Members without a value are left out of the document; one is due while files of it are to be
+ * fetched.
+ */
+export type ConversationMessageRow = Partial<DueWork> & {
   _id: string;
   tenant_id: string;
   app_id: string;
   conversation_id: string;
   subscription_id: string;
+  user_id: string;
   /** A ULID: the order of the list, growing with the time of writing. */
   position: string;
   direction: "inbound" | "outbound";
@@ -65,10 +71,11 @@ export const conversationMessageCollection: CollectionSpec = {
       name: "provider_message",
       partialFilterExpression: { provider_message_id: { $gt: "" } },
     },
-    { key: { app_id: 1, subscription_id: 1 }, name: "subscription" },
+    ...personIndexes,
+    dueIndex,
   ],
-  owner: { kind: "subscription", member: "subscription_id" },
-  appRemoval: { index: "subscription" },
-  erasure: { subscription: "subscription_id" },
+  owner: { kind: "user", member: "user_id" },
+  appRemoval: { index: "person" }, // their files: dispatcher/jobs/removals.ts
+  erasure: { erase: (db, person) => eraseOfPerson(db, "conversation_messages", person) },
   retention: { kept: "until its person is deleted" },
 };

@@ -42,10 +42,17 @@ export type Written = { sizeBytes: number };
 export type Download = { fileName: string; contentType: string; expiresAt: Date };
 
 /** What nouns keep files in. All of an app's files are below `<folder>/<app id>/`, and go with the app. */
-export const fileFolders = ["exports", "imports"] as const;
+export const fileFolders = ["exports", "imports", "conversations"] as const;
 
-/** How long a file is kept at most, by its folder: whatever is older was forgotten. An export can be had for a week. */
-export const keptDays: Readonly<Record<(typeof fileFolders)[number], number>> = { exports: 8, imports: 31 };
+/**
+ * How long a file is kept at most, by its folder: whatever is older was forgotten. An export can be had for a week; a file of a
+ * conversation goes with its person, and else after 400 days.
+ */
+export const keptDays: Readonly<Record<(typeof fileFolders)[number], number>> = {
+  exports: 8,
+  imports: 31,
+  conversations: 400,
+};
 
 /** What one call of `removeOld` removes at most. */
 export const removedAtOnce = 1_000; // S3 lists and deletes as many in one request

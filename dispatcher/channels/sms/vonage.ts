@@ -28,7 +28,7 @@ export const vonageTimeoutMs = 15_000;
 export const vonage = (deps: VonageDeps): Provider<SmsText> => {
   const { account, baseUrl, statusUrl, rest, clock, timeoutMs = vonageTimeoutMs } = deps;
   const transport = rest.open({ origin: providerOrigin(baseUrl) });
-  const token = tokens(account, clock);
+  const token = vonageTokens(account, clock);
   const post = async (message: object, ...[signal, isOver]: Cutting): Promise<TransportResult | null> => {
     const value = token();
     if (value === null) return null;
@@ -93,8 +93,13 @@ const mediaTypes: readonly (readonly [string, readonly string[]])[] = [
 const tokenLifeMs = 900_000; // as Vonage's own clients do
 const renewBeforeMs = 300_000;
 
-/** The application's token, made once in ten minutes: to sign it costs more than to send a message. */
-const tokens = ({ application_id: applicationId, private_key: pem }: VonageAccount, clock: Clock) => {
+/**
+ * The application's token, made once in ten minutes: to sign it costs more than to send a message. Null when the key is none.
+ */
+export const vonageTokens = (
+  { application_id: applicationId, private_key: pem }: Pick<VonageAccount, "application_id" | "private_key">,
+  clock: Clock,
+) => {
   const key = jwtKey(pem, "RS256");
   let known: { value: string; renewAtMs: number } | null = null;
   return (): string | null => {

@@ -1,10 +1,15 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
+import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { testDir } from "../../../dev/files/paths.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startWhatsapp, type WhatsappSimulator } from "../../../dev/simulators/whatsapp.ts";
 import { allAccounts, aSubscription, seed, testKeyRing } from "../../support/rows/fixtures.ts";
@@ -23,12 +28,15 @@ describe("WhatsApp, from what a person writes to what they read", function () {
   let system: System;
   let api: SystemProgram;
   let dispatcher: SystemProgram;
+  let filesDir = "";
   let numbers = 0;
 
   before(async () => {
     meta = await startWhatsapp({ port: 0, tls: credentials.tls, account: credentials.whatsapp });
     const apns = { url: "https://127.0.0.1:1", credentials };
-    system = await startSystem({ ...(await testServers()), apns, env: { HERALD_META_URL: meta.url } });
+    filesDir = await mkdtemp(join(testDir, "whatsapp-"));
+    const env = { HERALD_META_URL: meta.url, HERALD_FILES_DIR: filesDir };
+    system = await startSystem({ ...(await testServers()), apns, env });
     await useWhatsapp(system);
     [api, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
     await meta.connect(callbackUrl());
@@ -36,6 +44,7 @@ describe("WhatsApp, from what a person writes to what they read", function () {
   after(async () => {
     await system?.stop();
     await meta?.stop();
+    await rm(filesDir, { recursive: true, force: true });
   });
   afterEach(() => meta.script({}));
 
@@ -130,6 +139,48 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     const delivery = await sendTo(person, {});
     expect(delivery.suppression_reason).to.equal(undefined);
     await reaches(delivery, "opened");
+  });
+
+  it("puts what a stranger writes into a conversation, with its file, until the person is deleted", async () => {
+    const from = `+49151${String(++numbers).padStart(8, "0")}`;
+    const id = meta.keepFile({ mimeType: "image/jpeg", content: "a picture" });
+    const gone = { type: "image", image: { id: "404", mime_type: "image/png" } };
+    await meta.write(from, { type: "image", image: { id, mime_type: "image/jpeg", caption: "Mine" } });
+    await meta.write(from, gone);
+    const messages = () =>
+      system.db
+        .collection<ConversationMessageRow>("conversation_messages")
+        .aggregate<ConversationMessageRow>([{ $match: { user_id: userId } }, { $sort: { position: 1 } }])
+        .toArray();
+    const conversations = system.db.collection<ConversationRow>("conversations");
+    await until(async () => (await conversations.findOne({ contact_address: from }))?.message_count === 2, endsMs);
+    const conversation = (await conversations.findOne({ contact_address: from })) ?? expect.fail("none");
+    const userId = conversation.user_id;
+    expect(conversation).to.include({ contact_name: `Person ${from.slice(-4)}`, unread_count: 2, status: "open" });
+    await until(async () => (await messages()).every(({ media = [] }) => media[0]?.status !== "waiting"), endsMs);
+    const [[first] = [], [second] = []] = (await messages()).map(({ media = [] }) => media);
+    expect(first)
+      .to.include({ status: "stored", mime_type: "image/jpeg", size_bytes: 9 })
+      .and.not.have.property("source");
+    expect(second).to.deep.equal({
+      type: "image",
+      filename: null,
+      mime_type: "image/png",
+      status: "failed",
+      problem: "not_found",
+    });
+    const path = join(filesDir, first?.key ?? "");
+    expect(await readFile(path, "utf8")).to.equal("a picture");
+    const person = { tenant_id: system.tenantId, app_id: system.app._id, _id: conversation.subscription_id };
+    expect(await hasSession(person as SubscriptionRow)).to.equal(true); // of whom only the id is asked
+    const { status } = await fetch(`${api.url}/v1/apps/${system.app._id}/users/by/user_id/${userId}`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${system.token}` },
+    });
+    expect(status).to.be.oneOf([200, 202, 204]);
+    await until(async () => (await conversations.findOne({ contact_address: from })) === null, endsMs);
+    await until(async () => (await messages()).length === 0, endsMs);
+    expect(await readFile(path, "utf8").catch(() => "gone")).to.equal("gone");
   });
 
   it("believes nobody without Meta's signature", async () => {
