@@ -9,6 +9,7 @@ import type { Feature } from "./http/feature.ts";
 import { openapi } from "./http/openapi/document.ts";
 import type { Outside } from "./http/outside.ts";
 import { imports } from "./imports/feature.ts";
+import { inAppMessages } from "./in-app-messages/feature.ts";
 import { mailLinks } from "./links/mail.ts";
 import { shortLinks } from "./links/short.ts";
 import { liveActivities } from "./live-activities/feature.ts";
@@ -38,6 +39,7 @@ export const features: readonly Feature<Platform>[] = [
   segments,
   suppressions,
   templates,
+  inAppMessages,
   imports,
   exports,
   warehouse,

@@ -2,6 +2,7 @@ import { AppError } from "#core/errors.ts";
 import { mostKeys } from "#core/schema/api-keys/api-key.ts";
 import { exportLimits } from "#core/schema/exports/export.ts";
 import { importLimits } from "#core/schema/imports/import.ts";
+import { inAppBounds } from "#core/schema/in-app-messages/content.ts";
 import { mostChannels } from "#core/schema/live-activities/channel.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import { segmentLimits } from "#core/schema/segments/segment.ts";
@@ -31,6 +32,8 @@ export const quotas = {
   live_activity_types: { limit: `${activityLimits.types} of an app`, resets: "never" },
   live_activity_channels: { limit: `${mostChannels.toLocaleString("en")} of an app`, resets: "never" },
   templates: { limit: `${templateBounds.templates.toLocaleString("en")} of an app`, resets: "never" },
+  in_app_messages: { limit: `${inAppBounds.messages.toLocaleString("en")} of an app`, resets: "never" },
+  active_in_app_messages: { limit: `${inAppBounds.active} of an app`, resets: "never" },
   warehouse_exports: { limit: `${warehouseLimits.exports} of an app`, resets: "never" },
   imports_pending: { limit: `${importLimits.pending} of an app that wait`, resets: "when one of them ends" },
   exports_pending: { limit: `${exportLimits.pending} of an app that wait`, resets: "when one of them ends" },

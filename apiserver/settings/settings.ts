@@ -101,7 +101,7 @@ const kindOf = <Row extends ThingRow>({ nats, audit, clock }: SettingsPlatform, 
     ): Promise<T | null> => {
       const now = clock.now();
       const shown = { before: before && report(before, now), after: after && report(after, now) };
-      const type = what.replaceAll(" ", "_");
+      const type = what.replaceAll(/[ -]/g, "_");
       return audit(intend(by, { type, collection: store.name, id: of._id, appId: appOf(of), verb, ...shown }), make);
     },
 

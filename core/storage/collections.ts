@@ -17,6 +17,7 @@ import { eventValuesCollection } from "./events/event-values.ts";
 import { eventCollection } from "./events/events.ts";
 import { exportCollection } from "./exports/exports.ts";
 import { importCollection } from "./imports/imports.ts";
+import { inAppMessageCollection } from "./in-app-messages/in-app-messages.ts";
 import { inboxCollection } from "./inbox/inboxes.ts";
 import { inboxItemCollection } from "./inbox/items.ts";
 import { keyUseCollection } from "./keys/uses.ts";
@@ -97,6 +98,7 @@ export const allCollections: readonly CollectionSpec[] = [
   heartbeatCollection,
   incidentCollection,
   importCollection,
+  inAppMessageCollection,
   inboxCollection,
   inboxItemCollection,
   keyUseCollection,

@@ -55,7 +55,10 @@ const Use = Closed(
     type: Enum([...segmentUses], { description: "what it is" }),
     id: Text({ maxLength: 128, description: "its id" }),
   },
-  { description: "a segment, a message that waits for its time, or an export that waits or is being made" },
+  {
+    description:
+      "a segment, a message that waits for its time, an in-app message, or an export that waits or is being made",
+  },
 );
 
 const SegmentStatus = Closed({

@@ -38,8 +38,8 @@ const Count = Integer({ minimum: 0 });
 /** Counts of subscriptions by channel: one member for each channel that has any. */
 const ByChannel = Type.Record(Text(), Count, { description: "channel to subscriptions" });
 
-/** What may name a segment: others, messages that are queued, exports that wait or are being made. */
-export const segmentUses = ["segment", "message", "export"] as const;
+/** What may name a segment: others, messages that are queued, in-app messages, exports that wait or are being made. */
+export const segmentUses = ["segment", "message", "in_app_message", "export"] as const;
 
 const UsedBy = List(Type.Object({ type: Enum([...segmentUses]), id: Text() }), {
   maxItems: 20,

@@ -31,6 +31,7 @@ export const idPrefixes = {
   addressVerdicts: "avd",
   incident: "inc",
   import: "imp",
+  inAppMessage: "iam",
   inboxItem: "itm",
   export: "exp",
   warehouseExport: "wex",

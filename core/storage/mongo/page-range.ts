@@ -60,3 +60,17 @@ export const sortedPage = (
   const behind = [{ [member]: { [beyond]: value } }, { [member]: value, _id: { [beyond]: id } }];
   return { filter: { [member]: { [`${beyond}e`]: value }, $or: behind }, sort };
 };
+
+/** The same for a list by a name that is unique in what `filter` is added to: the id adds nothing to the order of such names. */
+export const namedPage = ({
+  after,
+  isDescending,
+}: {
+  after: SortPosition | null;
+  isDescending: boolean;
+}): ReturnType<typeof sortedPage> => {
+  const [above, below] = isDescending ? ["", after?.value ?? behindAllNames] : [after?.value ?? "", behindAllNames];
+  return { filter: { name: { $gt: above, $lt: below } }, sort: { name: isDescending ? -1 : 1 } };
+};
+
+const behindAllNames = "\u{10ffff}";

@@ -1,18 +1,12 @@
-import type { Collection, Db } from "mongodb";
+import type { Db } from "mongodb";
 import type { SegmentDefinition } from "../../domain/segments/members.ts";
-import { type SegmentKind, segmentLimits, type segmentUses } from "../../schema/segments/segment.ts";
-import type { ExportRow } from "../exports/export-row.ts";
-import { exportCollection } from "../exports/exports.ts";
-import type { MessageRow } from "../messages/message-row.ts";
-import { messageCollection } from "../messages/messages.ts";
+import { type SegmentKind, segmentLimits } from "../../schema/segments/segment.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
-import { everyIdOf, pageRange, type SortPosition, sortedPage } from "../mongo/page-range.ts";
+import { pageRange, type SortPosition, sortedPage } from "../mongo/page-range.ts";
 import { type AppSettings, appSettings } from "../settings/app-settings.ts";
 import type { Managed } from "../settings/managed.ts";
 import type { Changeable } from "../work/intended-changes.ts";
-
-/** What names a segment. */
-export type UsedBy = { type: (typeof segmentUses)[number]; id: string };
+import { segmentUsers } from "./used-by.ts";
 
 /** A part of an app's users. The segments that `filter` names stand in it by their ids, which `names` repeats. */
 export type SegmentRow = Changeable & {
@@ -50,14 +44,11 @@ export const segmentCollection: CollectionSpec = {
   retention: { kept: "until it is deleted" },
 };
 
-const mostUsers = 20; // as the interface shows them
-
 export type Segments = ReturnType<typeof appSegments>;
 
 /** What the REST interface does to the segments of apps, and who reads what they mean. */
 export const appSegments = (db: Db) => {
   const rows = collectionOf<SegmentRow>(db, segmentCollection);
-  const messages = collectionOf<MessageRow>(db, messageCollection);
   const settings: AppSettings<SegmentRow> = appSettings<SegmentRow>(db, segmentCollection, "list");
   return {
     ...settings,
@@ -105,8 +96,8 @@ export const appSegments = (db: Db) => {
     findByName: ({ tenantId, appId }: OfApp, name: string): Promise<SegmentRow | null> =>
       rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint: "name" }),
 
-    /** What names these, by their ids, at most 20 of each: segments, messages that are queued, exports that have not ended. */
-    usersOf: usersIn({ rows, messages, exports: collectionOf<ExportRow>(db, exportCollection) }),
+    /** What names these, by their ids, at most 20 of each. */
+    usersOf: segmentUsers(db, rows),
 
     /**
      * The definitions of these segments and of all that they name. One that is gone is left out. @throws TooManySegments
@@ -117,55 +108,6 @@ export const appSegments = (db: Db) => {
 };
 
 type SegmentPageAsked = { after: string | SortPosition | null; sort: string; isDescending: boolean; limit: number };
-
-const usersOptions = { projection: { names: 1 }, hint: "names" };
-
-const openExports = { projection: { "filters.segment_id": 1 }, hint: "status" };
-
-const waitingOptions = { projection: { segment_ids: 1 }, hint: "segments" };
-
-/** What names some segments. */
-type Naming = { by: UsedBy; names: readonly string[] };
-
-type Users = { rows: Collection<SegmentRow>; messages: Collection<MessageRow>; exports: Collection<ExportRow> };
-
-const usersIn =
-  ({ rows, messages, exports }: Users) =>
-  async (appId: string, ids: readonly string[]): Promise<ReadonlyMap<string, UsedBy[]>> => {
-    const [naming, waiting, open] = await Promise.all([
-      rows
-        .find({ app_id: appId, names: { $in: [...ids] } }, usersOptions)
-        .limit(segmentLimits.segments)
-        .toArray(),
-      messages
-        .find({ app_id: appId, segment_ids: { $in: [...ids] }, status: "queued" }, waitingOptions)
-        .limit(segmentLimits.segments)
-        .toArray(),
-      exports
-        .find({ app_id: appId, status: { $in: ["pending", "running"] }, _id: everyIdOf("export") }, openExports)
-        .toArray(), // a few of an app
-    ]);
-    return usersOf(ids, [
-      ...naming.map(({ _id, names }): Naming => ({ by: { type: "segment", id: _id }, names })),
-      ...waiting.map(({ _id, segment_ids: names = [] }): Naming => ({ by: { type: "message", id: _id }, names })),
-      ...open.map(
-        ({ _id, filters: { segment_id: id } }): Naming => ({
-          by: { type: "export", id: _id },
-          names: id === undefined ? [] : [id],
-        }),
-      ),
-    ]);
-  };
-
-const usersOf = (ids: readonly string[], naming: readonly Naming[]): ReadonlyMap<string, UsedBy[]> => {
-  const users = new Map(ids.map((id): [string, UsedBy[]] => [id, []]));
-  for (const { by, names } of naming)
-    for (const name of names) {
-      const of = users.get(name);
-      if (of !== undefined && of.length < mostUsers) of.push(by);
-    }
-  return users;
-};
 
 /** What of a segment decides who is in it. */
 export type DefinitionRow = SegmentDefinition & Pick<SegmentRow, "name" | "names">;

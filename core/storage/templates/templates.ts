@@ -5,7 +5,7 @@ import type { Channel } from "../../schema/vocabulary/channels.ts";
 import type { MessageRow } from "../messages/message-row.ts";
 import { messageCollection } from "../messages/messages.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
-import { type SortPosition, sortedPage } from "../mongo/page-range.ts";
+import { namedPage, type SortPosition, sortedPage } from "../mongo/page-range.ts";
 import { appSettings, type SettingRow } from "../settings/app-settings.ts";
 
 /** A template with its draft, or with what it says when there is none. */
@@ -110,12 +110,6 @@ type Used = Pick<TemplateRow, "app_id" | "tenant_id" | "_id" | "kind">;
 type ListPlace = { sort: string; after: SortPosition | null; isDescending: boolean };
 type Listing = { filter: Document; sort: Record<string, 1 | -1>; hint: string };
 
-/** Names are unique: the id adds nothing to their order. */
-const byName = ({ after, isDescending }: ListPlace): Listing => {
-  const [above, below] = isDescending ? ["", after?.value ?? behindAllNames] : [after?.value ?? "", behindAllNames];
-  return { filter: { name: { $gt: above, $lt: below } }, sort: { name: isDescending ? -1 : 1 }, hint };
-};
-
-const behindAllNames = "\u{10ffff}";
+const byName = (place: ListPlace): Listing => ({ ...namedPage(place), hint });
 
 const byCreation = (place: ListPlace): Listing => ({ ...sortedPage("created_at", place), hint: "created" });

@@ -32,6 +32,7 @@ const requests: Record<string, readonly string[]> = {
   segments: ["CreateSegment", "SegmentMembers"],
   suppressions: ["CreateSuppression"],
   templates: ["CreateTemplate", "RenderTemplate"],
+  "in-app messages": ["CreateInAppMessage"],
   exports: ["CreateExport"],
   "warehouse exports": ["CreateWarehouseExport", "BackfillWarehouseExport"],
   events: ["PublishEvents", "UpdateEventDefinition"],

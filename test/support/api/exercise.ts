@@ -15,6 +15,7 @@ import { useActivities, useActivityTypes } from "./exercise-activities.ts";
 import { addMailAccount } from "./exercise-callbacks.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
+import { useInAppMessages } from "./exercise-in-app-messages.ts";
 import { useIncidents } from "./exercise-incidents.ts";
 import { useLists } from "./exercise-lists.ts";
 import { useApps, useAudit, useChannels, useKeys } from "./exercise-organisation.ts";
@@ -63,6 +64,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useTargets(ask, sending, api);
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
   await useTemplates(ask, `/v1/apps/${system.app._id}/templates`);
+  await useInAppMessages(ask, `/v1/apps/${system.app._id}`);
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);
   await useImports(ask, `/v1/apps/${system.app._id}/imports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);

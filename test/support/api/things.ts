@@ -4,6 +4,7 @@ import { aMail } from "../callbacks/deliveries.ts";
 import { anEnvelope, aWebhookDelivery } from "../rows/webhook-deliveries.ts";
 import type { Installation } from "./api.ts";
 import { formOf } from "./form.ts";
+import { aVariant } from "./in-app-messages.ts";
 import type { Tenant } from "./site.ts";
 
 /** By the parameter of a path, the id of something. */
@@ -59,6 +60,7 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
     exportId: await makeBelow("/exports", { type: "users" }),
     importId: (await site.api.call("POST", `${ofApp}/imports`, { token, ...upload })).body.id,
     segmentId: await makeBelow("/segments", { name: "theirs", kind: "list" }),
+    inAppMessageId: await makeBelow("/in-app-messages", { name: "theirs", variants: [aVariant()] }),
     suppressionId: await makeBelow("/suppressions", { external_id: "them" }),
     templateId,
     version: "1",

@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { type Call } from "../../../support/api/api.ts";
 import { formOf } from "../../../support/api/form.ts";
+import { madeBy } from "../../../support/api/made-by.ts";
 import { expectHeaders, nested } from "../../../support/api/reply.ts";
 import { useSite } from "../../../support/api/site.ts";
 
@@ -221,18 +222,6 @@ describe("the protocol", () => {
     expectEnvelope(await slow, 408, "HS_REQUEST_TIMEOUT");
   }).timeout(60_000);
 });
-
-/** The part of later paths that an operation's reply has the id for. */
-const madeBy: Record<string, string> = {
-  createNotification: "messageId",
-  registerSubscription: "subscriptionId",
-  createWebhook: "webhookId",
-  createLiveActivityType: "activityType",
-  createIncident: "incidentId",
-  createTemplate: "templateId",
-  createApiKey: "keyId",
-  createWarehouseExport: "warehouseExportId",
-};
 
 /** Whom a request to merge names as the one that stays. */
 const userOf = (body: object): object => ({ external_id: (body as { into: { id: string } }).into.id });
