@@ -49,6 +49,29 @@ const payloadOf = ({ messageId, content, options, language }: Omit<Rendering, "t
 export const webPushBody = ({ payload }: WebPushMessage, deliveryId: string): string =>
   JSON.stringify({ ...payload, delivery_id: deliveryId });
 
+/** Where a click leads that is counted on its way; null for what is no address to lead to. */
+export type ClickAddress = (deliveryId: string, to: string) => string | null;
+
+/**
+ * The same as declarative web push, too: a browser that knows it shows `notification` without a script, and a click leads
+ * over `navigate`. Without an address to lead to, or where both do not fit, it is as {@link webPushBody} has it.
+ * Source: Push API, 3.4 (declarative push messages); docs/payloads.md#web-push.
+ */
+export const declarativeBody = ({ payload }: WebPushMessage, deliveryId: string, address: ClickAddress): string => {
+  const plain = { ...payload, delivery_id: deliveryId };
+  const navigate = payload.url === undefined ? null : address(deliveryId, payload.url);
+  if (navigate === null) return JSON.stringify(plain);
+  const { title, body, icon, tag } = payload;
+  const actions = payload.actions?.map(({ action, title: text, url }) => ({
+    action,
+    title: text,
+    navigate: (url === undefined ? null : address(deliveryId, url)) ?? navigate,
+  }));
+  const shown = { title: title ?? body ?? "", body: title === undefined ? undefined : body, icon, tag, actions };
+  const both = JSON.stringify({ web_push: 8030, notification: { ...shown, navigate }, ...plain });
+  return Buffer.byteLength(both) > maxWebPushBytes ? JSON.stringify(plain) : both;
+};
+
 /** A topic has at most 32 characters of URL-safe base64. RFC 8030 5.4. */
 const topicOf = ({ web_push_topic: topic }: Content, { collapse_id: collapseId }: Options): string | null =>
   headerText(topic || collapseId, /^[A-Za-z0-9_-]{1,32}$/, 32);

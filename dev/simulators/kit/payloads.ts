@@ -170,6 +170,17 @@ export const webPushFault = checker(
       actions: List(Closed({ action: Text({ minLength: 1 }), title: Text(), icon: Optional(Url), url: Optional(Url) })),
       require_interaction: Flag(),
       tag: Text(),
+      web_push: Type.Literal(8030),
+      notification: Closed({
+        title: Text({ minLength: 1 }),
+        navigate: Url,
+        ...some({
+          body: Text(),
+          icon: Url,
+          tag: Text(),
+          actions: List(Closed({ action: Text({ minLength: 1 }), title: Text(), navigate: Url })),
+        }).properties,
+      }),
     }).properties,
   }),
 );

@@ -1,5 +1,10 @@
 import webPushLibrary from "web-push";
-import { maxWebPushBytes, type WebPushMessage, webPushBody } from "#core/channels/web-push/render.ts";
+import {
+  type ClickAddress,
+  declarativeBody,
+  maxWebPushBytes,
+  type WebPushMessage,
+} from "#core/channels/web-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import {
   NotBegun,
@@ -24,6 +29,8 @@ export type WebPushDeps = {
   /** All accounts share it: it refuses addresses inside the operator's network, and endpoints come from browsers. */
   client: GuardedClient;
   clock: Clock;
+  /** Left out: no click is counted. */
+  clickAddress?: ClickAddress;
   timeoutMs?: number;
   /** A part of `timeoutMs`. */
   connectTimeoutMs?: number;
@@ -37,6 +44,7 @@ export const webPush = ({
   account,
   client,
   clock,
+  clickAddress = () => null,
   timeoutMs = webPushTimeoutMs,
   connectTimeoutMs = Math.min(timeoutMs, 5_000),
 }: WebPushDeps): Provider<WebPushMessage> => {
@@ -52,7 +60,7 @@ export const webPush = ({
     return reply;
   };
   const push: Provider<WebPushMessage>["send"] = async (message, to, signal, isOver) => {
-    const prepared = prepare(message, to);
+    const prepared = prepare(message, to, clickAddress);
     if ("kind" in prepared) return prepared;
     const { url, body } = prepared;
     const token = authorization(url.origin);
@@ -78,8 +86,12 @@ export const webPush = ({
 const maxRequests = 64;
 
 /** Everything that can be wrong with one push before it is sent. */
-const prepare = (message: WebPushMessage, to: Recipient): { url: URL; body: Buffer } | Outcome => {
-  const text = webPushBody(message, to.deliveryId);
+const prepare = (
+  message: WebPushMessage,
+  to: Recipient,
+  clickAddress: ClickAddress,
+): { url: URL; body: Buffer } | Outcome => {
+  const text = declarativeBody(message, to.deliveryId, clickAddress);
   const url = URL.parse(to.address);
   if (url === null || to.webKeys === undefined) return badSubscription;
   if (Buffer.byteLength(text) > maxWebPushBytes) {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { renderWebPush, webPushBody } from "#core/channels/web-push/render.ts";
+import { declarativeBody, maxWebPushBytes, renderWebPush, webPushBody } from "#core/channels/web-push/render.ts";
 import type { Content, Options } from "#core/schema/messages/notification.ts";
 
 const render = (content: Content, options: Options = {}, language: string | null = null) =>
@@ -35,6 +35,48 @@ describe("a rendered web push", () => {
       require_interaction: true,
       tag: "order-7",
     });
+  });
+
+  describe("that is declarative", () => {
+    const address = (id: string, to: string) => (to.startsWith("https:") ? `https://links.test/c/${id}/${to}` : null);
+    const said = { headings: { en: "Title" }, contents: { en: "Text" }, url: "https://x.test/" };
+    const body = (content: Content) => JSON.parse(declarativeBody(render(content), "dlv_1", address));
+
+    it("is shown and followed without a script, over an address that counts the click", () => {
+      const buttons = [
+        { id: "a", text: "A", url: "https://x.test/a" },
+        { id: "b", text: "B" },
+      ];
+      const { web_push, notification, ...rest } = body({ ...said, web_buttons: buttons });
+      expect(web_push).to.equal(8030);
+      expect(notification).to.deep.equal({
+        title: "Title",
+        body: "Text",
+        navigate: "https://links.test/c/dlv_1/https://x.test/",
+        actions: [
+          { action: "a", title: "A", navigate: "https://links.test/c/dlv_1/https://x.test/a" },
+          { action: "b", title: "B", navigate: "https://links.test/c/dlv_1/https://x.test/" },
+        ],
+      });
+      expect(rest).to.include({ title: "Title", delivery_id: "dlv_1" });
+    });
+
+    it("has the text for a title where there is none", () => {
+      expect(body({ contents: { en: "Text" }, url: "https://x.test/" }).notification).to.deep.equal({
+        title: "Text",
+        navigate: "https://links.test/c/dlv_1/https://x.test/",
+      });
+    });
+
+    for (const { it: what, content } of [
+      { it: "an address", content: { contents: { en: "Text" } } },
+      { it: "an address that can be led to", content: { ...said, url: "app://x" } },
+      { it: "room for both", content: { ...said, contents: { en: "x".repeat(maxWebPushBytes / 2) } } },
+    ])
+      it(`is not, without ${what}`, () => {
+        const message = render(content);
+        expect(declarativeBody(message, "dlv_1", address)).to.equal(webPushBody(message, "dlv_1"));
+      });
   });
 
   it("makes actions of the buttons for all channels when there are none for browsers", () => {
