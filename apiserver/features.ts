@@ -25,6 +25,7 @@ import { suppressions } from "./suppressions/feature.ts";
 import { templates } from "./templates/feature.ts";
 import { usage } from "./usage/feature.ts";
 import { warehouse } from "./warehouse/feature.ts";
+import { webClient } from "./web-client/outside.ts";
 import { webhooks } from "./webhooks/feature.ts";
 import { why } from "./why/feature.ts";
 
@@ -57,6 +58,7 @@ export const outsides: readonly Outside<Platform>[] = [
   shortLinks,
   ...mailLinks,
   statusPage,
+  webClient,
   reference(() => document()),
   downloads,
 ];

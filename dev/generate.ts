@@ -17,6 +17,7 @@ import { operationsPage } from "./generators/reference/operations-page.ts";
 import { referenceTables } from "./generators/reference/tables.ts";
 import { resourcePages } from "./generators/resource-pages.ts";
 import { settingsPage } from "./generators/settings-page.ts";
+import { webClient } from "./generators/web-client.ts";
 
 /** Everything that is generated: `make generate` writes it, `--check` says what is stale. */
 const generators: readonly (() => GeneratedFile[])[] = [
@@ -36,6 +37,7 @@ const generators: readonly (() => GeneratedFile[])[] = [
   dashboards,
   argocdFiles,
   fluxFiles,
+  webClient,
 ];
 
 const root = join(import.meta.dirname, "..");

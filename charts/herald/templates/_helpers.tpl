@@ -73,8 +73,8 @@ annotations:
 kube-score/ignore: container-resources,container-image-pull-policy{{ .more }}
 {{- end }}
 
-{{/* What of the apiserver is reached from outside: the interface, callbacks of providers, links in texts and in mails, and
-files, which are downloaded from it unless a bucket has them. */}}
+{{/* What of the apiserver is reached from outside: the interface, callbacks of providers, links in texts and in mails, the
+client for browsers, and files, which are downloaded from it unless a bucket has them. */}}
 {{- define "herald.publicPaths" -}}
-/v1 /ingress /l /c /o /u /status /status.json /docs{{ if include "herald.filesClaim" . }} /files{{ end }}
+/v1 /sdk /ingress /l /c /o /u /status /status.json /docs{{ if include "herald.filesClaim" . }} /files{{ end }}
 {{- end }}

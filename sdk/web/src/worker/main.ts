@@ -1,0 +1,5 @@
+import { heraldWorker } from "./worker.ts";
+
+declare const self: ServiceWorkerGlobalScope;
+
+heraldWorker(self);

@@ -1,0 +1,117 @@
+import { send } from "../http.ts";
+import { type Install, store } from "../store.ts";
+
+/** What a push of Herald's holds. Source: docs/payloads.md#web-push. */
+type Payload = {
+  message_id?: string;
+  delivery_id?: string;
+  title?: string;
+  body?: string;
+  icon?: string;
+  image?: string;
+  badge?: string;
+  tag?: string;
+  url?: string;
+  data?: unknown;
+  require_interaction?: boolean;
+  actions?: { action: string; title: string; icon?: string; url?: string }[];
+  notification?: { navigate: string; actions?: { action: string; navigate: string }[] };
+};
+
+type Kept = Pick<Payload, "message_id" | "delivery_id" | "url" | "data" | "actions"> & {
+  herald: true;
+  navigate: string | undefined;
+  counted: { action: string; navigate: string }[];
+};
+
+export type WorkerOptions = {
+  /** Whether a push that is not Herald's is left to the site's own code; shown all the same when left out. */
+  leavesOthers?: boolean;
+};
+
+/**
+ * Shows pushes, follows clicks and reports both, in a worker of its own or in the site's. Each push shows exactly one
+ * notification, also one that cannot be read: browsers take the consent away of who shows nothing.
+ * @example heraldWorker(self);
+ */
+export const heraldWorker = (self: ServiceWorkerGlobalScope, { leavesOthers = false }: WorkerOptions = {}): void => {
+  self.addEventListener("push", (event) => {
+    const payload = read(event.data);
+    if (payload?.delivery_id === undefined && leavesOthers) return;
+    event.waitUntil(show(self, payload).then(() => report("received", payload)));
+  });
+  self.addEventListener("notificationclick", (event) => {
+    const kept = keptIn(event.notification);
+    if (kept === null) return;
+    event.notification.close();
+    event.waitUntil(follow(self, kept, event.action));
+  });
+  self.addEventListener("notificationclose", (event) => {
+    const kept = keptIn(event.notification);
+    if (kept !== null) event.waitUntil(report("dismissed", kept));
+  });
+};
+
+const read = (data: PushMessageData | null): Payload | null => {
+  try {
+    const value: unknown = data?.json();
+    return typeof value === "object" && value !== null ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+const show = async (self: ServiceWorkerGlobalScope, payload: Payload | null): Promise<void> => {
+  const { title, body, icon, image, badge, tag, actions, require_interaction: stays, notification } = payload ?? {};
+  const { message_id, delivery_id, url, data } = payload ?? {};
+  const counted = notification?.actions ?? [];
+  const kept = { herald: true, message_id, delivery_id, url, data, actions, navigate: notification?.navigate, counted };
+  const options = {
+    body: title ? body : undefined,
+    icon,
+    image,
+    badge,
+    tag,
+    actions,
+    data: kept,
+    requireInteraction: stays === true,
+  };
+  const head = title || body || self.location.host;
+  // what a browser does not take of a payload must not keep it from being shown
+  await self.registration
+    .showNotification(head, JSON.parse(JSON.stringify(options)) as NotificationOptions)
+    .catch(() => self.registration.showNotification(head, { data: kept }));
+};
+
+const keptIn = ({ data }: Notification): Kept | null =>
+  (data as Kept | null)?.herald === true ? (data as Kept) : null;
+
+/** A counted address tells the service of the click by itself; any other click is reported. */
+const follow = async (self: ServiceWorkerGlobalScope, kept: Kept, action: string): Promise<void> => {
+  const own = kept.actions?.find((one) => one.action === action)?.url;
+  const counted = kept.counted.find((one) => one.action === action)?.navigate ?? kept.navigate;
+  const address = counted ?? own ?? kept.url ?? new URL("/", self.location.origin).href;
+  if (/^https?:/i.test(address)) await self.clients.openWindow(address).catch(() => null);
+  if (counted === undefined) await report("clicked", kept, { button_id: action || null, url: own ?? kept.url ?? null });
+};
+
+type Reported = Pick<Payload, "message_id" | "delivery_id">;
+
+/** The install whose push it is, is the one of this browser; a report that is lost is lost. */
+const report = async (type: string, of: Reported | null, more: object = {}): Promise<void> => {
+  if (!of?.delivery_id || !of.message_id) return;
+  const { message_id, delivery_id } = of;
+  const known = await store.installs().catch((): Install[] => []);
+  for (const install of known) {
+    const receipt = {
+      type,
+      message_id,
+      delivery_id,
+      subscription_id: install.subscriptionId,
+      occurred_at: new Date().toISOString(),
+      ...more,
+    };
+    if (install.secret === null) continue;
+    await send(install, "receipts", { method: "POST", body: { receipts: [receipt] }, token: null }).catch(() => null);
+  }
+};
