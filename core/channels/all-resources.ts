@@ -1,4 +1,5 @@
 import { apiKeyResource } from "../schema/api-keys/resource.ts";
+import { inAppMessageResource } from "../schema/in-app-messages/resource.ts";
 import type { ResourceDefinition } from "../schema/kubernetes/definition.ts";
 import { liveActivityTypeResource } from "../schema/live-activities/resource.ts";
 import { planResource } from "../schema/plans/resource.ts";
@@ -23,6 +24,7 @@ export const allResources: readonly ResourceDefinition[] = [
   liveActivityTypeResource,
   segmentResource,
   templateResource,
+  inAppMessageResource,
   warehouseExportResource,
   incidentResource,
 ];

@@ -10,6 +10,7 @@ export const rules = {
   "time-zone": "A time zone is one of the IANA database.",
   filter: "A webhook's filters can be met, and a segment's can be read.",
   template: "A Liquid template can be parsed.",
+  "in-app-message": "An in-app message's variants and triggers are what they have to be.",
   "activity-schema": "A live activity type's schema can be met.",
   reference: "What a resource refers to is among the files: its App, Plan and Tenant.",
   "namespace-owner": "A namespace belongs to one Tenant.",

@@ -1,10 +1,14 @@
+import { Type } from "typebox";
 import { parseFilter } from "#core/domain/filters/parse.ts";
+import { inAppFaults } from "#core/domain/in-app-messages/check.ts";
 import { contradictions } from "#core/domain/live-activities/schema.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import { filterProblems } from "#core/domain/webhooks/filter.ts";
-import { type FieldError, ValidationError } from "#core/errors.ts";
+import { type FieldError, refuse, ValidationError } from "#core/errors.ts";
 import { checkDraft } from "#core/runtime/templates/content/draft.ts";
 import { templateProblem } from "#core/runtime/templates/engine.ts";
+import { UpdateInAppMessage } from "#core/schema/in-app-messages/in-app-message.ts";
+import type { InAppMessageSpec } from "#core/schema/in-app-messages/resource.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { LiveActivityTypeSpec } from "#core/schema/live-activities/resource.ts";
 import type { SegmentSpec } from "#core/schema/segments/resource.ts";
@@ -48,6 +52,17 @@ const checks: Record<string, (manifest: Manifest) => Finding[]> = {
     const faults = faultsIn(() => checkDraft({ kind: kind ?? "message", content: parseContent(content) }));
     return faults.map(({ field, message }) => manifest.finding("template", stepsOf(`spec.${field}`), message));
   },
+  InAppMessage: (manifest) => {
+    const { variants, triggers = [], startAt, endAt } = specOf(manifest) as InAppMessageSpec;
+    const [start_at, end_at] = [startAt, endAt].map((at) => (at === undefined ? null : new Date(at)));
+    const faults = faultsIn(() => {
+      const said = parseInApp({ variants, triggers });
+      refuse(inAppFaults({ variants: [], triggers: [], ...said, start_at: start_at ?? null, end_at: end_at ?? null }));
+    });
+    return faults.map(({ field, message }) =>
+      manifest.finding("in-app-message", stepsOf(`spec.${field === "end_at" ? "endAt" : field}`), message),
+    );
+  },
   LiveActivityType: (manifest) => {
     const { contentStateSchema, attributesSchema } = specOf(manifest) as LiveActivityTypeSpec;
     return [
@@ -56,6 +71,8 @@ const checks: Record<string, (manifest: Manifest) => Finding[]> = {
     ].map(({ field, message }) => manifest.finding("activity-schema", stepsOf(field), message));
   },
 };
+
+const parseInApp = parser(Type.Pick(UpdateInAppMessage, ["variants", "triggers"]));
 
 const parseContent = parser(TemplateContent, { prefix: "content" });
 

@@ -71,6 +71,11 @@ const takenNames = (manifests: readonly Manifest[]): Finding[] => [
     { path: ["spec", "name"], rule: "name-taken", what: "a segment of this name of the App" },
   ),
   ...repeated(
+    ofKind(manifests, "InAppMessage"),
+    (one) => keyOfText([one.namespace, specOf(one)["appRef"], specOf(one)["name"]]),
+    { path: ["spec", "name"], rule: "name-taken", what: "an in-app message of this name of the App" },
+  ),
+  ...repeated(
     ofKind(manifests, "WarehouseExport"),
     (one) => keyOfText([one.namespace, specOf(one)["appRef"], specOf(one)["name"]]),
     { path: ["spec", "name"], rule: "name-taken", what: "a warehouse export of this name of the App" },

@@ -1,6 +1,7 @@
 import type { Kind } from "../records/kind.ts";
 import { apiKey } from "./api-key.ts";
 import { app } from "./app.ts";
+import { inAppMessage } from "./in-app-message.ts";
 import { incident } from "./incident.ts";
 import { liveActivityType } from "./live-activity-type.ts";
 import { plan } from "./plan.ts";
@@ -20,6 +21,7 @@ export const allKinds: readonly Kind[] = [
   liveActivityType,
   segment,
   template,
+  inAppMessage,
   warehouseExport,
   incident,
 ];

@@ -282,7 +282,7 @@ describe("the pages on running Herald in a cluster", function () {
 });
 
 const owned =
-  "apps.herald.dev,apikeys.herald.dev,webhooks.herald.dev,liveactivitytypes.herald.dev,segments.herald.dev,templates.herald.dev";
+  "apps.herald.dev,apikeys.herald.dev,webhooks.herald.dev,liveactivitytypes.herald.dev,segments.herald.dev,templates.herald.dev,inappmessages.herald.dev";
 const records = ["plans", "tenants", "apps", "api_keys"];
 
 const hashesIn = async (db: Db): Promise<unknown> => {

@@ -61,6 +61,7 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
     make.activityType(),
     make.segment(),
     make.template(),
+    make.inAppMessage(),
     make.lake(),
     make.incident(),
   ];

@@ -27,6 +27,7 @@ describe("lint, of what the API server refuses by a CRD", () => {
       make.activityType(),
       make.segment(),
       make.template(),
+      make.inAppMessage(),
       make.lake({ format: "parquet", compression: "zstd" }),
       make.incident(),
     ];

@@ -19,6 +19,14 @@ export const plantedContent: readonly Planted[] = [
     at: "op: since",
   },
   {
+    it: "an in-app message's trigger of nothing, by its place",
+    file: "11-in-app-message.yaml",
+    from: "- { session: true }",
+    to: "- { op: eq }",
+    rule: "in-app-message",
+    at: "{ op: eq }",
+  },
+  {
     it: "a template's Liquid that is not closed, by its member",
     file: "09-template.yaml",
     from: "For you alone, until Sunday.",

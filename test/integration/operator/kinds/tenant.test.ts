@@ -56,6 +56,7 @@ describe("operator: a namespace and the tenant that it is of", function () {
       { kind: "Webhook", made: () => theirs.webhook(), collection: "webhooks" },
       { kind: "LiveActivityType", made: () => theirs.activityType(), collection: "live_activity_types" },
       { kind: "Template", made: () => theirs.template(), collection: "templates" },
+      { kind: "InAppMessage", made: () => theirs.inAppMessage(), collection: "in_app_messages" },
       { kind: "Segment", made: () => theirs.segment(), collection: "segments" },
     ];
     for (const { kind, made, collection } of kinds) {

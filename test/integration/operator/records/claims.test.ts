@@ -48,6 +48,11 @@ describe("operator: what two want, one gets", function () {
       one: () => make.template({ name: "Twin" }, "one"),
       two: () => make.template({ name: "Twin" }, "two"),
     },
+    {
+      what: "an in-app message's name",
+      one: () => make.inAppMessage({ name: "Twin" }, "one"),
+      two: () => make.inAppMessage({ name: "Twin" }, "two"),
+    },
   ];
 
   /** The older of two, as everybody can see. */

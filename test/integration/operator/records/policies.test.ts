@@ -109,6 +109,13 @@ describe("operator: management policies", function () {
       other: { spec: { description: "Other" }, member: "description", says: "description", value: "Other" },
       nobody: `tpl_${noId}`,
     },
+    {
+      kind: "InAppMessage",
+      collection: "in_app_messages",
+      make: (name, spec) => make.inAppMessage({ name: "Policies", priority: 1, ...spec }, name),
+      other: { spec: { priority: 7 }, member: "priority", says: "priority", value: 7 },
+      nobody: `iam_${noId}`,
+    },
   ];
 
   for (const { kind, collection, make: made, other, nobody } of kinds) {

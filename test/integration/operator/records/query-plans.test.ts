@@ -56,7 +56,17 @@ describe("the queries of the operator", function () {
   });
 
   it("are reads and changes of the documents of every kind", () => {
-    const kinds = ["plans", "tenants", "apps", "api_keys", "webhooks", "live_activity_types", "segments", "templates"];
+    const kinds = [
+      "plans",
+      "tenants",
+      "apps",
+      "api_keys",
+      "webhooks",
+      "live_activity_types",
+      "segments",
+      "templates",
+      "in_app_messages",
+    ];
     const asked = (command: string) =>
       queries.filter((query) => query.command === command).map((one) => one.collection);
     for (const command of ["find", "update", "delete"]) expect(asked(command)).to.include.members(kinds);
@@ -86,6 +96,7 @@ const exercise = async (herald: Installation): Promise<void> => {
     of.activityType(),
     of.segment(),
     of.template(),
+    of.inAppMessage({ status: "active", target: { includedSegments: ["Active"] } }),
   ];
   const other = [gone.plan({}, `${id}-other`), gone.tenant({ plan: `${id}-other` }, `${id}-other`)];
   await made(herald, [kept.namespace, kept.iosSecret(), gone.namespace, gone.iosSecret()], []);

@@ -75,6 +75,7 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
   { it: "a dataset that is not there", object: () => make().lake({ datasets: ["opens"] }), says: "spec.datasets[0]" },
   { it: "a list with a filter", object: () => make().segment({ kind: "list" }), says: "must be left out for a list" },
   { it: "a segment's filter that is a text", object: () => make().segment({ filter: "all" }), says: "spec.filter" },
+  { it: "an in-app message that says nothing", object: () => make().inAppMessage({ variants: [] }), says: "variants" },
   { it: "a template that says nothing", object: () => make().template({ content: undefined }), says: "is needed" },
   {
     it: "a template's text from a ConfigMap for a member that is none",

@@ -42,6 +42,7 @@ describe("custom resource definitions", function () {
     make.activityType(),
     make.segment(),
     make.template(),
+    make.inAppMessage(),
     make.lake(),
     make.incident(),
   ];
@@ -75,6 +76,7 @@ describe("custom resource definitions", function () {
     { of: "a segment", object: () => make.segment(), spec: { kind: "list", filter: null } },
     { of: "a template", object: () => make.template(), spec: { kind: "partial" } },
     { of: "a template", object: () => make.template(), spec: { appRef: "other" } },
+    { of: "an in-app message", object: () => make.inAppMessage(), spec: { appRef: "other" } },
     { of: "a segment", object: () => make.segment(), spec: { appRef: "other" } },
     { of: "a warehouse export", object: () => make.lake(), spec: { appRef: "other" } },
   ];

@@ -74,6 +74,7 @@ const wantedOf = (herald: Installation): Record<string, ExpectedRow> => {
       kind: spec(seen)["kind"],
       content: spec(seen)["content"],
     }),
+    InAppMessage: async (seen) => ({ name: spec(seen)["name"], variants: spec(seen)["variants"] }),
     WarehouseExport: async (seen) => ({
       name: spec(seen)["name"],
       datasets: spec(seen)["datasets"],

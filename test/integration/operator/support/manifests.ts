@@ -77,6 +77,17 @@ export const manifests = ({ id }: Pick<Installation, "id">, namespace = `${id}-a
     metadata: { name, namespace },
     spec: { appRef: "shop", name: "Welcome", content: { contents: { en: "Hello {{ user.tags.name }}" } }, ...spec },
   }),
+  inAppMessage: (spec: object = {}, name = "hello"): Manifest => ({
+    apiVersion,
+    kind: "InAppMessage",
+    metadata: { name, namespace },
+    spec: {
+      appRef: "shop",
+      name: "Hello",
+      variants: [{ id: "a", weight_percent: 100, content: { layout: "banner", body: { en: "Hello" } } }],
+      ...spec,
+    },
+  }),
   lake: (spec: object = {}, name = "lake"): Manifest => ({
     apiVersion,
     kind: "WarehouseExport",

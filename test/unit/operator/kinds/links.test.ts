@@ -39,6 +39,7 @@ const vips = a("n/vips", { appRef: "shop", name: "VIPs", kind: "list" }, "seg_vi
 const naming = (value: string) => ({ all: [{ field: "segment", op: "member", value }] });
 const active = a("n/active", { appRef: "shop", name: "Active", kind: "filter", filter: naming("VIPs") });
 const inside = a("n/inside", { appRef: "shop", name: "Inside", kind: "filter", filter: naming("seg_vips") });
+const hello = a("n/hello", { appRef: "shop", name: "Hello", target: { includedSegments: ["VIPs"] }, variants: [] });
 const lake = a("n/lake", { appRef: "shop", name: "Lake", destination: { secretRef: { name: "lake" } } });
 const strangers: [string, Claimant][] = [
   ["Webhook", a("other/events", { appRef: "shop", secretName: "events-signing" })],
@@ -56,6 +57,7 @@ const world: [string, Claimant][] = [
   ["ApiKey", free],
   ["Webhook", events],
   ["LiveActivityType", order],
+  ["InAppMessage", hello],
   ["WarehouseExport", lake],
   ["Segment", vips],
   ["Segment", active],
@@ -98,6 +100,7 @@ const cases: { it: string; kind: string; event: StoreEvent<Claimant>; requeued: 
     requeued: [
       "ApiKey n/backend",
       "App n/observer",
+      "InAppMessage n/hello",
       "LiveActivityType n/order",
       "Segment n/active",
       "Segment n/inside",
@@ -113,6 +116,7 @@ const cases: { it: string; kind: string; event: StoreEvent<Claimant>; requeued: 
     requeued: [
       "ApiKey n/backend",
       "App n/observer",
+      "InAppMessage n/hello",
       "LiveActivityType n/order",
       "Segment n/active",
       "Segment n/inside",
@@ -135,7 +139,7 @@ const cases: { it: string; kind: string; event: StoreEvent<Claimant>; requeued: 
     it: "a Segment: those that name it, by its name or id",
     kind: segmentResource.kind,
     event: changed(vips),
-    requeued: ["Segment n/active", "Segment n/inside"],
+    requeued: ["InAppMessage n/hello", "Segment n/active", "Segment n/inside"],
   },
   {
     it: "a Segment that names another: that one",
