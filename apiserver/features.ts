@@ -1,3 +1,4 @@
+import { analytics } from "./analytics/feature.ts";
 import { apiKeys } from "./api-keys/feature.ts";
 import { apps } from "./apps/feature.ts";
 import { audit } from "./audit/feature.ts";
@@ -47,6 +48,7 @@ export const features: readonly Feature<Platform>[] = [
   liveActivities,
   webhooks,
   events,
+  analytics,
   usage,
   status,
   service(() => document()),

@@ -20,6 +20,7 @@ export const narrowRates = {
     seconds: 1,
     burst: 10,
   },
+  "analytics.read": { of: "`GET …/analytics/…` of an app", calls: 5, seconds: 1 },
   "users.data": { of: "`GET …/users/by/{label}/{id}/data` of an app", calls: 5, seconds: 300 },
   "channels.test": { of: "`POST …/channels/{channel}/test` of a channel of an app", calls: 10, seconds: 60 },
   "webhooks.test": { of: "`POST …/test` of a webhook", calls: 10, seconds: 60 },

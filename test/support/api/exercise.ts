@@ -135,6 +135,7 @@ const useEvents = async (ask: Ask, { app: { _id: appId }, db }: Sending["system"
   await until(isCounted, 15_000);
   for (const query of ["", "?limit=1"]) await ask("GET", `${app}/events/definitions${query}`);
   await ask("GET", `${app}/events/definitions/visit`);
+  await ask("GET", `${app}/analytics/outcomes?name=visit&compare=previous_period`);
 };
 
 /** Endpoints where nobody listens: their deliveries are made, tried and put off; the second one's are grouped. */

@@ -1,0 +1,47 @@
+import { type Static, Type } from "typebox";
+import { customEventLimits, eventNamePattern } from "../events/custom.ts";
+import { Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
+import { analyticsLimits, rangeQuery, rangeReply } from "./query.ts";
+
+const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Object: Members, Optional, String: Text } = Type;
+
+/** Which events of a name count: `total` is all of them. */
+export const attributions = ["total"] as const;
+
+/** Query of `GET /v1/apps/{appId}/analytics/outcomes`. */
+export const OutcomesQuery = Members({
+  ...rangeQuery,
+  name: List(Text({ minLength: 1, maxLength: customEventLimits.nameCharacters, pattern: eventNamePattern }), {
+    minItems: 1,
+    maxItems: analyticsLimits.names,
+    description: "names of custom events; one with a comma in it cannot be asked for",
+  }),
+  attribution: Optional(
+    Enum([...attributions], { default: "total", description: "which events count: all of them, whatever led to them" }),
+  ),
+  aggregation: Optional(
+    Enum(["count", "sum"], { default: "count", description: "what the names are ordered by, the largest first" }),
+  ),
+});
+export type OutcomesQuery = Static<typeof OutcomesQuery>;
+
+const change = "how much more than before, as a part of that: 0.5 is half more; null where that is 0 or unknown";
+
+/** What was counted of one name. */
+export const Outcome = Members({
+  name: Text(),
+  is_conversion: Flag({ description: "whether its events make conversions now" }),
+  attribution: Enum([...attributions]),
+  count: Integer({ description: "events that happened in the range" }),
+  sum: Num({ description: "sum of their `value`" }),
+  previous: Nullable(Members({ count: Integer(), sum: Num() }, { description: "the same of `previous`" })),
+  change: Members({ count: Nullable(Num()), sum: Nullable(Num()) }, { description: change }),
+});
+export type Outcome = Static<typeof Outcome>;
+
+/** Its reply. */
+export const Outcomes = Members({ ...rangeReply, data: List(Outcome, { description: "one for each name" }) });
+export type Outcomes = Static<typeof Outcomes>;
+
+named({ Outcome, Outcomes });

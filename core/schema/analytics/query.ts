@@ -1,0 +1,66 @@
+import { Type } from "typebox";
+import { DateTime, Nullable } from "../json/common.ts";
+import { patterns } from "../json/patterns.ts";
+
+const { Boolean: Flag, Enum, Object: Members, Optional, String: Text } = Type;
+
+/** Bounds of what analytics is asked for. Source: docs/reference/analytics.md. */
+export const analyticsLimits = {
+  /** Of a range. */
+  days: 400,
+  /** Of a range that names no beginning. */
+  usualDays: 30,
+  /** Events in one answer. */
+  names: 20,
+  /** Days for which counts by hour are kept. */
+  keptDays: 800,
+} as const;
+
+/** What a range is compared with. */
+export const comparisons = ["none", "previous_period", "previous_year"] as const;
+export type Comparison = (typeof comparisons)[number];
+
+/** Members that every query of analytics has. */
+export const rangeQuery = {
+  from: Optional(
+    Text({
+      format: "date-time",
+      description: `first hour; left out: ${analyticsLimits.usualDays} days before \`to\``,
+    }),
+  ),
+  to: Optional(
+    Text({
+      format: "date-time",
+      description: `the hour behind the last; at most ${analyticsLimits.days} days after \`from\`; left out: the next full hour`,
+    }),
+  ),
+  timezone: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 64,
+      pattern: patterns.timeZone,
+      description: "IANA name, by whose clocks another range is found to compare with; left out: that of the app",
+    }),
+  ),
+  compare: Optional(
+    Enum([...comparisons], { default: "none", description: "whether another range is counted, too, and which" }),
+  ),
+};
+
+/** Members that every answer of analytics has. */
+export const rangeReply = {
+  from: DateTime,
+  to: DateTime,
+  timezone: Text(),
+  previous: Nullable(
+    Members(
+      { from: DateTime, to: DateTime },
+      {
+        description: "the range that is compared with; null without one, or where it begins before what the plan keeps",
+      },
+    ),
+  ),
+  clamped: Flag({ description: "`from` was moved to where what the plan keeps begins" }),
+  as_of: Type.String({ format: "date-time", description: "when the counts were read" }),
+  complete_from: Type.String({ format: "date-time", description: "what happened before this is not counted any more" }),
+};

@@ -1,0 +1,164 @@
+import { expect } from "chai";
+import { dayMs, hourMs } from "#core/domain/durations.ts";
+import { dayOf } from "#core/domain/events/days.ts";
+import { definitionIdOf, eventDefinitions } from "#core/storage/events/definitions.ts";
+import { dayIdOf, emptyDay, eventDays } from "#core/storage/events/event-days.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
+import { aPlan, seedTenant } from "../../../support/rows/fixtures.ts";
+
+type Happened = { name: string; at: number; value: number };
+type Tenant = Awaited<ReturnType<typeof seedTenant>>;
+
+describe("outcomes", function () {
+  this.timeout(30_000); // 300 roll-ups are made, on a busy machine too
+  const { site, tenant } = useSharedSite({ plan: { _id: "analytics", retention_days: 730 } });
+  const now = Math.floor(Date.now() / hourMs) * hourMs; // the hour that runs
+
+  const call = (query: string, of: Pick<Tenant, "app" | "token"> = tenant) =>
+    site.api.call("GET", `/v1/apps/${of.app._id}/analytics/outcomes?${query}`, { token: of.token });
+
+  const add = async ({ app }: Pick<Tenant, "app">, all: readonly Happened[], batch = "b"): Promise<void> => {
+    const of = { tenantId: app.tenant_id, appId: app._id };
+    await eventDefinitions(site.db).define(of, [...new Set(all.map(({ name }) => name))], new Date());
+    const byDay = Map.groupBy(all, ({ name, at }) => `${dayOf(new Date(at)).getTime()} ${name}`);
+    const changes = [...byDay.values()].flatMap((some) => some.slice(0, 1).map((one) => dayOfEvents(app, one, some)));
+    const shares = changes.map(({ first, hours }) => ({ first, shares: [{ batch, change: { hours, users: 1 } }] }));
+    await eventDays(site.db, async () => new Set()).add(shares);
+  };
+
+  const dayOfEvents = (app: Tenant["app"], { name, at }: Happened, some: readonly Happened[]) => {
+    const day = dayOf(new Date(at));
+    const hours = Map.groupBy(some, (one) => Math.floor((one.at - day.getTime()) / hourMs));
+    const sums = [...hours].map(
+      ([hour, of]) => [hour, { count: of.length, sum: of.reduce((sum, { value }) => sum + value, 0) }] as const,
+    );
+    const _id = dayIdOf(definitionIdOf(app._id, name), day);
+    return { first: emptyDay({ _id, tenant_id: app.tenant_id, app_id: app._id, name, day }), hours: new Map(sums) };
+  };
+
+  const instant = (ms: number) => new Date(ms).toISOString();
+  const range = (from: number, to: number) => `from=${instant(from)}&to=${instant(to)}`;
+
+  it("are what a plain program counts, for any range, by the hour, and a batch that comes again changes nothing", async () => {
+    const own = await seedTenant(site.db, { plan: { _id: "analytics", retention_days: 730, api_rps: 1_000 } });
+    const names = ["bought", "looked"];
+    const all = Array.from({ length: 300 }, (_, n) => ({
+      name: names[(n >> 1) % 2] ?? "",
+      at: now - n * 32 * hourMs + ((n * 331) % 3_600_000),
+      value: n % 10,
+    }));
+    await add(own, all);
+    await add(own, all.slice(0, 20));
+    for (const [before, hours] of [
+      [9_599, 9_600],
+      [720, 720],
+      [700, 24],
+      [701, 1],
+      [333, 30],
+    ] as const) {
+      const [from, to] = [now - before * hourMs, now - (before - hours) * hourMs];
+      const within = (name: string) => all.filter((one) => one.name === name && one.at >= from && one.at < to);
+      const { status, body } = await call(`${range(from, to)}&name=${names.join()}`, own);
+      expect(status).to.equal(200);
+      const shown = body.data.map(({ name, count, sum }) => ({ name, count, sum }));
+      const counted = names.map((name) => ({
+        name,
+        count: within(name).length,
+        sum: within(name).reduce((sum, { value }) => sum + value, 0),
+      }));
+      expect(shown, `${hours} hours`).to.have.deep.members(counted);
+      expect(shown.map(({ count }) => count)).to.deep.equal(counted.map(({ count }) => count).sort((a, b) => b - a));
+    }
+  });
+
+  it("are compared with the range before, and say how much more there is", async () => {
+    const at = now - 2 * dayMs;
+    const event = (hoursAgo: number) => ({ name: "compared", at: at - hoursAgo * hourMs, value: 2 });
+    await add(tenant, [event(1), event(2), event(3), event(26), event(27)]);
+    const { body } = await call(`${range(at - dayMs, at)}&name=compared&compare=previous_period&timezone=UTC`);
+    const { as_of: asOf, ...rest } = body as Record<string, unknown>;
+    expect(Date.parse(String(asOf))).to.be.at.least(now);
+    expect(rest).to.deep.equal({
+      from: instant(at - dayMs),
+      to: instant(at),
+      timezone: "UTC",
+      previous: { from: instant(at - 2 * dayMs), to: instant(at - dayMs) },
+      clamped: false,
+      complete_from: instant(at - dayMs),
+      data: [
+        {
+          name: "compared",
+          is_conversion: false,
+          attribution: "total",
+          count: 3,
+          sum: 6,
+          previous: { count: 2, sum: 4 },
+          change: { count: 0.5, sum: 0.5 },
+        },
+      ],
+    });
+  });
+
+  it("of an event that did not happen are zeros, which nothing is compared with", async () => {
+    await eventDefinitions(site.db).define(
+      { tenantId: tenant.app.tenant_id, appId: tenant.app._id },
+      ["no"],
+      new Date(),
+    );
+    const { body } = await call("name=no&compare=previous_year");
+    expect(body.data[0]).to.include({ count: 0, sum: 0 });
+    expect(body.data[0]).to.have.deep.property("change", { count: null, sum: null });
+  });
+
+  it("that were asked for a moment ago are answered from memory", async () => {
+    const own = await seedTenant(site.db, { plan: aPlan({ _id: "analytics", retention_days: 730 }) });
+    const at = now - 5 * dayMs;
+    await add(own, [{ name: "kept", at: at - hourMs, value: 1 }]);
+    const first = await call(`${range(at - dayMs, at)}&name=kept`, own);
+    await add(own, [{ name: "kept", at: at - hourMs, value: 1 }], "later");
+    expect((await call(`${range(at - dayMs, at)}&name=kept`, own)).body).to.deep.equal(first.body);
+    expect((await call(`${range(at - 2 * dayMs, at)}&name=kept`, own)).body.data[0]).to.include({ count: 2 });
+  });
+
+  it("refuse what cannot be counted, by the name of the member", async () => {
+    const own = await seedTenant(site.db);
+    await add(own, [{ name: "there", at: now - hourMs, value: 0 }]);
+    const faults = [
+      ["", "name"],
+      ["name=there,missing", "name[1]"],
+      [`name=${Array.from({ length: 21 }, (_, n) => `n${n}`).join()}`, "name"],
+      ["name=there&attribution=direct", "attribution"],
+      ["name=there&aggregation=unique_users", "aggregation"],
+      ["name=there&timezone=Mars/Base", "timezone"],
+      [`name=there&${range(now, now - dayMs)}`, "to"],
+      [`name=there&${range(now - 401 * dayMs, now)}`, "from"],
+      [`name=there&${range(now - hourMs / 2, now)}`, "from"],
+      ["name=there&compare=yesterday", "compare"],
+    ] as const;
+    for (const [query, field] of faults.slice(0, 5)) await expectRefused(query, field, own);
+    const other = await seedTenant(site.db);
+    await add(other, [{ name: "there", at: now - hourMs, value: 0 }]);
+    for (const [query, field] of faults.slice(5)) await expectRefused(query, field, other);
+  });
+
+  const expectRefused = async (query: string, field: string, of: Pick<Tenant, "app" | "token">): Promise<void> => {
+    const { status, body } = await call(query, of);
+    expect([status, body.error.details["field"]], query).to.deep.equal([400, field]);
+  };
+
+  it("are those of the app alone, and are for keys that may read analytics", async () => {
+    const [own, other] = [await seedTenant(site.db), await seedTenant(site.db, { key: { scopes: ["events:write"] } })];
+    await add(own, [{ name: "ours", at: now - hourMs, value: 0 }]);
+    expect((await call("name=ours", { app: own.app, token: tenant.token })).status).to.equal(404);
+    expect((await call("name=ours", { app: other.app, token: other.token })).status).to.equal(403);
+    expect((await call("name=ours")).status).to.equal(400); // another app has it
+  });
+
+  it("are asked for five times a second of an app, and then refused", async () => {
+    const own = await seedTenant(site.db);
+    const replies = await Promise.all(Array.from({ length: 50 }, () => call("name=x", own)));
+    const refused = replies.filter(({ status }) => status === 429);
+    expect(refused).to.not.have.length(0);
+    expect(refused[0]?.body.error.details["limit"]).to.equal(5);
+  });
+});
