@@ -3,6 +3,7 @@ import { apiKeys } from "./api-keys/feature.ts";
 import { apps } from "./apps/feature.ts";
 import { audit } from "./audit/feature.ts";
 import { ingress } from "./callbacks/outside.ts";
+import { conversations } from "./conversations/feature.ts";
 import { events } from "./events/feature.ts";
 import { exports } from "./exports/feature.ts";
 import { downloads } from "./files/outside.ts";
@@ -40,6 +41,7 @@ export const features: readonly Feature<Platform>[] = [
   people,
   segments,
   suppressions,
+  conversations,
   templates,
   inAppMessages,
   imports,

@@ -28,6 +28,7 @@ import { spreadIn } from "#core/storage/webhooks/places.ts";
 import { cursors } from "./http/pages.ts";
 import { narrowLimit, uncount } from "./limits/narrow-limit.ts";
 import type { GiveBack, TakeFrom } from "./limits/take-token.ts";
+import { messageUseCases } from "./messages/use-cases.ts";
 import { eventStore } from "./publishing/event-store.ts";
 import type { LateNats } from "./publishing/late-nats.ts";
 import { messageHints } from "./publishing/message-hints.ts";
@@ -94,7 +95,7 @@ export const platform = (foundation: Foundation) => {
   const status = openBoard(foundation);
   const running: Part[] = [usage, messageEvents, people, batchEvents, hints, events];
   const parts = [...running, ...Object.values(engines), status.part];
-  return {
+  const made = {
     ...foundation,
     limit: narrowLimit(take),
     uncount: uncount(take),
@@ -124,4 +125,6 @@ export const platform = (foundation: Foundation) => {
     /** What of it runs, in the order in which it is started. */
     parts,
   };
+  /** Accepts a notification, as `POST /v1/notifications` does. */
+  return { ...made, acceptNotification: messageUseCases(made).accept };
 };

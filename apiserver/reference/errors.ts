@@ -47,6 +47,11 @@ const errors: Record<ErrorCode, Known> = {
   },
   HS_NOT_REMOVABLE: { meaning: "a key cannot lift the suppression", details: "`reason` of the suppression" },
   HS_JOB_IN_PROGRESS: { meaning: "long work of the thing has not ended", details: "`run_id`" },
+  HS_SESSION_CLOSED: {
+    meaning: "nothing but a template may be sent to the person now",
+    details: "`channel`, `expires_at`, `requires`: `template`",
+  },
+  HS_RECIPIENT_SUPPRESSED: { meaning: "the person gets no messages", details: "`reason`" },
   HS_PAYLOAD_TOO_LARGE: { meaning: "the body is too large, or what would be answered", details: "`limit_bytes`" },
   HS_UNSUPPORTED_MEDIA_TYPE: { meaning: "the body is of another type than the operation takes", details: "`allowed`" },
   HS_EXPECTATION_FAILED: { meaning: "`Expect` asks for something else than `100-continue`" },

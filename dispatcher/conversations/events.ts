@@ -58,7 +58,7 @@ const event = (name: string, { message, conversation, more = {} }: About): Event
         seq: message.seq,
         ...more,
       },
-      occurred_at: message.sent_at,
+      occurred_at: message.sent_at ?? message.created_at,
       source: "api",
     }),
   });
@@ -74,5 +74,5 @@ const shown = ({ _id, type, sent_at, ...message }: ConversationMessageRow): Reco
   order: message.order ?? null,
   media: (message.media ?? []).map(({ type: kind, filename, mime_type }) => ({ type: kind, filename, mime_type })),
   reply_to_id: message.reply_to_id ?? null,
-  sent_at: sent_at.toISOString(),
+  sent_at: (sent_at ?? message.created_at).toISOString(),
 });

@@ -1,4 +1,5 @@
 import { type InboundWord, wordOf } from "../../domain/suppressions/words.ts";
+import type { inboundTypes } from "../../schema/conversations/message.ts";
 import { memberOf, textOf } from "./reading.ts";
 
 /** A message that a person sent to an app, as its provider tells it. Source: docs/reference/callbacks.md#messages-of-people. */
@@ -22,19 +23,7 @@ export type Inbound = InboundContent & {
   isFromAd: boolean;
 };
 
-export const inboundTypes = [
-  "text",
-  "media",
-  "button_reply",
-  "list_reply",
-  "location",
-  "contacts",
-  "reaction",
-  "sticker",
-  "order",
-  "unsupported",
-] as const;
-export type InboundType = (typeof inboundTypes)[number];
+type InboundType = (typeof inboundTypes)[number];
 
 /** What is said. Members that do not belong to its type are null, or empty. */
 export type InboundContent = {
@@ -87,22 +76,31 @@ export type Told = Pick<Inbound, "providerId" | "address" | "at"> &
   Partial<Omit<Inbound, keyof InboundContent>> & { content: InboundContent };
 
 /** A message with all members. Its word is that of what the person wrote or chose, unless it is given. */
-export const inboundMessage = ({ content, ...told }: Told): Inbound => ({
-  rawId: null,
-  sender: null,
-  name: null,
-  replyTo: null,
-  isFromAd: false,
-  word: worded.includes(content.type) ? wordOf(content.text ?? "") : null,
-  ...told,
-  ...content,
-});
+export const inboundMessage = ({ content, ...told }: Told): Inbound =>
+  storable({
+    rawId: null,
+    sender: null,
+    name: null,
+    replyTo: null,
+    isFromAd: false,
+    word: worded.includes(content.type) ? wordOf(content.text ?? "") : null,
+    ...told,
+    ...content,
+  });
+
+/** Without what no store takes in a text: U+0000, and halves of surrogate pairs. */
+const storable = <T>(value: T): T => {
+  if (typeof value === "string") return value.replaceAll("\0", "").toWellFormed() as T; // sound: a text is one still
+  if (Array.isArray(value)) return value.map(storable) as T; // sound: of the same
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, storable(one)])) as T; // sound: of the same members
+};
 
 /** What may be a word: a place may be called END. */
 const worded: readonly InboundType[] = ["text", "button_reply", "list_reply"];
 
 const shortened = (text: string | null): string | null =>
-  text === null || text === "" ? null : text.slice(0, maxInboundText).toWellFormed();
+  text === null || text === "" ? null : text.slice(0, maxInboundText);
 
 /** A place; null for what is none on earth. */
 export const placeOf = (

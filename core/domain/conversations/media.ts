@@ -1,14 +1,10 @@
+import type { mediaProblems } from "../../schema/conversations/message.ts";
+
 /** What may become of a file of a message. Source: docs/reference/callbacks.md#files. */
 export const maxMediaBytes = 16 * 1024 * 1024;
 
 /** Why a file is not there. */
-export type MediaProblem =
-  | "too_large"
-  | "type_not_allowed"
-  | "not_found"
-  | "address_refused"
-  | "unavailable"
-  | "no_store";
+export type MediaProblem = (typeof mediaProblems)[number];
 
 /**
  * The type of content that a file is kept as, without parameters; null for one that is not kept: what a browser would run, and

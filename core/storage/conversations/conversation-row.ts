@@ -1,7 +1,7 @@
 import type { ConversationPlace, ConversationState } from "../../domain/conversations/conversation.ts";
 import type { CollectionSpec } from "../mongo/collection.ts";
 import type { ConversationMessageRow } from "./message-row.ts";
-import { eraseOfPerson, personIndexes } from "./person.ts";
+import { eraseOfPerson } from "./person.ts";
 
 /** A conversation between an app and a person over one of the app's numbers. */
 export type ConversationRow = ConversationState &
@@ -14,6 +14,8 @@ export type ConversationRow = ConversationState &
     subscription_id: string;
     user_id: string;
     external_id: string | null;
+    /** Of the assignee; `none` when it is nobody's. */
+    assignee_id: string;
     last_message_id: string | null;
     /** Grows with every change: who changes it writes only what is as they read it. */
     seq: number;
@@ -32,7 +34,13 @@ export const conversationCollection: CollectionSpec = {
       unique: true,
       partialFilterExpression: { place: { $gt: "" } },
     },
-    ...personIndexes,
+    { key: { app_id: 1, user_id: 1, updated_at: -1, _id: -1 }, name: "person" },
+    { key: { app_id: 1, subscription_id: 1 }, name: "subscription" },
+    // lists, of which each has its members in the order of its page
+    { key: { app_id: 1, updated_at: -1, _id: -1 }, name: "list" },
+    { key: { app_id: 1, status: 1, updated_at: -1, _id: -1 }, name: "status" },
+    { key: { app_id: 1, assignee_id: 1, updated_at: -1, _id: -1 }, name: "assignee" },
+    { key: { app_id: 1, contact_address: 1, updated_at: -1, _id: -1 }, name: "contact" },
   ],
   owner: { kind: "user", member: "user_id" },
   appRemoval: { index: "person" },

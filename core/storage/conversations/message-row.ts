@@ -1,6 +1,7 @@
 import type { InboundContent, InboundMedia } from "../../channels/kit/inbound.ts";
 import type { ConversationStatus } from "../../domain/conversations/conversation.ts";
 import type { MediaProblem } from "../../domain/conversations/media.ts";
+import type { CreateConversationMessage } from "../../schema/conversations/message.ts";
 import type { CollectionSpec } from "../mongo/collection.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 import { eraseOfPerson, personIndexes } from "./person.ts";
@@ -33,7 +34,7 @@ export type ConversationMessageRow = Partial<DueWork> & {
   /** A ULID: the order of the list, growing with the time of writing. */
   position: string;
   direction: "inbound" | "outbound";
-  type: InboundContent["type"] | "template" | "interactive" | "system";
+  type: InboundContent["type"] | "template" | "system";
   text?: string;
   media?: MediaRow[];
   button?: NonNullable<InboundContent["button"]>;
@@ -41,11 +42,12 @@ export type ConversationMessageRow = Partial<DueWork> & {
   contacts?: NonNullable<InboundContent["contacts"]>;
   reaction?: NonNullable<InboundContent["reaction"]>;
   order?: NonNullable<InboundContent["order"]>;
+  template?: NonNullable<CreateConversationMessage["whatsapp_template"]>;
   /** The message, or the delivery of a notification, that it answers. */
   reply_to_id?: string;
-  status: "received" | "queued" | "sent" | "delivered" | "read" | "failed";
-  error?: { code: string; message: string; provider_code: string | null };
-  author: { type: "contact" | "api_key" | "account" | "system"; id: string | null };
+  /** The notification that a reply was sent as: what became of it is in its delivery. */
+  message_id?: string;
+  author: { type: "contact" | "api_key" | "system"; id: string | null };
   provider?: string;
   /** The provider's id of it, as it is kept: docs/decisions/0066. */
   provider_message_id?: string;
@@ -55,10 +57,8 @@ export type ConversationMessageRow = Partial<DueWork> & {
   seq: number;
   /** What its coming changed: the conversation began with it (null), or was of another status before. */
   was?: ConversationStatus | null;
-  /** When the person, or we, sent it. */
-  sent_at: Date;
-  delivered_at?: Date;
-  read_at?: Date;
+  /** When a person sent it. */
+  sent_at?: Date;
   created_at: Date;
 };
 

@@ -13,6 +13,7 @@ import type { SystemProgram } from "../system/system.ts";
 import { until } from "../until.ts";
 import { useActivities, useActivityTypes } from "./exercise-activities.ts";
 import { addMailAccount } from "./exercise-callbacks.ts";
+import { useConversations } from "./exercise-conversations.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useInAppMessages } from "./exercise-in-app-messages.ts";
@@ -63,6 +64,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useSegments(ask, `/v1/apps/${system.app._id}/segments`);
   await useTargets(ask, sending, api);
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
+  await useConversations(ask, system);
   await useTemplates(ask, `/v1/apps/${system.app._id}/templates`);
   await useInAppMessages(ask, `/v1/apps/${system.app._id}`);
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);

@@ -1,6 +1,7 @@
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { aMail } from "../callbacks/deliveries.ts";
+import { seedConversation } from "../rows/conversations.ts";
 import { anEnvelope, aWebhookDelivery } from "../rows/webhook-deliveries.ts";
 import type { Installation } from "./api.ts";
 import { formOf } from "./form.ts";
@@ -62,6 +63,7 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
     segmentId: await makeBelow("/segments", { name: "theirs", kind: "list" }),
     inAppMessageId: await makeBelow("/in-app-messages", { name: "theirs", variants: [aVariant()] }),
     suppressionId: await makeBelow("/suppressions", { external_id: "them" }),
+    conversationId: (await seedConversation(site.db, { tenant_id: tenant._id, app_id: app._id })).row._id,
     templateId,
     version: "1",
     keyId: (await make("/v1/api-keys", { name: "theirs", scopes: ["events:write"] })).id,

@@ -30,10 +30,11 @@ const own = new Set([
   "name",
   "subject",
   "event_id",
+  "place",
 ]);
 /** Members that many documents share. */
 const shared = new Set(
-  "app_id tenant_id message_id user_id endpoint_id parent_id uid plan collapse_key collapse_keys activity type_id".split(
+  "app_id tenant_id message_id user_id endpoint_id parent_id uid plan collapse_key collapse_keys activity type_id conversation_id subscription_id".split(
     " ",
   ),
 );

@@ -7,6 +7,7 @@ import { formOf } from "../../../support/api/form.ts";
 import { madeBy } from "../../../support/api/made-by.ts";
 import { expectHeaders, nested } from "../../../support/api/reply.ts";
 import { useSite } from "../../../support/api/site.ts";
+import { seedConversation } from "../../../support/rows/conversations.ts";
 
 describe("the protocol", () => {
   const { site, tenant } = useSite({ HERALD_OPERATING_TENANT: "operations" }, { tenant: { name: "operations" } });
@@ -179,9 +180,11 @@ describe("the protocol", () => {
     const needMore = ["testWarehouseExport", "backfillWarehouseExport"]; // a dispatcher; changes of a while ago
     const examples = requestsOf(document).filter(({ id }) => !needMore.includes(id));
     expect(examples.map(({ id }) => id)).to.include.members(["createNotification", "upsertUser", "updateWebhook"]);
+    const { _id: tenant_id } = tenant.tenant;
     const known = new Map([
       ["appId", tenant.app._id],
       ["channel", "web_push"],
+      ["conversationId", (await seedConversation(site.db, { tenant_id, app_id: tenant.app._id })).row._id],
     ]);
     const segments = new Map<string, string>(); // by kind
     const [hourAgo, tomorrow] = [-3_600_000, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());

@@ -1,0 +1,78 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError, invalid } from "#core/errors.ts";
+import type { AssignConversation, UpdateConversation } from "#core/schema/conversations/conversation.ts";
+import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
+import type { Conversations } from "#core/storage/conversations/conversations.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
+import { existing } from "../http/locate.ts";
+
+export type ChangeDeps = { conversations: Pick<Conversations, "find" | "put">; clock: Clock };
+
+const attempts = 5; // each lost to another writer of the same conversation
+const mostAttributes = 50;
+
+/**
+ * Changes a conversation as it is by then: `change` is asked again when another was quicker, and gives null when there is
+ * nothing to change.
+ * @throws AppError HS_CONFLICT, and what `change` throws
+ */
+export const changeConversation = async (
+  { conversations, clock }: ChangeDeps,
+  read: ConversationRow,
+  change: (read: ConversationRow, now: Date) => Partial<ConversationRow> | null,
+): Promise<ConversationRow> => {
+  let before = read;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const now = clock.now();
+    const changed = change(before, now);
+    if (changed === null) return before;
+    const after = { ...before, ...changed, seq: before.seq + 1, updated_at: now };
+    if (await conversations.put(before, after)) return after;
+    before = existing(await conversations.find(ofRow(read), read._id), "conversation");
+  }
+  throw new AppError("HS_CONFLICT", "the conversation is being changed by others at the same moment", {
+    status: "busy",
+  });
+};
+
+/** What a body of PATCH changes. @throws ValidationError */
+export const updateOf =
+  ({ status, custom_attributes: attributes, ...plain }: UpdateConversation) =>
+  (read: ConversationRow, now: Date): Partial<ConversationRow> => ({
+    ...(Object.fromEntries(
+      Object.entries(plain).filter(([, value]) => value !== undefined),
+    ) as Partial<ConversationRow>), // sound: its members are the conversation's
+    ...(status !== undefined &&
+      status !== read.status && { status, snoozed_until: null, closed_at: status === "closed" ? now : null }),
+    ...(attributes !== undefined && { custom_attributes: merged(read.custom_attributes, attributes) }),
+  });
+
+const merged = (
+  before: ConversationRow["custom_attributes"],
+  given: NonNullable<UpdateConversation["custom_attributes"]>,
+): ConversationRow["custom_attributes"] => {
+  const all = Object.entries({ ...before, ...given }).flatMap(([name, value]) =>
+    value === null ? [] : [[name, value] as const],
+  );
+  if (all.length > mostAttributes)
+    throw invalid("custom_attributes", `must be at most ${mostAttributes} with those that there are`);
+  return Object.fromEntries(all);
+};
+
+/** Whom a body of `…/assign` gives it to. @throws AppError HS_CONFLICT when it is another's than is believed */
+export const assignmentOf =
+  ({ assignee, expected_assignee: expected, claim, handled_by }: AssignConversation) =>
+  (read: ConversationRow): Partial<ConversationRow> => {
+    const present = read.assignee?.id ?? null;
+    const isExpected = expected === undefined || expected === present;
+    if (!isExpected || (claim === true && present !== null))
+      throw new AppError("HS_CONFLICT", "the conversation is assigned to another", {
+        status: read.status,
+        assignee: present,
+      });
+    return {
+      assignee: assignee && { name: null, ...assignee },
+      assignee_id: assignee?.id ?? "none",
+      ...(handled_by !== undefined && { handled_by }),
+    };
+  };

@@ -1,0 +1,117 @@
+import type {
+  AssignConversation,
+  Conversation,
+  ReadConversation,
+  UpdateConversation,
+} from "#core/schema/conversations/conversation.ts";
+import type { ConversationMessage, CreateConversationMessage } from "#core/schema/conversations/message.ts";
+import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
+import type { Docs } from "../http/feature.ts";
+import { lastPage } from "../http/openapi/examples.ts";
+import { having } from "../http/openapi/narrow.ts";
+import { pathPart } from "../http/openapi/parameters.ts";
+
+const conversationId = "cnv_01JDKQ4WSM7Y2HDB9C4TNEQ0KF";
+const text: CreateConversationMessage = { text: "We have it in red, too." };
+const assignee = { type: "account", id: "ada", name: "Ada" } as const;
+
+const picture = {
+  type: "image",
+  status: "stored",
+  problem: null,
+  url: "https://files.example.com/conversations/picture.jpg?signature=…",
+  filename: null,
+  mime_type: "image/jpeg",
+  size_bytes: 48_213,
+  sha256: "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c",
+} satisfies ConversationMessage["media"][number];
+
+const message: ConversationMessage = {
+  id: "cmg_01JDKQ4WSM7Y2HDB9C4TNEQ0KG",
+  conversation_id: conversationId,
+  direction: "inbound",
+  type: "media",
+  text: "Does it come in red?",
+  media: [picture],
+  template: null,
+  button: null,
+  location: null,
+  contacts: null,
+  reaction: null,
+  order: null,
+  reply_to_id: null,
+  status: "received",
+  error: null,
+  author: { type: "contact", id: refs.user_id },
+  message_id: null,
+  provider: "whatsapp",
+  provider_message_id: "tzxrpVqC4oY0HnQkGcJ6v5u1w3yR2eA7bD9fS8mZxLk",
+  sent_at: exampleTime,
+  delivered_at: null,
+  read_at: null,
+  created_at: exampleTime,
+};
+
+const conversation: Conversation = {
+  id: conversationId,
+  app_id: exampleAppId,
+  channel: "whatsapp",
+  status: "open",
+  handled_by: "human",
+  user_id: refs.user_id,
+  external_id: null,
+  subscription_id: refs.subscription_id,
+  contact_address: "+4915112345678",
+  contact_name: "Ada",
+  sender_address: "106540352242922",
+  assignee,
+  priority: "normal",
+  tags: ["colours"],
+  custom_attributes: { order: 4711 },
+  unread_count: 1,
+  message_count: 1,
+  last_message: message,
+  session: { open: true, expires_at: exampleTime, origin: "user_message" },
+  can_reply: "free_form",
+  snoozed_until: null,
+  waiting_since: exampleTime,
+  first_response_at: null,
+  last_inbound_at: exampleTime,
+  last_outbound_at: null,
+  read_at: null,
+  closed_at: null,
+  seq: 1,
+  created_at: exampleTime,
+  updated_at: exampleTime,
+};
+
+/** What the OpenAPI document says of conversations beside their operations. */
+export const docs: Docs = {
+  tags: { Conversations: "What people write to an app on WhatsApp, SMS and RCS, and what it answers." },
+  examples: {
+    Assignee: [assignee],
+    Conversation: [conversation],
+    ConversationPage: [lastPage(conversation)],
+    ConversationMedia: [picture],
+    ConversationMessage: [message],
+    ConversationMessagePage: [lastPage(message)],
+    CreateConversationMessage: [
+      text,
+      { whatsapp_template: { name: "order_update", language: "en_US", body_params: ["Ada", "4711"] } },
+    ] satisfies CreateConversationMessage[],
+    UpdateConversation: [
+      { status: "closed", tags: ["colours"], custom_attributes: { order: 4711, size: null } },
+    ] satisfies UpdateConversation[],
+    AssignConversation: [{ assignee, expected_assignee: null }, { assignee: null }] satisfies AssignConversation[],
+    ReadConversation: [{}, { read: false }] satisfies ReadConversation[],
+    ConversationRead: [{ unread_count: 0, read_at: exampleTime }],
+  },
+  pathParameters: { conversationId: pathPart("id of a conversation", conversationId) },
+  queryExamples: { assignee_id: "none", user_id: refs.user_id, contact_address: "+4915112345678" },
+  narrowed: {
+    CreateConversationMessage: (schema) => ({
+      ...schema,
+      oneOf: [having("text"), having("whatsapp_template")],
+    }),
+  },
+};

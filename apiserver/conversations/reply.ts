@@ -1,0 +1,131 @@
+import { canReply } from "#core/domain/conversations/reply.ts";
+import { derivedId, ulid } from "#core/domain/ids.ts";
+import { AppError, invalid } from "#core/errors.ts";
+import type { CreateConversationMessage } from "#core/schema/conversations/message.ts";
+import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
+import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { Caller } from "../access/caller.ts";
+import { type ChangeDeps, changeConversation } from "./change.ts";
+
+export type ReplyDeps = ChangeDeps & {
+  accept: AcceptNotification;
+  messagesOf: (ids: readonly string[]) => Promise<ConversationMessageRow[]>;
+  subscriptionsOf: (ids: readonly string[]) => Promise<SubscriptionRow[]>;
+};
+
+/** Accepts a notification. Of requests with one key the first is accepted, and the others get what it was answered. */
+export type AcceptNotification = (
+  asked: { caller: Caller; app: AppRow; body: CreateNotification; key: string | undefined; traceparent: string },
+  signal: AbortSignal,
+) => Promise<{ result: { id: string } }>;
+
+export type Reply = {
+  caller: Caller;
+  app: AppRow;
+  conversation: ConversationRow;
+  body: CreateConversationMessage;
+  /** Of the message: the same for each attempt at a request. */
+  id: string;
+  traceparent: string;
+};
+
+/**
+ * Answers the person of a conversation: as a notification to them alone, whose delivery says what becomes of it. Who repeats
+ * a request that was cut off sends nothing twice.
+ * @throws AppError HS_SESSION_CLOSED, HS_RECIPIENT_SUPPRESSED, HS_CHANNEL_NOT_CONFIGURED, and as a notification does
+ */
+export const reply =
+  (deps: ReplyDeps) =>
+  async (asked: Reply, signal: AbortSignal): Promise<ConversationMessageRow> => {
+    const { caller, app, conversation, body, id, traceparent } = asked;
+    const [known] = await deps.messagesOf([id]);
+    if (known !== undefined) return known;
+    const [person = null] = await deps.subscriptionsOf([conversation.subscription_id]);
+    requireReplyable(asked, person, deps.clock.now());
+    const notification = notificationOf(conversation, body);
+    const accepted = await deps.accept({ caller, app, body: notification, key: keyOf(id), traceparent }, signal);
+    const messageId = accepted.result.id;
+    const changed = await changeConversation(deps, conversation, (read, now) =>
+      read.appended.some(({ _id }) => _id === id)
+        ? null // an attempt that was cut off had come as far as this
+        : repliedTo(read, rowOf(asked, { messageId, seq: read.seq + 1, now }), now),
+    );
+    const row = changed.appended.find(({ _id }) => _id === id);
+    return row ?? rowOf(asked, { messageId, seq: changed.seq, now: changed.updated_at });
+  };
+
+/** What makes repeats of a reply one notification. */
+const keyOf = (id: string): string => derivedId("reply", id);
+
+/** @throws AppError HS_SESSION_CLOSED, HS_RECIPIENT_SUPPRESSED, HS_CHANNEL_NOT_CONFIGURED; ValidationError */
+const requireReplyable = ({ app, conversation, body }: Reply, person: SubscriptionRow | null, now: Date): void => {
+  const { channel } = conversation;
+  if ((body.text === undefined) === (body.whatsapp_template === undefined))
+    throw invalid("text", "exactly one of text and whatsapp_template is required");
+  if (body.whatsapp_template !== undefined && channel !== "whatsapp")
+    throw invalid("whatsapp_template", "belongs to conversations on WhatsApp");
+  const isConfigured = app.channels[channel] !== undefined;
+  if (!isConfigured)
+    throw new AppError("HS_CHANNEL_NOT_CONFIGURED", `the app has no account of ${channel}`, { channel });
+  const able = canReply(person, { isConfigured, now });
+  if (able === "none") {
+    const reason = person?.status_reason ?? person?.status ?? "deleted";
+    throw new AppError("HS_RECIPIENT_SUPPRESSED", "the person gets no messages", { reason });
+  }
+  if (able === "template_only" && body.whatsapp_template === undefined) {
+    const expires = person?.session_expires_at?.toISOString() ?? null;
+    const details = { channel, expires_at: expires, requires: "template" };
+    throw new AppError(
+      "HS_SESSION_CLOSED",
+      "the person wrote nothing for 24 hours: only a template may be sent",
+      details,
+    );
+  }
+};
+
+/** Never held back or capped: somebody waits for it. Without a template its text is sent as it is. */
+const notificationOf = (
+  { channel, subscription_id, sender_address: sender }: ConversationRow,
+  { text, whatsapp_template }: CreateConversationMessage,
+): CreateNotification => ({
+  target: { include_subscription_ids: [subscription_id], channels: [channel] },
+  ...(text !== undefined && { contents: { en: text } }),
+  ...(whatsapp_template !== undefined && { whatsapp_template }),
+  ...(channel === "sms" && sender !== "" && { sms_from: sender }),
+  frequency_cap_exempt: true,
+  quiet_hours_exempt: true,
+});
+
+type Made = { messageId: string; seq: number; now: Date };
+
+const rowOf = ({ caller, conversation, body, id }: Reply, { messageId, seq, now }: Made): ConversationMessageRow => ({
+  _id: id,
+  tenant_id: conversation.tenant_id,
+  app_id: conversation.app_id,
+  conversation_id: conversation._id,
+  subscription_id: conversation.subscription_id,
+  user_id: conversation.user_id,
+  position: ulid(now),
+  direction: "outbound",
+  type: body.whatsapp_template === undefined ? "text" : "template",
+  ...(body.text !== undefined && { text: body.text }),
+  ...(body.whatsapp_template !== undefined && { template: body.whatsapp_template }),
+  message_id: messageId,
+  author: { type: "api_key", id: caller.key._id },
+  seq,
+  created_at: now,
+});
+
+/** Nobody waits any more, and a closed conversation is opened. */
+const repliedTo = (read: ConversationRow, row: ConversationMessageRow, now: Date): Partial<ConversationRow> => ({
+  ...(read.status === "closed" && { status: "open", closed_at: null }),
+  waiting_since: null,
+  first_response_at: read.first_response_at ?? now,
+  last_outbound_at: now,
+  message_count: read.message_count + 1,
+  last_message_id: row._id,
+  appended: [row],
+});

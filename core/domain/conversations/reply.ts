@@ -1,0 +1,18 @@
+import { isSessionOpen } from "../people/session.ts";
+
+/** What says whether somebody may be written to. */
+export type Reachable = {
+  channel: string;
+  status: "subscribed" | "unsubscribed" | "invalid";
+  session_expires_at?: Date | null;
+};
+
+/** What may be sent to the person of a conversation now; `isConfigured`: the app has an account of its channel. */
+export const canReply = (
+  person: Reachable | null,
+  { isConfigured, now }: { isConfigured: boolean; now: Date },
+): "free_form" | "template_only" | "none" => {
+  if (person === null || person.status !== "subscribed" || !isConfigured) return "none";
+  if (person.channel !== "whatsapp" || isSessionOpen(person.session_expires_at, now)) return "free_form";
+  return "template_only";
+};

@@ -1,0 +1,116 @@
+import { type Static, Type } from "typebox";
+import { Closed, DateTime, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
+import { PageOf, pagingOf } from "../json/page.ts";
+import { patterns } from "../json/patterns.ts";
+import { WhatsappContent } from "../messages/chat.ts";
+
+const { Array: List, Enum, Integer, Optional, String: Text } = Type;
+
+/** What people send. */
+export const inboundTypes = [
+  "text",
+  "media",
+  "button_reply",
+  "list_reply",
+  "location",
+  "contacts",
+  "reaction",
+  "sticker",
+  "order",
+  "unsupported",
+] as const;
+
+export const conversationMessageTypes = [...inboundTypes, "template", "system"] as const;
+export const conversationMessageStatuses = ["received", "queued", "sent", "delivered", "read", "failed"] as const;
+export const mediaProblems = [
+  "too_large",
+  "type_not_allowed",
+  "not_found",
+  "address_refused",
+  "unavailable",
+  "no_store",
+] as const;
+
+const Id = Text({ minLength: 1, maxLength: 64 });
+const Instant = Nullable(Text({ format: "date-time" }));
+const Name = Nullable(Text());
+
+/** A file that came with a message. */
+export const ConversationMedia = Type.Object({
+  type: Enum(["image", "video", "audio", "document", "sticker"]),
+  status: Enum(["waiting", "stored", "failed"]),
+  problem: Nullable(Enum([...mediaProblems])),
+  url: Nullable(Text({ description: "for an hour; null until it is stored" })),
+  filename: Name,
+  mime_type: Name,
+  size_bytes: Nullable(Integer({ minimum: 0 })),
+  sha256: Name,
+});
+export type ConversationMedia = Static<typeof ConversationMedia>;
+
+/** A message of a conversation. */
+export const ConversationMessage = Type.Object({
+  id: Id,
+  conversation_id: Id,
+  direction: Enum(["inbound", "outbound"]),
+  type: Enum([...conversationMessageTypes]),
+  text: Name,
+  media: List(ConversationMedia),
+  template: Nullable(WhatsappContent.whatsapp_template),
+  button: Nullable(Type.Object({ id: Text(), title: Text() })),
+  location: Nullable(Type.Object({ latitude: Type.Number(), longitude: Type.Number(), name: Name, address: Name })),
+  contacts: Nullable(List(Type.Object({ name: Name, phones: List(Text()), emails: List(Text()) }))),
+  reaction: Nullable(
+    Type.Object({
+      emoji: Nullable(Text({ description: "null: it was taken back" })),
+    }),
+  ),
+  order: Nullable(
+    Type.Object({
+      catalog_id: Name,
+      items: List(
+        Type.Object({
+          product_id: Text(),
+          quantity: Type.Number(),
+          price: Nullable(Type.Number()),
+          currency: Name,
+        }),
+      ),
+    }),
+  ),
+  reply_to_id: Nullable(Text({ description: "the message, or the delivery of a notification, that it answers" })),
+  status: Enum([...conversationMessageStatuses]),
+  error: Nullable(Type.Object({ code: Text(), message: Name, provider_code: Name })),
+  author: Type.Object({ type: Enum(["contact", "api_key", "system"]), id: Name }),
+  message_id: Nullable(Text({ description: "the notification that it was sent as" })),
+  provider: Name,
+  provider_message_id: Name,
+  sent_at: Instant,
+  delivered_at: Instant,
+  read_at: Instant,
+  created_at: DateTime,
+});
+export type ConversationMessage = Static<typeof ConversationMessage>;
+
+export const ConversationMessagePage = PageOf(ConversationMessage);
+
+export const conversationMessagePaging = pagingOf({ sort: "-created_at" });
+
+/** Query of `GET /v1/apps/{appId}/conversations/{conversationId}/messages`. */
+export const ConversationMessageListQuery = Type.Object({
+  ...conversationMessagePaging.pageQuery,
+  ...conversationMessagePaging.sortQuery,
+});
+export type ConversationMessageListQuery = Static<typeof ConversationMessageListQuery>;
+
+/** Body of `POST /v1/apps/{appId}/conversations/{conversationId}/messages`: exactly one of both. */
+export const CreateConversationMessage = Closed({
+  text: Optional(
+    Text({ minLength: 1, maxLength: 4_096, pattern: patterns.noNull, description: "by SMS at most 1,600 characters" }),
+  ),
+  whatsapp_template: Optional(WhatsappContent.whatsapp_template),
+});
+export type CreateConversationMessage = Static<typeof CreateConversationMessage>;
+
+named({ ConversationMedia, ConversationMessage, ConversationMessagePage, CreateConversationMessage });
