@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { namesProgram } from "#core/channels/kit/programs.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { ReceiptFact } from "#core/domain/messages/receipts.ts";
 import type { CallbackQueue } from "#core/queue/callbacks.ts";
@@ -40,10 +41,7 @@ const ownerOf = ({ tenant_id: tenantId, app_id: appId, delivery_id: deliveryId }
 
 const clickOf = ({ url }: LinkRow, userAgent: string): ReceiptFact => ({
   kind: "clicked",
-  machine: isPreview(userAgent),
+  machine: namesProgram(userAgent),
   url,
   buttonId: null,
 });
-
-/** Programs that fetch a link to show what is behind it, as far as they say so. Phones' own previews say who they are. */
-const isPreview = (userAgent: string): boolean => /bot\b|crawler|spider|preview|facebookexternalhit/i.test(userAgent);

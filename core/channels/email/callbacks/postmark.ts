@@ -8,6 +8,7 @@ import {
   unknown,
 } from "../../kit/callbacks.ts";
 import { instantOf, jsonOf, memberOf, textOf } from "../../kit/reading.ts";
+import { isMachineAgent } from "../machines.ts";
 import { complained, errored, refusalFact, statusIn, unsubscribed } from "./bounces.ts";
 import { carriedAs, deliveryIdIn, mailAddress, receiptOf } from "./carried.ts";
 
@@ -45,9 +46,9 @@ const factOf = (event: unknown): ReceiptFact | null => {
     case "Delivery":
       return { kind: "delivered" };
     case "Open":
-      return { kind: "opened", machine: false, userAgent: textOf(event, "UserAgent") };
+      return { kind: "opened", machine: isOfMachine(event), userAgent: textOf(event, "UserAgent") };
     case "Click":
-      return { kind: "clicked", machine: false, url: textOf(event, "OriginalLink"), buttonId: null };
+      return { kind: "clicked", machine: isOfMachine(event), url: textOf(event, "OriginalLink"), buttonId: null };
     case "SpamComplaint":
       return complained;
     case "Bounce":
@@ -58,6 +59,8 @@ const factOf = (event: unknown): ReceiptFact | null => {
       return null;
   }
 };
+
+const isOfMachine = (event: unknown): boolean => isMachineAgent(textOf(event, "UserAgent"));
 
 /** Of the others a bounce or complaint is told besides. */
 const isOptOut = (event: unknown): boolean =>

@@ -9,6 +9,7 @@ import {
   unknown,
 } from "../../kit/callbacks.ts";
 import { instantOf, jsonOf, memberOf, textOf } from "../../kit/reading.ts";
+import { isMachineAgent } from "../machines.ts";
 import { complained, errored, hardBounce, refusalFact, statusIn, unsubscribed } from "./bounces.ts";
 import { carriedAs, deliveryIdIn, mailAddress, receiptOf } from "./carried.ts";
 
@@ -61,11 +62,11 @@ const factOf = (event: unknown): ReceiptFact | null => {
     case "delivered":
       return { kind: "delivered" };
     case "open": {
-      const machine = memberOf(event, "sg_machine_open") === true;
+      const machine = memberOf(event, "sg_machine_open") === true || isOfMachine(event);
       return { kind: "opened", machine, userAgent: textOf(event, "useragent") };
     }
     case "click":
-      return { kind: "clicked", machine: false, url: textOf(event, "url"), buttonId: null };
+      return { kind: "clicked", machine: isOfMachine(event), url: textOf(event, "url"), buttonId: null };
     case "bounce":
       return bounceOf(event);
     case "dropped":
@@ -78,6 +79,8 @@ const factOf = (event: unknown): ReceiptFact | null => {
       return null; // deferred: it is tried again; groups of SendGrid's own
   }
 };
+
+const isOfMachine = (event: unknown): boolean => isMachineAgent(textOf(event, "useragent"));
 
 /** `bounce_classification` says whose fault it is. Source: Twilio SendGrid, "Bounce and Block Classifications". */
 const bounceOf = (event: unknown): ReceiptFact => {

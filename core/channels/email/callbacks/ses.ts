@@ -10,6 +10,7 @@ import {
   unknown,
 } from "../../kit/callbacks.ts";
 import { instantOf, jsonOf, listOf, memberOf, textOf } from "../../kit/reading.ts";
+import { isMachineAgent } from "../machines.ts";
 import { errored, hardBounce, refusalFact, unsubscribed } from "./bounces.ts";
 import { deliveryIdIn, mailAddress, receiptOf } from "./carried.ts";
 import { snsMessage } from "./sns.ts";
@@ -88,10 +89,14 @@ const factOf = (kind: string, event: unknown): ReceiptFact | null => {
       return { kind: "sent" };
     case "Delivery":
       return { kind: "delivered" };
-    case "Open":
-      return { kind: "opened", machine: false, userAgent: textOf(event, "open", "userAgent") };
-    case "Click":
-      return { kind: "clicked", machine: false, url: textOf(event, "click", "link"), buttonId: null };
+    case "Open": {
+      const userAgent = textOf(event, "open", "userAgent");
+      return { kind: "opened", machine: isMachineAgent(userAgent), userAgent };
+    }
+    case "Click": {
+      const machine = isMachineAgent(textOf(event, "click", "userAgent"));
+      return { kind: "clicked", machine, url: textOf(event, "click", "link"), buttonId: null };
+    }
     case "Bounce":
       return bounceOf(memberOf(event, "bounce"));
     case "Complaint":

@@ -14,6 +14,21 @@ export const postmarkCases: Case[] = [
   { it: "Delivery", event: ofPostmark({ RecordType: "Delivery", DeliveredAt: at }), expect: "delivered" },
   { it: "Open", event: ofPostmark({ RecordType: "Open", ReceivedAt: at, UserAgent: "UA" }), expect: "opened" },
   {
+    it: "Open by Apple's proxy",
+    event: ofPostmark({ RecordType: "Open", ReceivedAt: at, UserAgent: "Mozilla/5.0" }),
+    expect: "opened by a machine",
+  },
+  {
+    it: "Click by a robot",
+    event: ofPostmark({
+      RecordType: "Click",
+      ReceivedAt: at,
+      OriginalLink: "https://shop.example/",
+      UserAgent: "a-bot/1",
+    }),
+    expect: "clicked by a machine",
+  },
+  {
     it: "Click",
     event: ofPostmark({ RecordType: "Click", ReceivedAt: at, OriginalLink: "https://shop.example/" }),
     expect: "clicked",

@@ -20,6 +20,16 @@ export const sendgridCases: Case[] = [
     expect: "opened by a machine",
   },
   { it: "click", event: ofSendgrid({ event: "click", url: "https://shop.example/" }), expect: "clicked" },
+  {
+    it: "open by Gmail's proxy",
+    event: ofSendgrid({ event: "open", useragent: "Mozilla/5.0 (via ggpht.com GoogleImageProxy)" }),
+    expect: "opened by a machine",
+  },
+  {
+    it: "click by a robot",
+    event: ofSendgrid({ event: "click", url: "https://shop.example/", useragent: "a-bot/1" }),
+    expect: "clicked by a machine",
+  },
   { it: "spamreport", event: ofSendgrid({ event: "spamreport" }), expect: "complained" },
   { it: "unsubscribe", event: ofSendgrid({ event: "unsubscribe" }), expect: "unsubscribed" },
   {

@@ -28,6 +28,16 @@ export const sesCases: Case[] = [
     expect: "clicked",
   },
   {
+    it: "Open by Apple's proxy",
+    event: ofSes({ eventType: "Open", open: { timestamp: at, userAgent: "Mozilla/5.0" } }),
+    expect: "opened by a machine",
+  },
+  {
+    it: "Click by a robot",
+    event: ofSes({ eventType: "Click", click: { timestamp: at, link: "https://shop.example/", userAgent: "a-bot/1" } }),
+    expect: "clicked by a machine",
+  },
+  {
     it: "Complaint",
     event: ofSes({ eventType: "Complaint", complaint: { timestamp: at, complaintFeedbackType: "abuse" } }),
     expect: "complained",
