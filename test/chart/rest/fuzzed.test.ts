@@ -33,7 +33,8 @@ describe("the served document, for a tester that knows nothing else", function (
     const judged = await readFile(new URL("schemathesis.toml", import.meta.url), "utf8");
     const ids = Object.entries(known).map(([name, id]) => `"path.${name}" = "${id}"`);
     const config = join(dir, "schemathesis.toml");
-    await writeFile(config, `${judged}${ids.join("\n")}\n`);
+    await writeFile(join(dir, "many_links.py"), await readFile(new URL("many_links.py", import.meta.url), "utf8"));
+    await writeFile(config, `hooks = "many_links"\n${judged}${ids.join("\n")}\n`);
     const tool = join(folderOf(schemathesis), schemathesis.program);
     const key = token === null ? [] : ["--header", `Authorization: Bearer ${token}`];
     const usual = ["--seed", "1", "--no-color", "--warnings", "off", "--continue-on-failure"];
