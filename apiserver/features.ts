@@ -4,6 +4,7 @@ import { apps } from "./apps/feature.ts";
 import { audit } from "./audit/feature.ts";
 import { ingress } from "./callbacks/outside.ts";
 import { conversations } from "./conversations/feature.ts";
+import { devices } from "./devices/feature.ts";
 import { events } from "./events/feature.ts";
 import { exports } from "./exports/feature.ts";
 import { downloads } from "./files/outside.ts";
@@ -39,6 +40,7 @@ export const features: readonly Feature<Platform>[] = [
   messages,
   why,
   people,
+  devices,
   segments,
   suppressions,
   conversations,

@@ -22,11 +22,13 @@ import { kidsOf } from "#core/storage/keys/check.ts";
 import { boundedReads } from "#core/storage/mongo/bounded-reads.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { openDatabase } from "#core/storage/open.ts";
+import { devices } from "#core/storage/people/devices.ts";
 import { connectRedis } from "#core/storage/redis/connect.ts";
 import { keepCursorSecret } from "#core/storage/service/cursor-secret.ts";
 import { replies } from "#core/storage/service/replies.ts";
 import { heartbeat } from "#core/storage/status/heartbeat.ts";
 import { authenticate } from "./access/authenticate.ts";
+import { findDevice } from "./access/device.ts";
 import { findApp } from "./access/find-app.ts";
 import { keyLookup } from "./access/key-lookup.ts";
 import { keyUses } from "./access/key-uses.ts";
@@ -131,6 +133,7 @@ const rest = httpServer({
       routes,
       outside: outsides.map(({ bind, ...said }) => ({ ...said, answer: bind(shared) })),
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
+      findDevice: findDevice({ ...known, devices: devices(db), limit: shared.limit }),
       used: keyUses({ keys: apiKeys(db), clock, log }),
       findApp: findApp(known),
       requireFeature: requireFeature(shared.plans),

@@ -6,6 +6,7 @@ import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import type { Caller } from "./caller.ts";
 import type { FoundKey } from "./key-lookup.ts";
+import { requirePlan, suspension } from "./tenant.ts";
 
 /** Finds the caller of a token, or gives 401 with the reason, or 403 for a suspended organisation. */
 export type Authenticate = (token: string) => Promise<Caller | AppError>;
@@ -30,16 +31,9 @@ export const authenticate =
     if (ended !== null) return unauthenticated(ended);
     const tenant = await deps.tenant(key.tenant_id);
     if (tenant === null) return unauthenticated("revoked");
-    if (tenant.suspended) {
-      const reason = tenant.suspended_reason ?? "suspended";
-      return new AppError("HS_ORGANIZATION_SUSPENDED", "this organisation is suspended", { reason });
-    }
-    const plan = await deps.plan(tenant.plan);
-    if (plan === null) throw new AppError("HS_UNAVAILABLE", "the organisation's plan is not set up yet", later);
-    return { key, tenant, plan };
+    if (tenant.suspended) return suspension(tenant);
+    return { key, tenant, plan: requirePlan(await deps.plan(tenant.plan)) };
   };
-
-const later = { retry_after_seconds: 5 };
 
 const endOf = (key: ApiKeyRow, hash: string, now: Date): "revoked" | "expired" | null => {
   if (key.revoked_at !== null) return "revoked";

@@ -6,6 +6,7 @@ import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
+import type { Device } from "../access/device.ts";
 import type { Deprecation } from "./deprecation.ts";
 import type { Form, ReadForm } from "./protocol/form.ts";
 import { parserOnDemand, queryParser } from "./query.ts";
@@ -19,6 +20,8 @@ export type Located<Use> = {
   query: Readonly<Record<string, unknown>>;
   body: unknown;
   caller: Caller;
+  /** Of routes that devices call, which have no caller. */
+  device: Device;
   /** Finds an app that the caller may use. @throws NotFound for any other */
   findApp: (id: string) => Promise<AppRow>;
   signal: AbortSignal;
@@ -92,8 +95,11 @@ type Described<B extends TSchema, Q extends TObject, T extends TSchema> = {
 /** What operations of one feature mostly have in common. */
 type Common = {
   tag: string;
-  /** Either suffices; `public` needs no key. */
-  scopes: readonly Scope[] | "public";
+  /**
+   * Either suffices; `public` needs no key. Routes of devices take none: `app` has the id of an app in a header, `device` a
+   * subscription's secret, too.
+   */
+  scopes: readonly Scope[] | "public" | "app" | "device";
   /** The reply's statuses, the usual one first; 200 when left out. */
   status: readonly [number, ...number[]];
 };

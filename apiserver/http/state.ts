@@ -2,6 +2,7 @@ import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
 import type { AppError, ValidationError } from "#core/errors.ts";
 import type { Span } from "#core/runtime/tracing/tracer.ts";
 import type { Caller } from "../access/caller.ts";
+import type { Device } from "../access/device.ts";
 import type { ReadForm } from "./protocol/form.ts";
 import type { Route } from "./route.ts";
 
@@ -27,8 +28,10 @@ export type State = {
   /** Set once the route is known; what follows runs for known routes only. */
   route: Route;
   params: Record<string, string>;
-  /** Set for all but public routes. */
+  /** Set for routes that need a key. */
   caller?: Caller;
+  /** Set for routes that devices call. */
+  device?: Device;
   body: unknown;
   /** Of the body, inflated, as far as it was read; of a form as large as its head says. */
   bodyBytes?: number;

@@ -13,7 +13,7 @@ export type SubscriberQuotaDeps = {
 export type Billable = { tenantId: string; most: number };
 
 export type RequireSubscribers = (
-  caller: Caller,
+  caller: Pick<Caller, "tenant" | "plan">,
   wanted: readonly Pick<SubscriptionRow, "tenant_id" | "app_id" | "channel" | "token">[],
 ) => Promise<void>;
 

@@ -71,6 +71,8 @@ export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePl
   });
   return {
     now: clock.now,
+    requireSubscribers: ofDevices.requireSubscribers,
+    followStatus: ofDevices.followStatus,
     findUser: users.find,
     subscriptions,
     limits,

@@ -29,7 +29,7 @@ export const referenceOf = (document: Json, baseUrl: string): Json => {
 
 type Parameter = { name: string; in: string; required?: boolean; example?: unknown };
 type Operation = Json & {
-  security?: unknown[];
+  security?: Record<string, unknown>[];
   parameters?: Parameter[];
   requestBody?: { content: Record<string, { schema: { $ref?: string } }> };
 };
@@ -60,9 +60,17 @@ const requestOf = ({ document, baseUrl, path, method, operation }: Shown): Sampl
     method: method.toUpperCase(),
     url: `${baseUrl.replace(/\/+$/, "")}${filled}${queryOf(parameters)}`,
     headers: typeof key === "string" ? { "Idempotency-Key": key } : {},
-    isPublic: security?.length === 0,
+    caller: callerOf(security),
     ...contentOf(document, operation),
   };
+};
+
+/** Who calls, by what the document says of an operation: a key where it says nothing. */
+const callerOf = (security: Shown["operation"]["security"]): SampleRequest["caller"] => {
+  const [needed] = security ?? [{ apiKey: [] }];
+  if (needed === undefined) return "nobody";
+  if ("device" in needed) return "device";
+  return "app" in needed ? "app" : "key";
 };
 
 /** Only what has to be given: an example of each filter would find nothing. */

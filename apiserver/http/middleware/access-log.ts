@@ -23,19 +23,22 @@ export const accessLog =
     const status = ctx.res.destroyed ? "gone" : ctx.state.reply.status; // nobody reads the reply of a client that left
     metrics.requests.inc({ route, method, status });
     metrics.requestSeconds.observe({ route, method }, seconds, ctx.state.traceparent);
-    const { caller, bodyBytes: bytes = 0 } = ctx.state;
-    if (caller !== undefined) countUsage(caller.tenant._id, { requests: 1, bytes });
+    const { bodyBytes: bytes = 0 } = ctx.state;
+    const tenant = tenantOf(ctx);
+    if (tenant !== undefined) countUsage(tenant, { requests: 1, bytes });
     log.info({ ...facts(ctx), status, method, route, durationMs: Math.round(seconds * 1e5) / 100 }, "request.handled");
     endSpan(ctx, status);
   };
 
 /** Source of the names: OpenTelemetry's semantic conventions for HTTP, "HTTP server span". */
-const endSpan = ({ state: { span, matched, caller } }: Context, status: number | "gone"): void => {
+const endSpan = (ctx: Context, status: number | "gone"): void => {
+  const { span, matched } = ctx.state;
   if (span === null) return;
   const { method = "_OTHER", path: route } = matched ?? {};
   span.rename(route === undefined ? "HTTP" : `${method} ${route}`);
   span.set({ "http.request.method": method, ...(route !== undefined && { "http.route": route }) });
-  if (caller !== undefined) span.set({ "herald.tenant": caller.tenant._id });
+  const tenant = tenantOf(ctx);
+  if (tenant !== undefined) span.set({ "herald.tenant": tenant });
   if (status === "gone") span.fail("client_gone");
   else span.set({ "http.response.status_code": status });
   if (status !== "gone" && status >= 500) span.fail(String(status));
@@ -44,12 +47,15 @@ const endSpan = ({ state: { span, matched, caller } }: Context, status: number |
 
 const unmatched = { method: "other", path: "none" };
 
+/** Of the key, or of the device. */
+const tenantOf = ({ state: { caller, device } }: Context): string | undefined => (caller ?? device)?.tenant._id;
+
 const facts = ({ state }: Context): Record<string, unknown> => ({
   requestId: state.requestId,
   ...traceFacts(state.traceparent),
-  tenant: state.caller?.tenant._id,
+  tenant: (state.caller ?? state.device)?.tenant._id,
   key: state.caller?.key._id,
-  app: state.params?.["appId"] ?? appOf(state.resource),
+  app: state.params?.["appId"] ?? state.device?.app._id ?? appOf(state.resource),
 });
 
 /** A resource is an app, a part of one, or the installation's: an incident. */

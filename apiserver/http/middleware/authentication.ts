@@ -2,14 +2,17 @@ import { AppError } from "#core/errors.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { addressRefusal } from "../../access/allowed-addresses.ts";
 import { type Authenticate, unauthenticated } from "../../access/authenticate.ts";
+import { appHeader, type FindDevice, ownSubscription, secretHeader } from "../../access/device.ts";
 import type { RequestTraces } from "../request-traces.ts";
-import type { Check } from "../state.ts";
+import type { Check, Context } from "../state.ts";
 
-/** Bearer, and `Key` or `Basic` with the raw key, or `X-API-Key`. Source: docs/reference/requests.md#authentication. */
+/** Of routes that need a key: Bearer, and `Key` or `Basic` with the raw key, or `X-API-Key`. Source: docs/reference/requests.md#authentication. */
 export const authentication =
-  ({ authenticate, used, traces }: AuthenticationDeps): Check =>
+  ({ authenticate, findDevice, used, traces }: AuthenticationDeps): Check =>
   async (ctx) => {
-    if (ctx.state.route.scopes === "public") return null;
+    const { scopes } = ctx.state.route;
+    if (scopes === "public") return null;
+    if (scopes === "app" || scopes === "device") return ofDevice(ctx, findDevice, scopes);
     const token = tokenOf(ctx.get("Authorization"), ctx.get("X-API-Key"));
     const found = typeof token === "string" ? await authenticate(token) : token;
     if (found instanceof AppError) return found;
@@ -24,8 +27,17 @@ export const authentication =
     return null;
   };
 
+/** What devices say of themselves stands in headers of their own. */
+const ofDevice = async (ctx: Context, find: FindDevice, scopes: "app" | "device"): Promise<null> => {
+  const hasKey = ctx.get("Authorization") !== "" || ctx.get("X-API-Key") !== "";
+  ctx.state.device = await find({ appId: ctx.get(appHeader), secret: ctx.get(secretHeader), hasKey });
+  if (scopes === "device") ownSubscription(ctx.state.device);
+  return null;
+};
+
 export type AuthenticationDeps = {
   authenticate: Authenticate;
+  findDevice: FindDevice;
   /** Hears of each use of a key. */
   used: (key: ApiKeyRow) => void;
   traces: Pick<RequestTraces, "ofCaller">;

@@ -16,6 +16,7 @@ export const edgeLimit = ({ perSecond, burst }: EdgeLimit, take: TakeFrom): Chec
   const buckets = {
     edge: { capacity: burst, perSecond },
     outside: { capacity: outsideFactor * burst, perSecond: outsideFactor * perSecond },
+    sdk_ip: devices,
   };
   return async (ctx) => {
     const policy = policyOf(ctx);
@@ -28,8 +29,12 @@ export const edgeLimit = ({ perSecond, burst }: EdgeLimit, take: TakeFrom): Chec
   };
 };
 
-const policyOf = ({ path }: Context): "edge" | "outside" | null => {
+/** Requests of devices behind one address. */
+const devices = { capacity: 120, perSecond: 60 };
+
+const policyOf = ({ path }: Context): "edge" | "outside" | "sdk_ip" | null => {
   if (path.startsWith("/v1/")) return "edge";
+  if (path.startsWith("/sdk/")) return "sdk_ip";
   return path.startsWith("/ingress/") ? null : "outside";
 };
 

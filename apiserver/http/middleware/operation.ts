@@ -13,15 +13,16 @@ export type OperationDeps = OnceDeps & { requireFeature: RequireFeature; clock: 
 export const locate =
   (deps: OperationDeps): Check =>
   async (ctx) => {
-    const { route, params, body, caller, signal } = ctx.state;
-    if (route.locate !== undefined && caller !== undefined) {
-      const findApp = (id: string) => deps.findApp(caller, id);
+    const { route, params, body, caller, device, signal } = ctx.state;
+    if (route.locate !== undefined && (caller !== undefined || device !== undefined)) {
+      const asked = askedBy(ctx);
+      const findApp = (id: string) => deps.findApp(asked.caller, id);
       ctx.state.resource = await route.locate({
         use: route.use,
         params,
         query: ctx.query,
         body,
-        caller,
+        ...asked,
         findApp,
         signal,
       });
@@ -29,10 +30,15 @@ export const locate =
     return null;
   };
 
+type Asked = Pick<Request<unknown, unknown, unknown, unknown>, "caller" | "device">;
+
+/** Sound: routes look at the one that they are of, and public ones at neither. */
+const askedBy = ({ state: { caller, device } }: Context): Asked => ({ caller, device }) as Asked;
+
 /** 7: one of the operation's scopes, or `admin`, which includes all. */
 export const scope: Check = (ctx) => {
   const { route, caller } = ctx.state;
-  if (route.scopes === "public" || caller === undefined) return null;
+  if (typeof route.scopes === "string" || caller === undefined) return null;
   const granted = caller.key.scopes;
   if (granted.includes("admin") || route.scopes.some((wanted) => granted.includes(wanted))) return null;
   return new AppError("HS_FORBIDDEN", "this key does not have the scope of this operation", {
@@ -70,7 +76,7 @@ export const operation =
   };
 
 const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unknown, unknown, unknown> => {
-  const { route, params, body, resource, caller, signal, traceparent, form = noForm } = ctx.state;
+  const { route, params, body, resource, signal, traceparent, form = noForm } = ctx.state;
   return {
     use: route.use,
     params,
@@ -78,7 +84,7 @@ const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unk
     body: route.parseBody(body),
     form,
     resource,
-    caller: caller as Request<unknown, unknown, unknown, unknown>["caller"], // sound: public routes do not look at it
+    ...askedBy(ctx),
     header: (name) => ctx.headers[name.toLowerCase()]?.toString(), // "" is given, and the operation's to refuse
     ip: ctx.ip,
     requestId: ctx.state.requestId,

@@ -1,6 +1,8 @@
 import { type ErrorCode, errorStatuses } from "#core/errors.ts";
 import { ErrorReply } from "#core/schema/json/error.ts";
 import { nameOf } from "#core/schema/json/named.ts";
+import type { Scope } from "#core/schema/vocabulary/scopes.ts";
+import { appHeader, secretHeader } from "../../access/device.ts";
 import type { Docs, Feature, Json } from "../feature.ts";
 import { serviceVersion } from "../middleware/request-id.ts";
 import { mayHaveBody, type Operation } from "../route.ts";
@@ -26,7 +28,16 @@ export const openapi = (features: readonly Documented[]): { openapi: string } & 
   ),
   paths: pathsOf(features),
   components: {
-    securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "an API key; Key and Basic work too" } },
+    securitySchemes: {
+      apiKey: { type: "http", scheme: "bearer", description: "an API key; Key and Basic work too" },
+      app: { type: "apiKey", in: "header", name: appHeader, description: "the app that a device is of" },
+      device: {
+        type: "apiKey",
+        in: "header",
+        name: secretHeader,
+        description: "the secret of a device's subscription",
+      },
+    },
     schemas: schemasOf(features),
     headers: Object.fromEntries(
       Object.entries(replyHeaders).map(([name, [type, description]]) => [name, { schema: { type }, description }]),
@@ -94,13 +105,21 @@ const operationOf = (operation: Operation, docs: Docs): Json => ({
   summary: operation.summary,
   tags: [operation.tag],
   ...(operation.deprecated !== undefined && { deprecated: true }),
-  ...(operation.scopes === "public"
-    ? { security: [], description: "Needs no key." }
-    : { description: `Scope: ${scopesOf(operation)}.${featureOf(operation)}` }),
+  ...accessOf(operation),
   parameters: parametersOf(operation, docs, linked),
   ...bodyOf(operation),
   responses: responsesOf(operation),
 });
+
+/** What a request has to prove. */
+const accessOf = (operation: Operation): Json => {
+  const { scopes } = operation;
+  if (scopes === "public") return { security: [], description: "Needs no key." };
+  if (scopes === "app") return { security: [{ app: [] }], description: "Called by devices, with the id of their app." };
+  if (scopes === "device")
+    return { security: [{ app: [], device: [] }], description: "Called by devices, with their secret." };
+  return { description: `Scope: ${scopesOf(scopes)}.${featureOf(operation)}` };
+};
 
 const bodyOf = ({ body, form }: Operation): Json => {
   if (form !== undefined)
@@ -108,8 +127,8 @@ const bodyOf = ({ body, form }: Operation): Json => {
   return body === undefined ? {} : { requestBody: { required: true, content: json(linked(body)) } };
 };
 
-const scopesOf = ({ scopes }: Operation): string => {
-  const either = scopes === "public" ? [] : scopes.filter((scope) => scope !== "admin");
+const scopesOf = (scopes: readonly Scope[]): string => {
+  const either = scopes.filter((scope) => scope !== "admin");
   return [...either, "admin"].map((scope) => `\`${scope}\``).join(" or ");
 };
 
@@ -151,10 +170,12 @@ const responsesOf = (operation: Operation): Json => {
 const codesOf = (operation: Operation): Set<ErrorCode> =>
   new Set([
     ...ofAll,
-    ...(operation.scopes === "public" ? [] : withKey),
+    ...(operation.scopes === "public" ? [] : withKey.filter((code) => code !== "HS_FORBIDDEN" || hasScopes(operation))),
     ...(mayHaveBody(operation) ? withBody : []),
     ...(operation.errors ?? []),
   ]);
+
+const hasScopes = ({ scopes }: Operation): boolean => typeof scopes !== "string";
 
 /** Headers of every reply. */
 const replyHeaders: Record<string, readonly [type: string, description: string]> = {

@@ -7,6 +7,7 @@ import { aroundFileBytes, type Form, fileTooLarge, formReader } from "./form.ts"
 import { membersIn, repeatedMember } from "./json-members.ts";
 
 export const maxBodyBytes = 2 * 1024 * 1024; // also inflated: docs/reference/requests.md#bodies
+const maxDeviceBytes = 256 * 1024;
 const maxDepth = 20;
 
 /**
@@ -21,15 +22,18 @@ export const requestBody: Check = async (ctx) => {
     ctx.state.bodyBytes = ctx.request.length ?? 0;
     ctx.state.form = formReader(ctx.req, form, ctx.state.signal);
   } else if (hasBody(ctx)) {
-    requireJson(ctx);
-    await read(ctx);
+    const maxBytes = maxBytesOf(ctx);
+    requireJson(ctx, maxBytes);
+    await read(ctx, maxBytes);
   }
   return null;
 };
 
-const read = async (ctx: Context): Promise<void> => {
+const maxBytesOf = ({ state: { device } }: Context): number => (device === undefined ? maxBodyBytes : maxDeviceBytes);
+
+const read = async (ctx: Context, maxBytes: number): Promise<void> => {
   try {
-    const bytes = await readBytes(ctx, maxBodyBytes);
+    const bytes = await readBytes(ctx, maxBytes);
     ctx.state.bodyBytes = bytes.length;
     ctx.state.body = bytes.length === 0 ? undefined : parse(textOf(bytes));
   } catch (error) {
@@ -76,14 +80,14 @@ const jsonOf = (body: string): unknown => {
 };
 
 /** 415 for what is not JSON, 413 for what says that it is too large. */
-const requireJson = (ctx: Context): void => {
+const requireJson = (ctx: Context, maxBytes: number): void => {
   if (ctx.is("json", "+json") === false) throw unsupported("Content-Type", ["application/json"]);
   const encoding = ctx.get("Content-Encoding").toLowerCase() || "identity";
   if (!["identity", "gzip"].includes(encoding)) throw unsupported("Content-Encoding", ["gzip", "identity"]);
   ctx.req.headers["content-encoding"] = encoding; // the reader compares it with regard to case
   const charset = ctx.request.charset.toLowerCase();
   if (!["", "utf-8", "utf8"].includes(charset)) throw unsupported("charset", ["utf-8"]);
-  if ((ctx.request.length ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  if ((ctx.request.length ?? 0) > maxBytes) throw tooLarge(maxBytes);
 };
 
 /** The same for a form, whose bytes are read by its handler. */

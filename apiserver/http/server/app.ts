@@ -4,9 +4,11 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Authenticate } from "../../access/authenticate.ts";
+import type { FindDevice } from "../../access/device.ts";
 import type { TakeFrom, TakeToken } from "../../limits/take-token.ts";
 import { accessLog } from "../middleware/access-log.ts";
 import { authentication } from "../middleware/authentication.ts";
+import { crossOrigin } from "../middleware/cross-origin.ts";
 import { deadline } from "../middleware/deadline.ts";
 import { type EdgeLimit, edgeLimit } from "../middleware/edge-limit.ts";
 import { locate, type OperationDeps, operation, plan, scope } from "../middleware/operation.ts";
@@ -29,6 +31,7 @@ export type AppDeps = OperationDeps & {
   /** What is not a part of it, and answered without its checks. */
   outside: readonly BoundOutside[];
   authenticate: Authenticate;
+  findDevice: FindDevice;
   /** Hears of each use of a key. */
   used: (key: ApiKeyRow) => void;
   takeToken: TakeToken;
@@ -55,6 +58,7 @@ export const app = (deps: AppDeps): Koa<State> => {
   koa.use(requestId(deps));
   koa.use(accessLog(deps));
   koa.use(problem(deps.log));
+  koa.use(crossOrigin); // before the first check, so that a browser may read its refusal
   const inTime = deadline(deps.timeoutMs);
   koa.use(checks(edgeLimit(deps.edge, deps.takeFrom))); // 1 edge rate
   koa.use(outside({ all: deps.outside, inTime, readBytes }));

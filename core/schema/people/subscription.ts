@@ -9,7 +9,7 @@ const { Boolean: Flag, Enum, Integer, Optional, Partial, String: Text } = Type;
 export const Language = Text({ pattern: patterns.language, maxLength: 35 });
 
 /** What is known of a device; `timezone` is an IANA name. */
-const Device = MapOf(
+export const Device = MapOf(
   { pattern: worded("^[a-z][a-z0-9_]{0,39}$", "must be small letters, digits and _, at most 40, a letter first") },
   Text({ maxLength: 200 }),
   {
@@ -18,7 +18,7 @@ const Device = MapOf(
   },
 );
 
-const WebKeys = Closed(
+export const WebKeys = Closed(
   {
     p256dh: Text({ pattern: patterns.p256dh, description: "base64url of the browser's P-256 key, 65 bytes" }),
     auth: Text({ pattern: patterns.webPushAuth, description: "base64url of the browser's secret, 16 bytes" }),

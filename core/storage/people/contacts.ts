@@ -85,7 +85,10 @@ export const contacts = (db: Db) => {
  */
 export const newContacts = (
   of: OfApp,
-  { wanted, known }: { wanted: readonly Contact[]; known: readonly SubscriptionRow[] },
+  {
+    wanted,
+    known,
+  }: { wanted: readonly Pick<SubscriptionRow, "channel" | "token">[]; known: readonly SubscriptionRow[] },
   idOf: (kind: "user" | "subscription") => string,
   now: Date,
 ): NewContact[] => {

@@ -23,6 +23,10 @@ export type SubscriptionRow = DueWork & {
   language: string | null;
   test_device: boolean;
   device: Record<string, string>;
+  /** Of a device that registered itself: what its installation calls itself, and the SHA-256 (hex) of its secret. */
+  install?: { id: string; secret_hash: string };
+  /** What it said last of its permission. */
+  status_detail?: number;
   /** The number at the app's icon, as far as it is known here; absent until it was set or counted. */
   badge?: number;
   /** The last messages that were added to `badge`. */
@@ -52,6 +56,11 @@ export const subscriptionCollection: CollectionSpec = {
       key: { app_id: 1, channel: 1, status: 1, _id: 1 },
       name: "test_audience",
       partialFilterExpression: { test_device: true },
+    },
+    {
+      key: { app_id: 1, "install.secret_hash": 1 },
+      name: "secret",
+      partialFilterExpression: { "install.secret_hash": { $gt: "" } },
     },
     changeIndex, // for warehouse exports: docs/decisions/0126
     dueIndex,

@@ -34,11 +34,18 @@ const rowOf = (operation: Operation): string[] => [
   code(operation.id),
   code(`${operation.method} ${operation.path}`),
   operation.summary,
-  operation.scopes === "public" ? "none: needs no key" : operation.scopes.map(code).join(" or "),
+  typeof operation.scopes === "string" ? keyless[operation.scopes] : operation.scopes.map(code).join(" or "),
   operation.feature === undefined ? "" : code(operation.feature),
   honoursKey(operation) ? "yes" : "",
   codes((operation.errors ?? []).filter((name) => !saidElsewhere.has(name))),
 ];
+
+/** What requests have instead of a key. */
+const keyless = {
+  public: "none: needs no key",
+  app: "none: devices, with the id of their app",
+  device: "none: devices, with their secret",
+};
 
 /** Whether a repeat with the same `Idempotency-Key` gets the first reply. */
 const honoursKey = ({ headers }: Operation): boolean => headers?.["Idempotency-Key"] !== undefined;

@@ -46,7 +46,7 @@ const scopeTable = (): string =>
 
 const operationsOf = (scope: string): string[] =>
   operations
-    .filter(({ scopes: either }) => either !== "public" && either.some((one) => one === scope))
+    .filter(({ scopes: either }) => typeof either !== "string" && either.some((one) => one === scope))
     .map(({ id }) => id);
 
 const errorTable = (): string =>

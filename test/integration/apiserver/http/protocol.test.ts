@@ -187,6 +187,7 @@ describe("the protocol", () => {
       ["conversationId", (await seedConversation(site.db, { tenant_id, app_id: tenant.app._id })).row._id],
     ]);
     const segments = new Map<string, string>(); // by kind
+    const device: Record<string, string> = {}; // the headers of one
     const [hourAgo, tomorrow] = [-3_600_000, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
     const own = { app_id: tenant.app._id, since: hourAgo, send_after: tomorrow };
     for (const { id, method, path, body, isForm } of examples) {
@@ -194,12 +195,20 @@ describe("the protocol", () => {
       if (id === "mergeUser") await call("POST", `/v1/apps/${tenant.app._id}/users`, { body: userOf(body) });
       const members = Object.entries(own).filter(([name]) => name in body);
       const whole = { ...body, ...Object.fromEntries(members) };
-      const reply = await call(
+      const ask = path.startsWith("/sdk/") ? site.api.call : call;
+      const reply = await ask(
         method,
         path.replaceAll(/\{(\w+)\}/g, (_, name) => known.get(name) ?? name),
-        isForm ? formOf(whole as Record<string, string>) : { body: whole }, // sound: a form has texts
+        {
+          ...(isForm ? formOf(whole as Record<string, string>) : { body: whole }), // sound: a form has texts
+          ...(path.startsWith("/sdk/") && { headers: { ...device, "X-HS-App-Id": tenant.app._id } }),
+        },
       );
       expect(reply.status, `${id}: ${reply.text}`).to.be.below(300);
+      if (id === "registerDevice") {
+        device["X-HS-Subscription-Token"] = reply.body["subscription_token"] as string; // sound: the schema of the reply
+        known.set("subscriptionId", String(reply.body["subscription_id"]));
+      }
       const made = madeBy[id];
       const isOther =
         (id === "registerSubscription" && reply.body["channel"] !== "ios_push") || // it has no live activities

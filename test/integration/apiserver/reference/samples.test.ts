@@ -22,8 +22,16 @@ const bodyOf = (text: string): unknown => {
   return JSON.parse(text);
 };
 
-type Seen = { method: string; path: string; key: string; repeat: string; type: string; body: unknown };
+type Seen = Record<"method" | "path" | "key" | "app" | "secret" | "repeat" | "type", string> & { body: unknown };
 type Shown = { operationId: string; security?: unknown[]; "x-codeSamples": Sample[] };
+
+/** What those who call send to prove it: an API key, the id of an app, the secret of a device. */
+const proofsOf = {
+  key: [`Bearer ${token}`, "", ""],
+  public: ["", "", ""],
+  app: ["", "app_1", ""],
+  device: ["", "app_1", "sst_1"],
+};
 
 describe("the examples of the API reference", function () {
   this.timeout(120_000);
@@ -66,6 +74,8 @@ describe("the examples of the API reference", function () {
       method: request.method ?? "",
       path: request.url ?? "",
       key: request.headers.authorization ?? "",
+      app: request.headers["x-hs-app-id"]?.toString() ?? "",
+      secret: request.headers["x-hs-subscription-token"]?.toString() ?? "",
       repeat: request.headers["idempotency-key"]?.toString() ?? "",
       type: request.headers["content-type"] ?? "",
       body: bodyOf(text),
@@ -93,14 +103,16 @@ describe("the examples of the API reference", function () {
         return sample?.source ?? expect.fail(`${operation.operationId} has none`);
       });
       const [command, args] = await program(sources);
-      await run(command, args, { cwd: dir, env: { ...process.env, HERALD_TOKEN: token }, maxBuffer: 10_000_000 });
+      const proofs = { HERALD_TOKEN: token, HERALD_APP_ID: "app_1", HERALD_SUBSCRIPTION_TOKEN: "sst_1" };
+      await run(command, args, { cwd: dir, env: { ...process.env, ...proofs }, maxBuffer: 10_000_000 });
       expect(seen.map(({ method }) => method)).to.deep.equal(shown.map(({ method }) => method));
       for (const [n, { path, operation }] of shown.entries()) {
         const one = seen[n] ?? expect.fail("it asked nothing");
         const declared = operations.find(({ id }) => id === operation.operationId);
         const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/?]+").replaceAll(".", "\\.")}(\\?|$)`);
         expect(one.path).to.match(pattern);
-        expect(one.key).to.equal(declared?.scopes === "public" ? "" : `Bearer ${token}`);
+        const kind = typeof declared?.scopes === "string" ? declared.scopes : "key";
+        expect([one.key, one.app, one.secret]).to.deep.equal(proofsOf[kind]);
         expect(one.repeat !== "").to.equal(declared?.headers?.["Idempotency-Key"] !== undefined);
         if (declared?.form !== undefined) expect(one.body, operation.operationId).to.match(formShape);
         else if (declared?.body === undefined) expect(one.body).to.equal(null);

@@ -63,6 +63,8 @@ describe("the pages of the API reference", () => {
     expect(pages.size).to.be.above(150);
   });
 
+  const access = { public: "Needs no key.", app: "with the id of their app", device: "with their secret" };
+
   it("show each operation by itself, sending a message first", async () => {
     const first = await page("");
     expect(first.indexOf("operations/createNotification")).to.be.below(first.indexOf("operations/listChannels"));
@@ -78,7 +80,7 @@ describe("the pages of the API reference", () => {
         "HS_VALIDATION_ERROR",
       ])
         expect(html, id).to.contain(said.replaceAll('"', "&quot;"));
-      expect(html, id).to.contain(scopes === "public" ? "Needs no key." : "<code>admin</code>");
+      expect(html, id).to.contain(typeof scopes === "string" ? access[scopes] : "<code>admin</code>");
     }
   });
 

@@ -13,6 +13,7 @@ describe("the key of a request", () => {
         asked.push(token);
         return unauthenticated("revoked");
       },
+      findDevice: () => expect.fail("no device calls"),
       used: () => expect.fail("nobody is known"),
       traces: { ofCaller: () => expect.fail("nobody is known") },
     });

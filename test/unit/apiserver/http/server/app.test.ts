@@ -84,6 +84,7 @@ describe("the REST interface", () => {
     return app({
       outside: [],
       routes: paints.bind({ prefix: "much" }),
+      findDevice: () => expect.fail("no device calls"),
       authenticate: async (token) => {
         if (token !== "good") throw unauthenticated("invalid");
         return { key, tenant, plan: aPlan({ _id: plan, ...(plan === "small" && { features: ["webhooks"] }) }) };

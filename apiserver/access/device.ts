@@ -1,0 +1,55 @@
+import { AppError, invalid, NotFound } from "#core/errors.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
+import type { Devices } from "#core/storage/people/devices.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import type { Caller } from "./caller.ts";
+import { requirePlan, suspension } from "./tenant.ts";
+
+/** A device that calls: of which app, and which subscription it has proven to be. */
+export type Device = Pick<Caller, "tenant" | "plan"> & { app: AppRow; subscription: SubscriptionRow | null };
+
+/** What a device says of itself in headers; empty where it says nothing. */
+export type Said = { appId: string; secret: string; hasKey: boolean };
+
+/**
+ * Finds the app that a device names, and the subscription whose secret it has. Source:
+ * docs/reference/devices.md#authentication.
+ * @throws AppError HS_UNAUTHENTICATED, HS_ORGANIZATION_SUSPENDED, NotFound for an unknown app
+ */
+export type FindDevice = (said: Said) => Promise<Device>;
+
+export type FindDeviceDeps = Pick<Directory, "app" | "tenant" | "plan"> & {
+  devices: Pick<Devices, "bySecret">;
+  limit: NarrowLimit;
+};
+
+export const findDevice =
+  ({ app: appOf, tenant: tenantOf, plan: planOf, devices, limit }: FindDeviceDeps): FindDevice =>
+  async ({ appId, secret, hasKey }) => {
+    if (hasKey) throw refused("invalid", "devices have no API key: they never send one");
+    if (appId === "") throw invalid(appHeader, "is required");
+    const app = await appOf(appId);
+    const tenant = app === null ? null : await tenantOf(app.tenant_id);
+    if (app === null || tenant === null) throw new NotFound("app");
+    if (tenant.suspended) throw suspension(tenant);
+    const plan = requirePlan(await planOf(tenant.plan));
+    const subscription = secret === "" ? null : await devices.bySecret(ofApp(app), secret);
+    if (secret !== "" && subscription === null) throw refused("invalid", `the secret in ${secretHeader} is not known`);
+    if (subscription !== null) await limit("sdk.subscription", subscription._id);
+    return { app, tenant, plan, subscription };
+  };
+
+export const appHeader = "X-HS-App-Id";
+export const secretHeader = "X-HS-Subscription-Token";
+
+/** The subscription of a device. @throws AppError HS_UNAUTHENTICATED where it has not proven any */
+export const ownSubscription = ({ subscription }: Device): SubscriptionRow => {
+  if (subscription === null) throw refused("missing", `the secret of a subscription is required in ${secretHeader}`);
+  return subscription;
+};
+
+const refused = (reason: "missing" | "invalid", message: string): AppError =>
+  new AppError("HS_UNAUTHENTICATED", message, { reason });

@@ -1,0 +1,95 @@
+import { NotFound } from "#core/errors.ts";
+import {
+  DeviceConfig,
+  DeviceRegistered,
+  DeviceSubscription,
+  RegisterDevice,
+  UpdateDevice,
+} from "#core/schema/devices/subscription.ts";
+import { OkReply } from "#core/schema/json/error.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { ownSubscription } from "../access/device.ts";
+import { feature } from "../http/feature.ts";
+import { sourceOf } from "../http/middleware/edge-limit.ts";
+import { done, type Located, routeOf } from "../http/route.ts";
+import { docs } from "./openapi.ts";
+import { type DeviceUse, deviceUseCases } from "./use-cases.ts";
+import { configOf, deviceView } from "./views.ts";
+
+const route = routeOf<DeviceUse>({ tag: "Devices", scopes: "device" });
+const path = "/sdk/v1/subscriptions";
+const ofOne = `${path}/{subscriptionId}`;
+
+/** The device's own subscription, which the path names: those of others are not there. */
+const ownOfPath = async ({ device, params }: Located<DeviceUse>): Promise<SubscriptionRow> => {
+  const own = ownSubscription(device);
+  if (own._id !== params["subscriptionId"]) throw new NotFound("subscription");
+  return own;
+};
+
+const routes = [
+  route({
+    id: "getDeviceConfig",
+    method: "GET",
+    path: "/sdk/v1/config",
+    summary: "Show what a client has to know of its app",
+    scopes: "app",
+    reply: DeviceConfig,
+    handle: async ({ device }) => ({ body: configOf(device.app) }),
+  }),
+
+  route({
+    id: "registerDevice",
+    method: "POST",
+    path,
+    summary: "Register a device, which gets a secret of its own",
+    scopes: "app",
+    status: [201, 200],
+    errors: ["HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
+    body: RegisterDevice,
+    reply: DeviceRegistered,
+    handle: async ({ use, device, body, ip }) => {
+      await use.limit("sdk.auth", sourceOf(ip));
+      const { row, secret, isNew } = await use.register(device, body);
+      const { _id: subscription_id, user_id, status } = row;
+      return { body: { subscription_id, user_id, status, subscription_token: secret }, status: isNew ? 201 : 200 };
+    },
+  }),
+
+  route({
+    id: "getDevice",
+    method: "GET",
+    path: ofOne,
+    summary: "Show a device its subscription",
+    reply: DeviceSubscription,
+    locate: ownOfPath,
+    handle: async ({ resource }) => ({ body: deviceView(resource) }),
+  }),
+
+  route({
+    id: "updateDevice",
+    method: "PATCH",
+    path: ofOne,
+    summary: "Change the subscription of a device",
+    errors: ["HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
+    body: UpdateDevice,
+    reply: DeviceSubscription,
+    locate: ownOfPath,
+    handle: async ({ use, device, body, resource }) => ({
+      body: deviceView(await use.update(device, resource, body)),
+    }),
+  }),
+
+  route({
+    id: "deleteDevice",
+    method: "DELETE",
+    path: ofOne,
+    summary: "Delete the subscription of a device",
+    reply: OkReply,
+    locate: ownOfPath,
+    handle: ({ use, resource }) => done(use.remove(resource)),
+  }),
+];
+
+/** What phones and browsers call themselves. */
+export const devices = feature({ make: deviceUseCases, routes, ...docs });

@@ -1,0 +1,54 @@
+import type {
+  DeviceConfig,
+  DeviceRegistered,
+  DeviceSubscription,
+  RegisterDevice,
+  UpdateDevice,
+} from "#core/schema/devices/subscription.ts";
+import { examples as refs } from "#core/schema/events/refs.ts";
+import type { Docs } from "../http/feature.ts";
+import { pathPart } from "../http/openapi/parameters.ts";
+
+const device = { model: "iPhone17,1", os_version: "26.1", app_version: "2.4.0", timezone: "Europe/Berlin" };
+const token = "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad";
+const phone: RegisterDevice = {
+  install_id: "0d6e6c9a-5f0c-4b43-9a53-0f0c6f4d7d52",
+  channel: "ios_push",
+  token,
+  device,
+};
+const own = { subscription_id: refs.subscription_id, user_id: refs.user_id, status: "subscribed" } as const;
+const instant = "2026-11-27T12:00:00.000Z";
+
+/** What the OpenAPI document says of devices beside their operations. */
+export const docs: Docs = {
+  tags: { Devices: "What phones and browsers call themselves, without a server of the app's." },
+  examples: {
+    RegisterDevice: [phone, { install_id: phone.install_id, channel: "web_push", token: null, status_detail: 0 }],
+    DeviceRegistered: [
+      { ...own, subscription_token: "sst_c2VjcmV0LW9mLXRoaXMtaW5zdGFsbGF0aW9uLW9ubHk" },
+    ] satisfies DeviceRegistered[],
+    UpdateDevice: [{ enabled: false }, { token, status_detail: 1 }] satisfies UpdateDevice[],
+    DeviceSubscription: [
+      {
+        ...own,
+        channel: "ios_push",
+        has_token: true,
+        status_reason: null,
+        status_detail: 1,
+        language: "de",
+        device,
+        created_at: instant,
+        updated_at: instant,
+      },
+    ] satisfies DeviceSubscription[],
+    DeviceConfig: [
+      {
+        vapid_public_key: null,
+        inbox_enabled: true,
+        outcomes: { direct_minutes: 1440, influenced_minutes: 1440, influenced_limit: 10 },
+      },
+    ] satisfies DeviceConfig[],
+  },
+  pathParameters: { subscriptionId: pathPart("id of the device's own subscription", refs.subscription_id) },
+};

@@ -1,0 +1,38 @@
+/** Errors of a device that pass: they never end a subscription. */
+const passing: ReadonlySet<number> = new Set([-8, -9, -11, -12, -25, -27, -29]);
+
+const reasons: Record<number, string> = {
+  0: "no_permission",
+  [-2]: "opt_out",
+  [-10]: "uninstalled",
+  [-30]: "disabled",
+};
+
+type Status = {
+  status: "subscribed" | "unsubscribed" | "invalid";
+  status_reason: string | null;
+  unsubscribed_at: Date | null;
+};
+
+/**
+ * What the number by which a device says what it is permitted makes of its subscription; nothing where that says no news.
+ * Source: docs/reference/devices.md#status-details.
+ */
+export const saidOf = (detail: number, read: Status, now: Date): Partial<Status> => {
+  if (passing.has(detail)) return {};
+  if (detail > 0) return read.status === "unsubscribed" && isOfDevice(read.status_reason) ? subscribed : {};
+  const status_reason = reasons[detail] ?? "device_error";
+  return { status: "unsubscribed", status_reason, unsubscribed_at: read.unsubscribed_at ?? now };
+};
+
+/** What the person says by a switch of the app. */
+export const enabledOf = (isEnabled: boolean, read: Status, now: Date): Partial<Status> =>
+  isEnabled
+    ? subscribed
+    : { status: "unsubscribed", status_reason: "opt_out", unsubscribed_at: read.unsubscribed_at ?? now };
+
+const subscribed = { status: "subscribed", status_reason: null, unsubscribed_at: null } as const;
+
+/** A device takes back only what it said itself; what its person chose stays until they choose otherwise. */
+const isOfDevice = (reason: string | null): boolean =>
+  reason === "no_permission" || reason === "uninstalled" || reason === "disabled" || reason === "device_error";

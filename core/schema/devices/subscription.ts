@@ -1,0 +1,102 @@
+import { type Static, Type } from "typebox";
+import { Closed, conditional, DateTime, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
+import { worded } from "../json/patterns.ts";
+import { Device, Language, WebKeys } from "../people/subscription.ts";
+
+const { Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
+
+/** Channels of which a device is the address. */
+export const deviceChannels = ["ios_push", "android_push", "hms_push", "web_push"] as const;
+export type DeviceChannel = (typeof deviceChannels)[number];
+
+const statusDetail = Integer({
+  minimum: -100,
+  maximum: 1_000_000,
+  description:
+    "what the device says of its permission, in OneSignal's numbers: 1 and above subscribed, 0 no permission, -2 opted out, " +
+    "-10 uninstalled, -30 disabled; errors that pass (-8, -9, -11, -12, -25, -27, -29) change nothing",
+});
+
+const changeable = {
+  token: Nullable(Text({ minLength: 1, maxLength: 4096, description: "push token or endpoint; null: none yet" })),
+  web: WebKeys,
+  status_detail: statusDetail,
+  device: Device,
+  language: Nullable(Language),
+};
+
+const browsersHaveKeys = conditional({
+  when: {
+    type: "object",
+    properties: { channel: { const: "web_push" }, token: { type: "string" } },
+    required: ["channel", "token"],
+  },
+  require: { type: "object", properties: { web: true }, required: ["web"] },
+  otherwise: { type: "object", properties: { web: false } },
+});
+
+/** Body of `POST /sdk/v1/subscriptions`. */
+export const RegisterDevice = Closed(
+  {
+    install_id: Text({
+      pattern: worded("^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", "must be a UUID"),
+      maxLength: 36,
+      description: "a UUID that the app makes once for each installation, and keeps to itself",
+    }),
+    channel: Enum([...deviceChannels]),
+    ...Type.Partial(Closed(changeable)).properties,
+  },
+  browsersHaveKeys,
+);
+export type RegisterDevice = Static<typeof RegisterDevice>;
+
+/** Body of `PATCH /sdk/v1/subscriptions/{subscriptionId}`. */
+export const UpdateDevice = Closed({
+  ...Type.Partial(Closed(changeable)).properties,
+  enabled: Optional(Flag({ description: "false: the person wants nothing more, true: they do again" })),
+});
+export type UpdateDevice = Static<typeof UpdateDevice>;
+
+const status = Enum(["subscribed", "unsubscribed", "invalid"]);
+
+/** Reply to a registration. */
+export const DeviceRegistered = Type.Object({
+  subscription_id: Text(),
+  user_id: Text(),
+  status,
+  subscription_token: Nullable(
+    Text({ description: "the secret of this installation, shown once; null where it has one already" }),
+  ),
+});
+export type DeviceRegistered = Static<typeof DeviceRegistered>;
+
+/** A subscription as its own device sees it. */
+export const DeviceSubscription = Type.Object({
+  subscription_id: Text(),
+  user_id: Text(),
+  channel: Enum([...deviceChannels]),
+  has_token: Flag({ description: "whether it can be pushed to, permission given" }),
+  status,
+  status_reason: Nullable(Text()),
+  status_detail: Nullable(Integer({ description: "what the device said last" })),
+  language: Nullable(Text()),
+  device: Type.Record(Text(), Text()),
+  created_at: DateTime,
+  updated_at: DateTime,
+});
+export type DeviceSubscription = Static<typeof DeviceSubscription>;
+
+/** Reply to `GET /sdk/v1/config`: what a client has to know of its app. */
+export const DeviceConfig = Type.Object({
+  vapid_public_key: Nullable(Text({ description: "of the app's web push account, base64url; null without one" })),
+  inbox_enabled: Flag({ description: "whether messages are kept in inboxes" }),
+  outcomes: Type.Object({
+    direct_minutes: Integer(),
+    influenced_minutes: Integer(),
+    influenced_limit: Integer(),
+  }),
+});
+export type DeviceConfig = Static<typeof DeviceConfig>;
+
+named({ RegisterDevice, UpdateDevice, DeviceRegistered, DeviceSubscription, DeviceConfig });

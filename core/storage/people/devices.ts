@@ -1,0 +1,62 @@
+import { hash as hashOf, randomBytes } from "node:crypto";
+import type { Db } from "mongodb";
+import type { DeviceChannel } from "../../schema/devices/subscription.ts";
+import { collectionOf, type OfApp } from "../mongo/collection.ts";
+import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
+
+export type Devices = ReturnType<typeof devices>;
+
+/** A secret of an installation: the text for the device, and what is stored of it. */
+export const newSecret = (): { text: string; hash: string } => {
+  const text = `sst_${randomBytes(32).toString("base64url")}`;
+  return { text, hash: secretHash(text) };
+};
+
+/** Secrets are random, so a plain SHA-256 finds them; the secret itself is stored nowhere. */
+export const secretHash = (text: string): string => hashOf("sha256", text, "hex");
+
+/** Stands for the token of an installation that has none yet: unique, as tokens are, and no provider's. */
+export const noToken = (installId: string): string => `install:${installId.toLowerCase()}`;
+
+/** Stands for the token of a subscription whose device has registered anew. */
+export const reassignedToken = (subscriptionId: string): string => `reassigned:${subscriptionId}`;
+
+/** Whether a token is a device's, and not what stands for one. */
+export const isToken = (token: string): boolean => !/^(install|reassigned):/.test(token);
+
+/** Subscriptions as the devices that are behind them see them. */
+export const devices = (db: Db) => {
+  const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  return {
+    /** The subscription whose installation has this secret. */
+    bySecret: ({ tenantId, appId }: OfApp, secret: string): Promise<SubscriptionRow | null> =>
+      rows.findOne(
+        { app_id: appId, "install.secret_hash": { $eq: secretHash(secret), $gt: "" }, tenant_id: tenantId },
+        { hint: "secret" },
+      ),
+
+    /** Gives an installation another secret, while it is the one that was read; the one before ends. */
+    rotate: (read: SubscriptionRow, change: Partial<SubscriptionRow>): Promise<SubscriptionRow | null> =>
+      rows.findOneAndUpdate(
+        { _id: read._id, token: read.token, tenant_id: read.tenant_id },
+        { $set: change },
+        { returnDocument: "after" },
+      ),
+
+    /** Takes the token from a subscription, which is invalid from then on. False when it has another token meanwhile. */
+    release: async ({ _id, tenant_id, token }: SubscriptionRow, now: Date): Promise<boolean> => {
+      const change = {
+        token: reassignedToken(_id),
+        status: "invalid" as const,
+        status_reason: "token_reassigned",
+        updated_at: now,
+      };
+      const { matchedCount } = await rows.updateOne({ _id, tenant_id, token }, { $set: change });
+      return matchedCount === 1;
+    },
+  };
+};
+
+/** Channels whose subscriptions are devices. */
+export const isDevice = (row: SubscriptionRow): row is SubscriptionRow & { channel: DeviceChannel } =>
+  row.channel.endsWith("_push");

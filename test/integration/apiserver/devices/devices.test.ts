@@ -1,0 +1,170 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
+import { aSubscription, aTenant, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+
+describe("devices by themselves", function () {
+  this.timeout(60_000);
+  const { site, tenant } = useSharedSite();
+  const path = "/sdk/v1/subscriptions";
+  const aToken = () => randomBytes(32).toString("hex");
+  const rows = () => site.db.collection<SubscriptionRow>("subscriptions");
+  const call = (method: string, at: string, { secret = "", app = tenant.app._id, ...more }: Asked = {}) =>
+    site.api.call(method, at, {
+      headers: { "X-HS-App-Id": app, ...(secret && { "X-HS-Subscription-Token": secret }), ...more.headers },
+      ...(more.body !== undefined && { body: more.body }),
+    });
+  type Asked = { secret?: string; app?: string; body?: unknown; headers?: Record<string, string> };
+  const anInstall = (over: object = {}) => ({
+    install_id: randomUUID(),
+    channel: "ios_push",
+    token: aToken(),
+    device: { model: "iPhone17,1", timezone: "Europe/Berlin" },
+    ...over,
+  });
+  /** Registrations from one address are limited: the rate of them flows in again. */
+  const register = async (body: object, app = tenant.app._id) => {
+    for (;;) {
+      const reply = await call("POST", path, { body, app });
+      if (reply.status !== 429 || reply.body.error.details.metric !== undefined) return reply;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  };
+  const registered = async (over: object = {}) => {
+    const body = anInstall(over);
+    const { status, body: reply } = await register(body);
+    expect(status).to.equal(201);
+    return { ...body, id: String(reply["subscription_id"]), secret: String(reply["subscription_token"]), reply };
+  };
+
+  it("register, see, change and delete their own subscription", async () => {
+    const { id, secret, reply } = await registered();
+    expect(secret).to.match(/^sst_[A-Za-z0-9_-]{43}$/);
+    expect(reply["status"]).to.equal("subscribed");
+    const stored = await rows().findOne({ _id: id });
+    expect(stored?.install?.secret_hash).to.match(/^[0-9a-f]{64}$/);
+    expect(JSON.stringify(stored)).not.to.contain(secret);
+    expect((await site.db.collection("users").findOne({ _id: stored?.user_id } as object))?.["external_id"]).to.equal(
+      null,
+    );
+    const shown = await call("GET", `${path}/${id}`, { secret });
+    expect(shown.body).to.deep.include({
+      subscription_id: id,
+      channel: "ios_push",
+      has_token: true,
+      status_detail: null,
+    });
+    const changed = await call("PATCH", `${path}/${id}`, { secret, body: { enabled: false, language: "de" } });
+    expect(changed.body).to.deep.include({ status: "unsubscribed", status_reason: "opt_out", language: "de" });
+    const back = await call("PATCH", `${path}/${id}`, { secret, body: { enabled: true, token: aToken() } });
+    expect(back.body).to.deep.include({ status: "subscribed", status_reason: null });
+    expect((await call("DELETE", `${path}/${id}`, { secret })).body).to.deep.equal({ ok: true });
+    expect((await call("GET", `${path}/${id}`, { secret })).status).to.equal(401);
+  });
+
+  it("of the same installation and token get another secret, and the one before ends", async () => {
+    const { id, secret, install_id, channel, token } = await registered();
+    const again = await register({ install_id: install_id.toUpperCase(), channel, token });
+    expect([again.status, again.body["subscription_id"]]).to.deep.equal([200, id]);
+    expect((await call("GET", `${path}/${id}`, { secret })).status).to.equal(401);
+    const other = String(again.body["subscription_token"]);
+    expect((await call("GET", `${path}/${id}`, { secret: other })).status).to.equal(200);
+  });
+
+  it("take over a token that another installation, or the app's server, registered", async () => {
+    const one = await registered();
+    const other = await registered({ token: one.token });
+    const server = aSubscription({ tenant_id: tenant.tenant._id, app_id: tenant.app._id, token: aToken() });
+    await seed(site.db, { subscriptions: [server] });
+    await call("PATCH", `${path}/${other.id}`, { secret: other.secret, body: { token: server.token } });
+    const held = await rows().findOne({ _id: other.id });
+    expect(held).to.include({ token: server.token, status: "subscribed" });
+    for (const { _id } of [{ _id: one.id }, server]) {
+      const lost = await rows().findOne({ _id });
+      expect(lost).to.include({ status: "invalid", status_reason: "token_reassigned" });
+    }
+    expect((await call("GET", `${path}/${one.id}`, { secret: one.secret })).body).to.include({ has_token: false });
+  });
+
+  it("are not reached without a token or permission, until they have both", async () => {
+    const { id, secret, reply } = await registered({ token: null, status_detail: 1 });
+    expect(reply["status"]).to.equal("unsubscribed");
+    const change = (body: object) => call("PATCH", `${path}/${id}`, { secret, body });
+    expect((await change({ token: aToken(), status_detail: 0 })).body).to.include({ status_reason: "no_permission" });
+    expect((await change({ status_detail: 1 })).body).to.include({ status: "subscribed", has_token: true });
+    expect((await change({ status_detail: -27 })).body).to.include({ status: "subscribed" });
+    expect((await change({ status_detail: -2 })).body).to.include({ status: "unsubscribed", status_reason: "opt_out" });
+    expect((await change({ status_detail: 1 })).body, "whom the person switched off").to.include({
+      status: "unsubscribed",
+    });
+    expect((await change({ token: null })).body).to.include({ has_token: false });
+  });
+
+  it("may be many of one token at the same moment: one has it", async () => {
+    const token = aToken();
+    const installs = Array.from({ length: 4 }, () => anInstall({ token }));
+    const replies = await Promise.all(installs.map((one) => register(one)));
+    for (const { status } of replies) expect(status).to.be.oneOf([201, 409]);
+    const holders = await rows().find({ app_id: tenant.app._id, token }).toArray();
+    expect(holders.map(({ status }) => status)).to.deep.equal(["subscribed"]);
+  });
+
+  it("find nobody else's subscription, and prove who they are", async () => {
+    const [one, other] = [await registered(), await registered()];
+    const elsewhere = await seedTenant(site.db);
+    const at = `${path}/${one.id}`;
+    const refused = async (asked: Asked, where = at) => {
+      const { status, body } = await call("GET", where, asked);
+      return [status, body.error.code, body.error.details.reason];
+    };
+    expect(await refused({ secret: other.secret })).to.deep.equal([404, "HS_NOT_FOUND", undefined]);
+    expect(await refused({})).to.deep.equal([401, "HS_UNAUTHENTICATED", "missing"]);
+    expect(await refused({ secret: "sst_unknown" })).to.deep.equal([401, "HS_UNAUTHENTICATED", "invalid"]);
+    expect(await refused({ secret: one.secret, app: elsewhere.app._id })).to.deep.equal([
+      401,
+      "HS_UNAUTHENTICATED",
+      "invalid",
+    ]);
+    expect(await refused({ app: "app_unknown" }, "/sdk/v1/config")).to.deep.equal([404, "HS_NOT_FOUND", undefined]);
+    expect(await refused({ app: "" }, "/sdk/v1/config")).to.deep.equal([400, "HS_VALIDATION_ERROR", undefined]);
+    const withKey = { secret: one.secret, headers: { Authorization: `Bearer ${tenant.token}` } };
+    expect(await refused(withKey)).to.deep.equal([401, "HS_UNAUTHENTICATED", "invalid"]);
+  });
+
+  it("are refused what no provider takes, more than the plan has, and for a suspended organisation", async () => {
+    const bad = await register(anInstall({ token: "not hexadecimal" }));
+    expect([bad.status, bad.body.error.details.field]).to.deep.equal([400, "token"]);
+    const zone = await register(anInstall({ device: { timezone: "Nowhere/Land" } }));
+    expect(zone.body.error.details.field).to.equal("device.timezone");
+    const large = await call("POST", path, { body: { ...anInstall(), device: { model: "x".repeat(256 * 1024) } } });
+    expect([large.status, large.body.error.code]).to.deep.equal([413, "HS_PAYLOAD_TOO_LARGE"]);
+    const full = await seedTenant(site.db, { plan: { _id: "devices_none", subscribers: 0 } });
+    const over = await register(anInstall(), full.app._id);
+    expect([over.status, over.body.error.details.metric]).to.deep.equal([429, "subscribers"]);
+    const suspended = await seedTenant(site.db, { tenant: aTenant({ suspended: true }) });
+    const told = await call("GET", "/sdk/v1/config", { app: suspended.app._id });
+    expect([told.status, told.body.error.code]).to.deep.equal([403, "HS_ORGANIZATION_SUSPENDED"]);
+  });
+
+  it("are limited one by one, and their registrations by address", async () => {
+    const { id, secret } = await registered();
+    const replies = await Promise.all(Array.from({ length: 20 }, () => call("GET", `${path}/${id}`, { secret })));
+    expect(replies.filter(({ status }) => status === 429).length).to.be.within(5, 10);
+    const many = await Promise.all(Array.from({ length: 30 }, () => call("POST", path, { body: anInstall() })));
+    const limited = many.find(({ status }) => status === 429);
+    expect(limited?.headers.get("RateLimit-Policy")).to.match(/^"sdk\.auth"/);
+  });
+
+  it("may be pages of any origin", async () => {
+    const asked = { Origin: "https://shop.example", "Access-Control-Request-Method": "PATCH" };
+    const preflight = await fetch(`${site.api.url}${path}`, { method: "OPTIONS", headers: asked });
+    expect([preflight.status, preflight.headers.get("Access-Control-Allow-Origin")]).to.deep.equal([204, "*"]);
+    expect(preflight.headers.get("Access-Control-Allow-Headers")).to.contain("X-HS-Subscription-Token");
+    const { headers, body } = await call("GET", "/sdk/v1/config");
+    expect(headers.get("Access-Control-Allow-Origin")).to.equal("*");
+    expect(body).to.deep.include({ vapid_public_key: "BA", inbox_enabled: true });
+    const refused = await fetch(`${site.api.url}${path}`, { method: "POST", headers: asked });
+    expect(refused.headers.get("Access-Control-Allow-Origin")).to.equal("*");
+  });
+});
