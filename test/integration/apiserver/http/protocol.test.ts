@@ -187,27 +187,29 @@ describe("the protocol", () => {
       ["conversationId", (await seedConversation(site.db, { tenant_id, app_id: tenant.app._id })).row._id],
     ]);
     const segments = new Map<string, string>(); // by kind
-    const device: Record<string, string> = {}; // the headers of one
+    const device: Record<string, string> = {}; // the headers of one, and what it is called
+    const own = new Map<string, string>();
     const [hourAgo, tomorrow] = [-3_600_000, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
-    const own = { app_id: tenant.app._id, since: hourAgo, send_after: tomorrow };
+    const mine = { app_id: tenant.app._id, since: hourAgo, send_after: tomorrow };
     for (const { id, method, path, body, isForm } of examples) {
       known.set("segmentId", segments.get(id.endsWith("Members") ? "list" : "filter") ?? "");
       if (id === "mergeUser") await call("POST", `/v1/apps/${tenant.app._id}/users`, { body: userOf(body) });
-      const members = Object.entries(own).filter(([name]) => name in body);
+      const members = Object.entries(mine).filter(([name]) => name in body);
       const whole = { ...body, ...Object.fromEntries(members) };
-      const ask = path.startsWith("/sdk/") ? site.api.call : call;
+      const isDevice = path.startsWith("/sdk/");
+      const ask = isDevice ? site.api.call : call;
       const reply = await ask(
         method,
-        path.replaceAll(/\{(\w+)\}/g, (_, name) => known.get(name) ?? name),
+        path.replaceAll(/\{(\w+)\}/g, (_, name) => (isDevice ? own : known).get(name) ?? name),
         {
           ...(isForm ? formOf(whole as Record<string, string>) : { body: whole }), // sound: a form has texts
-          ...(path.startsWith("/sdk/") && { headers: { ...device, "X-HS-App-Id": tenant.app._id } }),
+          ...(isDevice && { headers: { ...device, "X-HS-App-Id": tenant.app._id } }),
         },
       );
       expect(reply.status, `${id}: ${reply.text}`).to.be.below(300);
       if (id === "registerDevice") {
         device["X-HS-Subscription-Token"] = reply.body["subscription_token"] as string; // sound: the schema of the reply
-        known.set("subscriptionId", String(reply.body["subscription_id"]));
+        own.set("subscriptionId", String(reply.body["subscription_id"]));
       }
       const made = madeBy[id];
       const isOther =
