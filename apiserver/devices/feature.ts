@@ -1,4 +1,5 @@
 import { NotFound } from "#core/errors.ts";
+import { DeviceEvents, DeviceReceipts, ReceiptsAccepted } from "#core/schema/devices/reports.ts";
 import {
   DeviceConfig,
   DeviceRegistered,
@@ -6,9 +7,10 @@ import {
   RegisterDevice,
   UpdateDevice,
 } from "#core/schema/devices/subscription.ts";
+import { EventsAccepted } from "#core/schema/events/custom.ts";
 import { OkReply } from "#core/schema/json/error.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import { ownSubscription } from "../access/device.ts";
+import { type Device, ownSubscription } from "../access/device.ts";
 import { feature } from "../http/feature.ts";
 import { sourceOf } from "../http/middleware/edge-limit.ts";
 import { done, type Located, routeOf } from "../http/route.ts";
@@ -24,6 +26,13 @@ const ofOne = `${path}/{subscriptionId}`;
 const ownOfPath = async ({ device, params }: Located<DeviceUse>): Promise<SubscriptionRow> => {
   const own = ownSubscription(device);
   if (own._id !== params["subscriptionId"]) throw new NotFound("subscription");
+  return own;
+};
+
+/** The device's own subscription, where all that it sends is about that. */
+const ownOf = (device: Device, items: readonly { subscription_id?: string }[]): SubscriptionRow => {
+  const own = ownSubscription(device);
+  if (items.some(({ subscription_id: id = own._id }) => id !== own._id)) throw new NotFound("subscription");
   return own;
 };
 
@@ -88,6 +97,30 @@ const routes = [
     reply: OkReply,
     locate: ownOfPath,
     handle: ({ use, resource }) => done(use.remove(resource)),
+  }),
+
+  route({
+    id: "reportReceipts",
+    method: "POST",
+    path: "/sdk/v1/receipts",
+    summary: "Report what became of messages on a device",
+    status: [202],
+    body: DeviceReceipts,
+    reply: ReceiptsAccepted,
+    handle: async ({ use, device, body }) => ({ body: await use.receipts(ownOf(device, body.receipts), body) }),
+  }),
+
+  route({
+    id: "publishDeviceEvents",
+    method: "POST",
+    path: "/sdk/v1/events",
+    summary: "Accept events of the person whose device it is",
+    status: [202],
+    body: DeviceEvents,
+    reply: EventsAccepted,
+    handle: async ({ use, device, body, traceparent }) => ({
+      body: await use.events(device, ownOf(device, body.events), { ...body, traceparent }),
+    }),
   }),
 ];
 

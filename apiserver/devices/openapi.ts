@@ -1,3 +1,4 @@
+import type { DeviceEvents, DeviceReceipts, ReceiptsAccepted } from "#core/schema/devices/reports.ts";
 import type {
   DeviceConfig,
   DeviceRegistered,
@@ -9,6 +10,7 @@ import { examples as refs } from "#core/schema/events/refs.ts";
 import type { Docs } from "../http/feature.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
 
+const instant = "2026-11-27T12:00:00.000Z";
 const device = { model: "iPhone17,1", os_version: "26.1", app_version: "2.4.0", timezone: "Europe/Berlin" };
 const token = "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad";
 const phone: RegisterDevice = {
@@ -17,8 +19,20 @@ const phone: RegisterDevice = {
   token,
   device,
 };
+const receipt: DeviceReceipts["receipts"][number] = {
+  type: "clicked",
+  message_id: refs.message_id,
+  button_id: "buy",
+  url: "https://shop.example/offers",
+  occurred_at: instant,
+};
+const event: DeviceEvents["events"][number] = {
+  id: "9c5b2f0e-1d0e-4a53-8a55-1f6f3f0b9a11",
+  name: "cart.filled",
+  value: 19.9,
+  properties: { items: 2 },
+};
 const own = { subscription_id: refs.subscription_id, user_id: refs.user_id, status: "subscribed" } as const;
-const instant = "2026-11-27T12:00:00.000Z";
 
 /** What the OpenAPI document says of devices beside their operations. */
 export const docs: Docs = {
@@ -29,6 +43,11 @@ export const docs: Docs = {
       { ...own, subscription_token: "sst_c2VjcmV0LW9mLXRoaXMtaW5zdGFsbGF0aW9uLW9ubHk" },
     ] satisfies DeviceRegistered[],
     UpdateDevice: [{ enabled: false }, { token, status_detail: 1 }] satisfies UpdateDevice[],
+    DeviceReceipt: [receipt],
+    DeviceReceipts: [{ receipts: [receipt] }] satisfies DeviceReceipts[],
+    ReceiptsAccepted: [{ accepted: 1, duplicates: 0, errors: [] }] satisfies ReceiptsAccepted[],
+    DeviceEvent: [event],
+    DeviceEvents: [{ events: [event] }] satisfies DeviceEvents[],
     DeviceSubscription: [
       {
         ...own,

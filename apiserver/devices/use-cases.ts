@@ -1,14 +1,21 @@
+import type { CallbackQueue } from "#core/queue/callbacks.ts";
+import { knownMessages } from "#core/storage/messages/known.ts";
 import { contacts } from "#core/storage/people/contacts.ts";
 import { devices as deviceStore } from "#core/storage/people/devices.ts";
+import { type EventPlatform, eventUseCases } from "../events/use-cases.ts";
 import { type PeoplePlatform, peopleUseCases } from "../people/use-cases.ts";
+import { publishOfDevice } from "./events.ts";
+import { receiveReceipts } from "./receipts.ts";
 import { registerDevice } from "./register.ts";
 import { updateDevice } from "./update.ts";
 
 export type DeviceUse = ReturnType<typeof deviceUseCases>;
 
+export type DevicePlatform = PeoplePlatform & EventPlatform & { callbacks: CallbackQueue };
+
 /** What devices do to their subscriptions. */
-export const deviceUseCases = (platform: PeoplePlatform) => {
-  const { db, clock, limit, outboxes } = platform;
+export const deviceUseCases = (platform: DevicePlatform) => {
+  const { db, clock, limit, outboxes, callbacks } = platform;
   const { subscriptions, requireSubscribers, followStatus, deleteSubscription } = peopleUseCases(platform);
   const devices = deviceStore(db);
   return {
@@ -33,5 +40,7 @@ export const deviceUseCases = (platform: PeoplePlatform) => {
       clock,
     }),
     remove: deleteSubscription,
+    receipts: receiveReceipts({ known: knownMessages(db), keep: callbacks.keep, clock }),
+    events: publishOfDevice({ publish: eventUseCases(platform).publish, clock }),
   };
 };

@@ -22,8 +22,17 @@ export type PublishDeps = {
   clock: Clock;
 };
 
-/** `onceId`: names a request that may be made again; its events without an id then have one that follows from it. */
-export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: string; onceId: string | null };
+/**
+ * `onceId`: names a request that may be made again; its events without an id then have one that follows from it. `source`:
+ * who sent them, when it was no server of the app's.
+ */
+export type PublishRequest = {
+  app: AppRow;
+  body: PublishEvents;
+  traceparent: string;
+  onceId: string | null;
+  source?: "sdk";
+};
 
 /**
  * Accepts custom events: they are stored when this resolves. An event whose time is refused does not stop the others; one
@@ -32,14 +41,14 @@ export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: st
  */
 export const publishEvents =
   ({ define, keep, count, clock }: PublishDeps) =>
-  async ({ app, body: { events }, traceparent, onceId }: PublishRequest): Promise<EventsAccepted> => {
+  async ({ app, body: { events }, traceparent, onceId, source }: PublishRequest): Promise<EventsAccepted> => {
     refuse(events.flatMap(problemsOf).slice(0, mostProblems));
     const now = clock.now();
     const kept: StoredEvent[] = [];
     const errors: EventsAccepted["errors"] = [];
     for (const [index, given] of events.entries()) {
       const id = given.id ?? (onceId === null ? undefined : `${onceId}/${index}`);
-      const judged = receive({ ...given, ...(id !== undefined && { id }) }, app._id, now);
+      const judged = receive({ ...given, ...(id !== undefined && { id }) }, app._id, now, source);
       if (judged.kind === "refused") errors.push({ index, ...judged.error });
       else kept.push({ ...eventText(judged.event), once: judged.once });
     }

@@ -17,7 +17,7 @@ export type Judged =
  * a sender may use their id again after a day, and receivers remember ours for longer.
  * Source: docs/reference/events.md#custom-events.
  */
-export const receive = (given: CustomEvent, appId: string, now: Date): Judged => {
+export const receive = (given: CustomEvent, appId: string, now: Date, source: "api" | "sdk" = "api"): Judged => {
   const at = given.occurred_at === undefined ? now : new Date(given.occurred_at);
   const aheadMs = at.getTime() - now.getTime();
   if (aheadMs > minuteMs * customEventLimits.minutesAhead) return tooEarly;
@@ -28,7 +28,7 @@ export const receive = (given: CustomEvent, appId: string, now: Date): Judged =>
     subjectId: given.user_id ?? given.external_id ?? null,
     at: now,
     from: [ulid(now)],
-    data: dataOf(given, aheadMs > 0 ? now : at),
+    data: dataOf(given, aheadMs > 0 ? now : at, source),
   });
   return { kind: "event", event, once: given.id !== undefined && derivedId("event", event.type, appId, given.id) };
 };
@@ -47,11 +47,15 @@ const tooOld: Judged = {
   error: { code: "OCCURRED_AT_TOO_OLD", message: `occurred_at is more than ${customEventLimits.daysBack} days ago` },
 };
 
-const dataOf = ({ name, properties = {}, ...given }: CustomEvent, occurredAt: Date): Record<string, unknown> =>
+const dataOf = (
+  { name, properties = {}, ...given }: CustomEvent,
+  occurredAt: Date,
+  source: "api" | "sdk",
+): Record<string, unknown> =>
   showAs(customEvents["event.received"].data, {
     ...given,
     name: name.trim(),
     properties,
     occurred_at: occurredAt,
-    source: "api",
+    source,
   });

@@ -1,5 +1,14 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
+import { callbackBatch } from "#core/queue/callbacks.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { callbackStream } from "#core/queue/jetstream/topology.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
+import { deliveryIdOf } from "#core/storage/messages/deliveries.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, aTenant, seed, seedTenant } from "../../../support/rows/fixtures.ts";
@@ -7,6 +16,16 @@ import { aSubscription, aTenant, seed, seedTenant } from "../../../support/rows/
 describe("devices by themselves", function () {
   this.timeout(60_000);
   const { site, tenant } = useSharedSite();
+  let nats: Nats;
+  const callbacks = () => callbackStream(site.name, timings.short);
+  before(async () => {
+    nats = await connectNats({ url: site.servers.natsUrl, name: site.name });
+    await ensureStream(nats.jsm, callbacks());
+  });
+  after(async () => {
+    await nats?.jsm.streams.delete(callbacks().stream.name);
+    await nats?.close();
+  });
   const path = "/sdk/v1/subscriptions";
   const aToken = () => randomBytes(32).toString("hex");
   const rows = () => site.db.collection<SubscriptionRow>("subscriptions");
@@ -154,6 +173,98 @@ describe("devices by themselves", function () {
     const many = await Promise.all(Array.from({ length: 30 }, () => call("POST", path, { body: anInstall() })));
     const limited = many.find(({ status }) => status === 429);
     expect(limited?.headers.get("RateLimit-Policy")).to.match(/^"sdk\.auth"/);
+  });
+
+  /** A message that is stored, and its delivery to a device. */
+  const delivered = async (subscription: string) => {
+    const message = { _id: `msg_${randomUUID()}`, tenant_id: tenant.tenant._id, app_id: tenant.app._id };
+    await site.db.collection<{ _id: string }>("messages").insertOne(message);
+    return { message_id: message._id, delivery_id: deliveryIdOf(message._id, subscription) };
+  };
+
+  /** What the queue has, as long as nobody reads it. */
+  const queued = async () => {
+    const subject = subjects(site.name).callbacks(tenant.tenant._id);
+    const stored = await nats.jsm.streams.getMessage(callbacks().stream.name, { last_by_subj: subject });
+    return callbackBatch(stored?.json()).callbacks.flatMap(
+      ({ callback }) => JSON.parse(callback.body.toString()) as Record<string, unknown>[],
+    );
+  };
+  const eventsOf = async (user: unknown): Promise<EventEnvelope[]> => {
+    const batches = site.db.collection<EventBatchRow>("event_batches").find({ events: { $exists: true } });
+    const all = (await batches.toArray()).flatMap(({ events }) => events.map(({ text }) => JSON.parse(text)));
+    return (all as EventEnvelope[]).filter(({ subject_id: subject }) => subject === user);
+  };
+
+  it("report of their own messages only, and each receipt once", async () => {
+    const { id, secret } = await registered();
+    const { message_id, delivery_id } = await delivered(id);
+    const foreign = await delivered("sub_other");
+    const now = new Date().toISOString();
+    const of = { message_id, occurred_at: now };
+    const receipts = [
+      { type: "received", delivery_id, ...of },
+      { type: "received", ...of },
+      { type: "clicked", button_id: "buy", url: null, subscription_id: id, ...of, occurred_at: "2999-01-01T00:00:00Z" },
+      { type: "opened", ...of, occurred_at: "2020-01-01T00:00:00Z" },
+      { type: "opened", ...of, message_id: "msg_unknown" },
+      { type: "opened", ...of, ...foreign },
+    ];
+    const reply = await call("POST", "/sdk/v1/receipts", { secret, body: { receipts } });
+    expect([reply.status, reply.body["accepted"], reply.body["duplicates"]]).to.deep.equal([202, 4, 1]);
+    expect(reply.body["errors"]).to.deep.equal([
+      { index: 3, code: "OCCURRED_AT_TOO_OLD", message: "occurred_at is more than 30 days ago" },
+    ]);
+    const [received, clicked, ...more] = await queued();
+    expect(received).to.deep.include({ deliveryId: delivery_id, kind: "delivered", at: now });
+    expect(clicked).to.include({ deliveryId: delivery_id, kind: "clicked", buttonId: "buy", machine: false });
+    expect(new Date(String(clicked?.["at"])).getTime(), "what is ahead counts as now").to.be.at.most(Date.now());
+    expect(more, "what was not sent to it").to.deep.equal([]);
+  });
+
+  it("send events of their person, and each id once", async () => {
+    const [one, other] = [await registered(), await registered()];
+    const user = String(one.reply["user_id"]);
+    const event = {
+      id: randomUUID(),
+      name: "cart.filled",
+      properties: { items: 2 },
+      occurred_at: "2999-01-01T00:00:00Z",
+    };
+    const send = (secret: string, events: object[]) => call("POST", "/sdk/v1/events", { secret, body: { events } });
+    const old = { ...event, id: "old", occurred_at: "2020-01-01T00:00:00Z" };
+    const first = await send(one.secret, [event, old]);
+    expect([first.status, first.body["accepted"]]).to.deep.equal([202, 1]);
+    expect(first.body["errors"]).to.have.lengthOf(1);
+    expect((await send(one.secret, [event])).body).to.include({ accepted: 0, duplicates: 1 });
+    expect((await send(other.secret, [event])).body, "of another device").to.include({ accepted: 1, duplicates: 0 });
+    const [stored] = await eventsOf(user);
+    expect(stored?.data).to.deep.include({
+      source: "sdk",
+      user_id: user,
+      subscription_id: one.id,
+      name: "cart.filled",
+    });
+    expect(stored?.data["occurred_at"], "what is ahead counts as now").to.equal(stored?.timestamp);
+  });
+
+  it("are refused reports about others, and of a wrong form", async () => {
+    const [one, other] = [await registered(), await registered()];
+    const receipt = { type: "received", message_id: "msg_x", occurred_at: new Date().toISOString() };
+    const send = (at: string, body: object) => call("POST", `/sdk/v1/${at}`, { secret: one.secret, body });
+    const foreign = await send("receipts", { receipts: [receipt, { ...receipt, subscription_id: other.id }] });
+    expect(foreign.status).to.equal(404);
+    const events = [{ id: "1", name: "x", subscription_id: other.id }];
+    expect((await send("events", { events })).status).to.equal(404);
+    for (const receipts of [
+      [],
+      Array(101).fill(receipt),
+      [{ ...receipt, url: "https://x.example" }],
+      [{ ...receipt, type: "seen" }],
+    ])
+      expect((await send("receipts", { receipts })).status).to.equal(400);
+    expect((await send("events", { events: [{ name: "without an id" }] })).status).to.equal(400);
+    expect((await call("POST", "/sdk/v1/receipts", { body: { receipts: [receipt] } })).status).to.equal(401);
   });
 
   it("may be pages of any origin", async () => {

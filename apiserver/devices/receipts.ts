@@ -1,0 +1,70 @@
+import { ownCallback, ownProvider } from "#core/channels/kit/own-receipts.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
+import type { Receipt, ReceiptFact } from "#core/domain/messages/receipts.ts";
+import type { CallbackQueue } from "#core/queue/callbacks.ts";
+import type { DeviceReceipt, DeviceReceipts, ReceiptsAccepted } from "#core/schema/devices/reports.ts";
+import { deliveryIdOf } from "#core/storage/messages/deliveries.ts";
+import type { KnownMessages } from "#core/storage/messages/known.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+
+export type ReceiptDeps = { known: KnownMessages; keep: CallbackQueue["keep"]; clock: Clock };
+
+const daysBack = 30;
+
+/**
+ * Puts what a device says of its messages into the queue of receipts. The delivery follows from the message and the
+ * subscription, so that a device can speak of its own only; what is about none is accepted and dropped, as whoever asks
+ * is to learn nothing. @throws Unavailable
+ */
+export const receiveReceipts =
+  ({ known, keep, clock }: ReceiptDeps) =>
+  async (own: SubscriptionRow, { receipts }: DeviceReceipts): Promise<ReceiptsAccepted> => {
+    const now = clock.now();
+    const read = receipts.map((receipt) => receiptOf(own, receipt, now));
+    const young = read.filter((receipt) => receipt !== null);
+    const different = [...new Map(young.map((one) => [JSON.stringify(one.receipt), one])).values()];
+    const there = await known(ofRow(own), [...new Set(different.map(({ messageId }) => messageId))]);
+    const wanted = different.filter(({ messageId, isOwn }) => isOwn && there.has(messageId));
+    if (wanted.length > 0)
+      await keep({ ...ofRow(own), provider: ownProvider }, ownCallback(wanted.map(receiptIn), now));
+    const errors = [...read.keys()].filter((index) => read[index] === null).map((index) => ({ index, ...tooOld }));
+    return { accepted: different.length, duplicates: young.length - different.length, errors };
+  };
+
+const tooOld = {
+  code: "OCCURRED_AT_TOO_OLD" as const,
+  message: `occurred_at is more than ${daysBack} days ago`,
+};
+
+type Read = { messageId: string; isOwn: boolean; receipt: Receipt };
+
+const receiptIn = ({ receipt }: Read): Receipt => receipt;
+
+/** Null for one that is too old. */
+const receiptOf = (own: SubscriptionRow, given: DeviceReceipt, now: Date): Read | null => {
+  const { message_id: messageId, delivery_id: named } = given;
+  const at = notAhead(given.occurred_at, now);
+  if (now.getTime() - at.getTime() > daysBack * dayMs) return null;
+  const deliveryId = deliveryIdOf(messageId, own._id);
+  const receipt: Receipt = { deliveryId, providerId: null, address: null, at, ...factOf(given) };
+  return { messageId, isOwn: (named ?? deliveryId) === deliveryId, receipt };
+};
+
+/** Clocks of devices are wrong: what is ahead counts as now. */
+export const notAhead = (occurredAt: string, now: Date): Date => {
+  const at = new Date(occurredAt);
+  return at > now ? now : at;
+};
+
+const factOf = ({ type, url = null, button_id: buttonId = null }: DeviceReceipt): ReceiptFact => {
+  switch (type) {
+    case "received":
+      return { kind: "delivered" };
+    case "opened":
+      return { kind: "opened", machine: false, userAgent: null };
+    case "clicked":
+      return { kind: "clicked", machine: false, url, buttonId };
+  }
+};
