@@ -4,7 +4,6 @@ import type { Directory } from "#core/storage/directory.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Devices } from "#core/storage/people/devices.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { Caller } from "./caller.ts";
 import { requirePlan, suspension } from "./tenant.ts";
 
@@ -23,7 +22,8 @@ export type FindDevice = (said: Said) => Promise<Device>;
 
 export type FindDeviceDeps = Pick<Directory, "app" | "tenant" | "plan"> & {
   devices: Pick<Devices, "bySecret">;
-  limit: NarrowLimit;
+  /** Counts a request of a device. @throws RateLimited */
+  limit: (rate: "sdk.subscription", subscriptionId: string) => Promise<void>;
 };
 
 export const findDevice =

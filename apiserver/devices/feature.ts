@@ -58,7 +58,7 @@ const routes = [
     body: RegisterDevice,
     reply: DeviceRegistered,
     handle: async ({ use, device, body, ip }) => {
-      await use.limit("sdk.auth", sourceOf(ip));
+      await use.limit("sdk.auth", `${device.app._id} ${sourceOf(ip)}`);
       const { row, secret, isNew } = await use.register(device, body);
       const { _id: subscription_id, user_id, status } = row;
       return { body: { subscription_id, user_id, status, subscription_token: secret }, status: isNew ? 201 : 200 };

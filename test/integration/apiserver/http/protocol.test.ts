@@ -187,8 +187,6 @@ describe("the protocol", () => {
       ["conversationId", (await seedConversation(site.db, { tenant_id, app_id: tenant.app._id })).row._id],
     ]);
     const segments = new Map<string, string>(); // by kind
-    const device: Record<string, string> = {}; // the headers of one, and what it is called
-    const own = new Map<string, string>();
     const [hourAgo, tomorrow] = [-3_600_000, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
     const mine = { app_id: tenant.app._id, since: hourAgo, send_after: tomorrow };
     for (const { id, method, path, body, isForm } of examples) {
@@ -197,20 +195,19 @@ describe("the protocol", () => {
       const members = Object.entries(mine).filter(([name]) => name in body);
       const whole = { ...body, ...Object.fromEntries(members) };
       const isDevice = path.startsWith("/sdk/");
-      const ask = isDevice ? site.api.call : call;
-      const reply = await ask(
+      const reply = await (isDevice ? site.api.call : call)(
         method,
-        path.replaceAll(/\{(\w+)\}/g, (_, name) => (isDevice ? own : known).get(name) ?? name),
+        path.replaceAll(/\{(\w+)\}/g, (_, name) => known.get(isDevice ? `sdk ${name}` : name) ?? name),
         {
           ...(isForm ? formOf(whole as Record<string, string>) : { body: whole }), // sound: a form has texts
-          ...(isDevice && { headers: { ...device, "X-HS-App-Id": tenant.app._id } }),
+          ...(isDevice && {
+            headers: { "X-HS-App-Id": tenant.app._id, "X-HS-Subscription-Token": known.get("sdk secret") ?? "" },
+          }),
         },
       );
       expect(reply.status, `${id}: ${reply.text}`).to.be.below(300);
-      if (id === "registerDevice") {
-        device["X-HS-Subscription-Token"] = reply.body["subscription_token"] as string; // sound: the schema of the reply
-        own.set("subscriptionId", String(reply.body["subscription_id"]));
-      }
+      const { subscription_id: own, subscription_token: secret } = reply.body as unknown as Record<string, string>;
+      if (id === "registerDevice") known.set("sdk secret", secret ?? "").set("sdk subscriptionId", own ?? "");
       const made = madeBy[id];
       const isOther =
         (id === "registerSubscription" && reply.body["channel"] !== "ios_push") || // it has no live activities
