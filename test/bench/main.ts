@@ -18,6 +18,7 @@ import { foundation } from "./foundation.ts";
 import { imports } from "./imports/imports.ts";
 import { kubectl } from "./kubectl/kubectl.ts";
 import { type Course, type Measurements, measureAll } from "./measure-all.ts";
+import { million } from "./messages/million.ts";
 import { rules } from "./messages/rules.ts";
 import { operator } from "./operator/operator.ts";
 import { people } from "./people/user-batches.ts";
@@ -36,6 +37,7 @@ const all: Record<string, Measurements> = {
   requests,
   foundation,
   rules,
+  million,
   callbacks,
   webhooks,
   exports,

@@ -14,7 +14,7 @@ import { giveAndroid } from "../support/system/sending.ts";
 import { type System, type SystemProgram, startSystem } from "../support/system/system.ts";
 import { until } from "../support/until.ts";
 import { loopbackAllowed } from "../support/webhooks/traffic.ts";
-import { startSink } from "./sink.ts";
+import { type Sink, startSink } from "./sink.ts";
 
 /** The stores of an installation. They end with this process, at the latest. */
 export type Stores = Awaited<ReturnType<typeof startStores>>;
@@ -34,6 +34,8 @@ export type Installation = {
   system: System;
   /** Starts a program that no other measurement uses, so that it may be stopped. */
   startOwn: System["start"];
+  /** What the simulator of APNs has taken so far. */
+  apnsCounts: Sink["counts"];
   /** Gives the app of a system an account of `android_push`. */
   giveAndroid: (system: System) => Promise<void>;
   close: () => Promise<void>;
@@ -131,7 +133,7 @@ const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> =
       stopSinks();
     };
     const giveAndroidTo = (of: System) => giveAndroid(of, apns.credentials, fcm);
-    return { stores, system, startOwn: system.start, giveAndroid: giveAndroidTo, close };
+    return { stores, system, startOwn: system.start, apnsCounts: apns.counts, giveAndroid: giveAndroidTo, close };
   } catch (error) {
     stopSinks();
     throw error;

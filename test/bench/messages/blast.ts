@@ -71,7 +71,10 @@ const warmUp = async (system: System, apiserver: SystemProgram, to: readonly Sub
 };
 
 /** Sends a small message every 100 ms until the blast has ended; their ids. */
-const smallOnesUntil = async (ending: Promise<unknown>, sendOne: () => Promise<{ id: string }>): Promise<string[]> => {
+export const smallOnesUntil = async (
+  ending: Promise<unknown>,
+  sendOne: () => Promise<{ id: string }>,
+): Promise<string[]> => {
   const over = ending.then(() => true);
   const small: string[] = [];
   let isOver = false;
@@ -105,7 +108,8 @@ export const send = async (system: System, apiserver: SystemProgram, body: objec
   return (await reply.json()) as { id: string }; // the reply of an accept
 };
 
-const latencies = async ({ db }: System, ids: readonly string[]): Promise<number[]> => {
+/** From the accept of messages of one recipient to their delivery, ms. */
+export const latencies = async ({ db }: System, ids: readonly string[]): Promise<number[]> => {
   const rows = await db
     .collection<DeliveryRow>("deliveries")
     .find({ message_id: { $in: [...ids] } })

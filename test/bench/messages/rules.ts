@@ -52,7 +52,8 @@ const measureRules: Measurement = (round, tell) =>
     );
   });
 
-type Sent = { system: System; body: object };
+/** What is sent, and the organisation that sends it. */
+export type Sent = { system: System; body: object };
 
 const blast = async ({ system, body }: Sent, apiserver: SystemProgram, limit?: number): Promise<void> => {
   const rows = system.db.collection<{ _id: string; app_id: string }>("subscriptions");
@@ -65,7 +66,7 @@ const blast = async ({ system, body }: Sent, apiserver: SystemProgram, limit?: n
 };
 
 /** An app with quiet hours that are not now, and a cap that nobody fills, and a message with a template and two variants. */
-const withRules = async ({ system: first }: Installation, apiserver: SystemProgram): Promise<Sent> => {
+export const withRules = async ({ system: first }: Installation, apiserver: SystemProgram): Promise<Sent> => {
   const system = { ...first, ...(await first.another()) };
   const call = async (method: string, path: string, body: object = {}): Promise<{ id: string }> => {
     const reply = await fetch(`${apiserver.url}/v1/apps/${system.app._id}/${path}`, {
@@ -96,15 +97,20 @@ const withRules = async ({ system: first }: Installation, apiserver: SystemProgr
   };
 };
 
-const seedPeople = async ({ tenantId, app, db }: System, count: number): Promise<void> => {
+const seededAtOnce = 20_000;
+
+/** People with a device each, whose tag `plan` is `gold`. */
+export const seedPeople = async ({ tenantId, app, db }: System, count: number): Promise<void> => {
   const of = { tenant_id: tenantId, app_id: app._id };
-  const users = Array.from({ length: count }, (_, n) =>
-    aUser({ ...of, tags: { name: `Ann ${n}` }, time_zone: "Europe/Berlin" }),
-  );
-  const subscriptions = users.map(({ _id }) =>
-    aSubscription({ ...of, user_id: _id, token: randomBytes(32).toString("hex") }),
-  );
-  await seed(db, { users, subscriptions });
+  for (let from = 0; from < count; from += seededAtOnce) {
+    const users = Array.from({ length: Math.min(seededAtOnce, count - from) }, (_, n) =>
+      aUser({ ...of, tags: { name: `Ann ${from + n}`, plan: "gold" }, time_zone: "Europe/Berlin" }),
+    );
+    const subscriptions = users.map(({ _id }) =>
+      aSubscription({ ...of, user_id: _id, token: randomBytes(32).toString("hex") }),
+    );
+    await seed(db, { users, subscriptions });
+  }
 };
 
 /** The race for the places of a cap, of which there is one for each person: by what two dispatchers would ask at once. */
