@@ -54,6 +54,7 @@ const demo = async (dir: string, portBase: number): Promise<readonly string[]> =
   for (const { about, command } of commands(at, kubeconfig))
     console.log(`\n${styleText("dim", `# ${about}`)}\n${command}`);
   console.log(`\n${styleText("dim", "# Stop it all; data stays")}\nmake down`);
+  console.log(`\n${styleText("dim", "# Register your own browser, and get a push")}\n${at.shop}/`);
   return [];
 };
 
@@ -97,6 +98,7 @@ const connect = async ({ dir, portBase, at, kubectl }: Place): Promise<{ rest: R
   const { token = "", base_url: baseUrl = "", app_id: appId = "" } = await readSecret(kubectl, "shop-backend");
   const { secret = "" } = await readSecret(kubectl, "shop-events-signing");
   await fetch(`${at.receiver}/secrets`, { method: "POST", body: secret });
+  await fetch(`${at.shop}/account`, { method: "POST", body: JSON.stringify({ url: at.rest, token, appId }) });
   const rest = restClient({ baseUrl, token });
   await phase("The API key of the connection Secret works", () => awaitKey(rest, appId));
   return { rest, appId };

@@ -32,7 +32,7 @@ export const ensureRunning = async (dir: string, wanted: DemoProcess): Promise<"
   return "started";
 };
 
-/** The provider simulators and the receiver of webhooks. */
+/** The provider simulators, the receiver of webhooks and the shop. */
 export const simulatorProcesses = (dir: string, portBase: number, at: Addresses): DemoProcess[] => {
   const simulatorArgs = [String(portBase), join(dir, "simulators")];
   return [
@@ -51,6 +51,14 @@ export const simulatorProcesses = (dir: string, portBase: number, at: Addresses)
       args: [new URL(at.receiver).port],
       url: at.receiver,
       path: "/received",
+    }),
+    nodeProcess({
+      dir,
+      name: "shop",
+      file: "dev/simulators/shop.ts",
+      args: [new URL(at.shop).port],
+      url: at.shop,
+      path: "/shop.js",
     }),
   ];
 };

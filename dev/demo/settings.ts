@@ -7,11 +7,30 @@ import type { Found, ServerKind } from "../servers/stack.ts";
 import { simulatorOffsets } from "../simulators/start.ts";
 
 /** What listens where beside the servers: distance from the stack's first port. */
-const offsets = { ...simulatorOffsets, receiver: 15, rest: 20, apiserver: 21, dispatcher: 22, operator: 23 } as const;
+const offsets = {
+  ...simulatorOffsets,
+  receiver: 15,
+  rest: 20,
+  apiserver: 21,
+  dispatcher: 22,
+  operator: 23,
+  shop: 24,
+} as const;
 
 /** Addresses on loopback of all that the demo starts itself; those of the programs are for health and metrics. */
 export type Addresses = Record<
-  "apns" | "fcm" | "hms" | "meta" | "webPush" | "twilio" | "vonage" | "control" | "receiver" | "rest" | ProgramName,
+  | "apns"
+  | "fcm"
+  | "hms"
+  | "meta"
+  | "webPush"
+  | "twilio"
+  | "vonage"
+  | "control"
+  | "receiver"
+  | "shop"
+  | "rest"
+  | ProgramName,
   string
 >;
 
@@ -27,6 +46,7 @@ export const addresses = (portBase: number): Addresses => {
     vonage: at("vonage", "https"),
     control: at("control"),
     receiver: at("receiver"),
+    shop: at("shop"),
     rest: at("rest"),
     apiserver: at("apiserver"),
     dispatcher: at("dispatcher"),

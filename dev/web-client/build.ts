@@ -5,8 +5,10 @@ import { rootDir } from "../files/paths.ts";
 /** A file of the client as browsers load it. */
 export type ClientFile = { name: string; text: string };
 
-/** Each file with what it is built from. */
+/** Each file with what it is built from; the classic one gives `globalThis.Herald`. */
 const wanted: Readonly<Record<string, BuildOptions>> = {
+  "herald.mjs": { entryPoints: ["client.ts"], format: "esm" },
+  "herald.js": { entryPoints: ["client.ts"], format: "iife", globalName: "Herald" },
   "herald-worker.js": { entryPoints: ["worker/main.ts"], format: "iife" },
   "worker.mjs": { entryPoints: ["worker/worker.ts"], format: "esm" },
 };

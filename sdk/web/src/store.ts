@@ -7,17 +7,13 @@ export type Install = {
   subscriptionId: string | null;
   secret: string | null;
   userId: string | null;
-  externalId: string | null;
   /** The endpoint that the service was told last. */
   token: string | null;
 };
 
-/** An event, receipt or session that the service has not answered for. */
-export type Waiting = { id: string; appId: string; kind: "events" | "receipts"; item: Record<string, unknown> };
+type Stores = { installs: Install };
 
-type Stores = { installs: Install; waiting: Waiting };
-
-const keys = { installs: "appId", waiting: "id" } as const;
+const keys = { installs: "appId" } as const;
 
 let opened: Promise<IDBDatabase> | undefined;
 
@@ -53,8 +49,4 @@ export const store = {
   installs: (): Promise<Install[]> => run("installs", "readonly", (s) => s.getAll()),
   keep: (install: Install) => run("installs", "readwrite", (s) => s.put(install)),
   forget: (appId: string) => run("installs", "readwrite", (s) => s.delete(appId)),
-  waiting: (most: number): Promise<Waiting[]> => run("waiting", "readonly", (s) => s.getAll(null, most)),
-  count: (): Promise<number> => run("waiting", "readonly", (s) => s.count()),
-  wait: (one: Waiting) => run("waiting", "readwrite", (s) => s.put(one)),
-  done: (id: string) => run("waiting", "readwrite", (s) => s.delete(id)),
 };

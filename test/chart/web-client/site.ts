@@ -80,20 +80,45 @@ export const workerOf = async (browser: Browser, url: string): Promise<WebWorker
   return worker;
 };
 
+/** What a worker shows: its calls of `showNotification`, once the events that they belong to are over. */
+export type Shows = { title: string; body: string | undefined }[];
+
+/**
+ * Has a worker remember what it shows from now on. It is not asked which notifications there are: Chromium forgets one that it is
+ * asked about before the system shows it.
+ */
+export const watchShows = (worker: WebWorker): Promise<unknown> =>
+  worker.evaluate(`(() => {
+    self.shows = [];
+    self.waits = [];
+    self.show ??= ServiceWorkerRegistration.prototype.showNotification;
+    self.wait ??= ExtendableEvent.prototype.waitUntil;
+    ServiceWorkerRegistration.prototype.showNotification = function (title, options) {
+      self.shows.push({ title, body: options.body });
+      return self.show.call(this, title, options);
+    };
+    ExtendableEvent.prototype.waitUntil = function (promise) {
+      self.waits.push(promise);
+      if (this.isTrusted) self.wait.call(this, promise);
+    };
+  })()`);
+
+/** What it has shown since, when it is done with what it was handed; null as long as it was handed nothing. */
+export const showsOf = (worker: WebWorker): Promise<Shows | null> =>
+  worker.evaluate(
+    "self.waits.length === 0 ? null : Promise.all(self.waits).then(() => self.shows)",
+  ) as Promise<Shows | null>;
+
 /**
  * Clicks the notification that is shown: hands it to the worker as the browser does, since the DevTools protocol cannot click what
- * the system shows. Gives the address that the worker opens, for a tab to go there; null for none.
+ * the system shows. Gives the address that the worker opens, for a tab to go there; null for none. The worker is watched.
  */
-export const clickShown = (worker: WebWorker, action = ""): Promise<string | null> =>
-  worker.evaluate(clicking(action)) as Promise<string | null>;
-
-const clicking = (action: string): string => `(async () => {
-  const [notification] = await registration.getNotifications();
-  let opened = null;
-  const waits = [];
-  Clients.prototype.openWindow = async (url) => { opened = url; return null; };
-  ExtendableEvent.prototype.waitUntil = (promise) => waits.push(promise);
-  dispatchEvent(new NotificationEvent("notificationclick", { notification, action: ${JSON.stringify(action)} }));
-  await Promise.all(waits);
-  return opened;
-})()`;
+export const clickShown = (worker: WebWorker): Promise<string | null> =>
+  worker.evaluate(`(async () => {
+    const [notification] = await registration.getNotifications();
+    let opened = null;
+    Clients.prototype.openWindow = async (url) => { opened = url; return null; };
+    dispatchEvent(new NotificationEvent("notificationclick", { notification, action: "" }));
+    await Promise.all(self.waits);
+    return opened;
+  })()`) as Promise<string | null>;

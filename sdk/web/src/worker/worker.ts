@@ -1,5 +1,6 @@
-import { send } from "../http.ts";
-import { type Install, store } from "../store.ts";
+import { ask } from "../http.ts";
+import { pushOf } from "../push-of.ts";
+import { store } from "../store.ts";
 
 /** What a push of Herald's holds. Source: docs/payloads.md#web-push. */
 type Payload = {
@@ -30,7 +31,7 @@ export type WorkerOptions = {
 };
 
 /**
- * Shows pushes, follows clicks and reports both, in a worker of its own or in the site's. Each push shows exactly one
+ * Shows pushes and follows clicks, in a worker of its own or in the site's. Each push shows exactly one
  * notification, also one that cannot be read: browsers take the consent away of who shows nothing.
  * @example heraldWorker(self);
  */
@@ -38,7 +39,7 @@ export const heraldWorker = (self: ServiceWorkerGlobalScope, { leavesOthers = fa
   self.addEventListener("push", (event) => {
     const payload = read(event.data);
     if (payload?.delivery_id === undefined && leavesOthers) return;
-    event.waitUntil(show(self, payload).then(() => report("received", payload)));
+    event.waitUntil(show(self, payload));
   });
   self.addEventListener("notificationclick", (event) => {
     const kept = keptIn(event.notification);
@@ -46,10 +47,7 @@ export const heraldWorker = (self: ServiceWorkerGlobalScope, { leavesOthers = fa
     event.notification.close();
     event.waitUntil(follow(self, kept, event.action));
   });
-  self.addEventListener("notificationclose", (event) => {
-    const kept = keptIn(event.notification);
-    if (kept !== null) event.waitUntil(report("dismissed", kept));
-  });
+  self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew(self, event)));
 };
 
 const read = (data: PushMessageData | null): Payload | null => {
@@ -86,32 +84,27 @@ const show = async (self: ServiceWorkerGlobalScope, payload: Payload | null): Pr
 const keptIn = ({ data }: Notification): Kept | null =>
   (data as Kept | null)?.herald === true ? (data as Kept) : null;
 
-/** A counted address tells the service of the click by itself; any other click is reported. */
+/** A counted address tells the service of the click by itself. */
 const follow = async (self: ServiceWorkerGlobalScope, kept: Kept, action: string): Promise<void> => {
   const own = kept.actions?.find((one) => one.action === action)?.url;
   const counted = kept.counted.find((one) => one.action === action)?.navigate ?? kept.navigate;
   const address = counted ?? own ?? kept.url ?? new URL("/", self.location.origin).href;
   if (/^https?:/i.test(address)) await self.clients.openWindow(address).catch(() => null);
-  if (counted === undefined) await report("clicked", kept, { button_id: action || null, url: own ?? kept.url ?? null });
 };
 
-type Reported = Pick<Payload, "message_id" | "delivery_id">;
-
-/** The install whose push it is, is the one of this browser; a report that is lost is lost. */
-const report = async (type: string, of: Reported | null, more: object = {}): Promise<void> => {
-  if (!of?.delivery_id || !of.message_id) return;
-  const { message_id, delivery_id } = of;
-  const known = await store.installs().catch((): Install[] => []);
-  for (const install of known) {
-    const receipt = {
-      type,
-      message_id,
-      delivery_id,
-      subscription_id: install.subscriptionId,
-      occurred_at: new Date().toISOString(),
-      ...more,
-    };
-    if (install.secret === null) continue;
-    await send(install, "receipts", { method: "POST", body: { receipts: [receipt] }, token: null }).catch(() => null);
+/** Browsers may take a subscription away and give another one: the service gets to know of it. */
+const renew = async (
+  { registration }: ServiceWorkerGlobalScope,
+  { newSubscription, oldSubscription }: PushSubscriptionChangeEvent,
+): Promise<void> => {
+  const key = oldSubscription?.options.applicationServerKey;
+  const given = newSubscription ?? (key ? await registration.pushManager.subscribe(oldSubscription.options) : null);
+  if (given === null) return;
+  const push = pushOf(given);
+  for (const install of await store.installs()) {
+    const { subscriptionId, secret, token } = install;
+    if (secret === null || subscriptionId === null || token !== oldSubscription?.endpoint) continue;
+    await ask(install, `subscriptions/${subscriptionId}`, { method: "PATCH", body: push });
+    await store.keep({ ...install, token: push.token });
   }
 };
