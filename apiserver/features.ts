@@ -13,6 +13,7 @@ import { openapi } from "./http/openapi/document.ts";
 import type { Outside } from "./http/outside.ts";
 import { imports } from "./imports/feature.ts";
 import { inAppMessages } from "./in-app-messages/feature.ts";
+import { inbox } from "./inbox/feature.ts";
 import { mailLinks } from "./links/mail.ts";
 import { shortLinks } from "./links/short.ts";
 import { liveActivities } from "./live-activities/feature.ts";
@@ -46,6 +47,7 @@ export const features: readonly Feature<Platform>[] = [
   conversations,
   templates,
   inAppMessages,
+  inbox,
   imports,
   exports,
   warehouse,

@@ -1,4 +1,11 @@
 import {
+  InAppEvent,
+  InAppEventAccepted,
+  InAppForDevice,
+  InAppForDeviceQuery,
+  InAppMessageCounts,
+} from "#core/schema/in-app-messages/device.ts";
+import {
   CreateInAppMessage,
   InAppMessage,
   InAppMessageListQuery,
@@ -6,10 +13,14 @@ import {
   UpdateInAppMessage,
 } from "#core/schema/in-app-messages/in-app-message.ts";
 import type { InAppMessageRow } from "#core/storage/in-app-messages/in-app-messages.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
+import { ownSubscription } from "../access/device.ts";
 import { feature } from "../http/feature.ts";
-import { settingRoutes } from "../settings/routes.ts";
+import { existing } from "../http/locate.ts";
+import { type Located, routeOf } from "../http/route.ts";
+import { locateSetting, settingRoutes } from "../settings/routes.ts";
 import { docs } from "./openapi.ts";
-import { inAppUseCases } from "./use-cases.ts";
+import { type InAppUse, inAppUseCases } from "./use-cases.ts";
 
 const schemas = {
   create: CreateInAppMessage,
@@ -38,5 +49,49 @@ const { list, create, get, update, remove } = settingRoutes<InAppMessageRow, typ
   errors: ["HS_ALREADY_EXISTS"],
 });
 
+const route = routeOf<InAppUse>({ tag: "In-app messages", scopes: "device" });
+
+const others = [
+  route({
+    id: "getInAppMessageCounts",
+    method: "GET",
+    path: "/v1/apps/{appId}/in-app-messages/{inAppMessageId}/counts",
+    summary: "Show what people did with an in-app message",
+    scopes: ["admin"],
+    reply: InAppMessageCounts,
+    locate: locateSetting<InAppMessageRow>({ what: "in-app message", parameter: "inAppMessageId" }),
+    handle: async ({ use, resource }) => ({ body: await use.counts(resource) }),
+  }),
+
+  route({
+    id: "getInAppMessagesForDevice",
+    method: "GET",
+    path: "/sdk/v1/in-app-messages",
+    summary: "Show a device the in-app messages that are for its person",
+    query: InAppForDeviceQuery,
+    reply: InAppForDevice,
+    handle: async ({ use, device, query }) => ({ body: await use.ofDevices.fetch(ownSubscription(device), query) }),
+  }),
+
+  route({
+    id: "reportInAppEvent",
+    method: "POST",
+    path: "/sdk/v1/in-app-messages/{inAppMessageId}/events",
+    summary: "Report what a person did with an in-app message",
+    status: [202],
+    body: InAppEvent,
+    reply: InAppEventAccepted,
+    locate: async ({ use, device, params }: Located<InAppUse>) =>
+      existing(await use.find(ofRow(ownSubscription(device)), params["inAppMessageId"] ?? ""), "in-app message"),
+    handle: async ({ use, device, body, resource: message, traceparent }) => ({
+      body: await use.ofDevices.report({ subscription: ownSubscription(device), message, traceparent }, body),
+    }),
+  }),
+];
+
 /** What apps show to people while they use them. */
-export const inAppMessages = feature({ make: inAppUseCases, routes: [list, create, get, update, remove], ...docs });
+export const inAppMessages = feature({
+  make: inAppUseCases,
+  routes: [list, create, get, update, remove, ...others],
+  ...docs,
+});

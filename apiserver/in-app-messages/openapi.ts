@@ -1,6 +1,12 @@
 import { exampleAppId, exampleTime } from "#core/schema/events/refs.ts";
 import type { InAppVariant } from "#core/schema/in-app-messages/content.ts";
 import type {
+  InAppEvent,
+  InAppForDevice,
+  InAppMessageCounts,
+  ShownInApp,
+} from "#core/schema/in-app-messages/device.ts";
+import type {
   CreateInAppMessage,
   InAppMessage,
   UpdateInAppMessage,
@@ -59,6 +65,45 @@ const created: CreateInAppMessage[] = [
 
 const updated: UpdateInAppMessage[] = [{ status: "paused" }, { end_at: exampleTime, priority: 0 }];
 
+const shown: ShownInApp = {
+  id: message.id,
+  variant_id: variant.id,
+  content: {
+    layout: "modal",
+    title: "Free delivery this week",
+    body: "On every order above 20 €.",
+    image_url: null,
+    buttons: [{ id: "start", text: "Show me", action: "open", url: "https://shop.example/offers" }],
+    background: "#ffffff",
+  },
+  variants: [{ id: variant.id, weight_percent: 100 }],
+  triggers: message.triggers,
+  redisplay: message.redisplay,
+  priority: 10,
+  start_at: exampleTime,
+  end_at: null,
+  updated_at: exampleTime,
+};
+
+const counts: InAppMessageCounts = {
+  variants: [
+    {
+      variant_id: variant.id,
+      impressions: 1_210,
+      page_impressions: 0,
+      clicks: 322,
+      dismissals: 641,
+      first_impressions: 980,
+      first_clicks: 311,
+    },
+  ],
+};
+
+const reported: InAppEvent[] = [
+  { type: "impression", variant_id: variant.id, first: true },
+  { type: "clicked", variant_id: variant.id, click_id: "start" },
+];
+
 /** What the OpenAPI document says of in-app messages beside their operations. */
 export const docs: Docs = {
   tags: { "In-app messages": "What apps show to people while they use them." },
@@ -67,8 +112,13 @@ export const docs: Docs = {
     InAppMessagePage: [lastPage(message)],
     CreateInAppMessage: created,
     UpdateInAppMessage: updated,
+    InAppForDevice: [{ messages: [shown], ids: [message.id], as_of: exampleTime }] satisfies InAppForDevice[],
+    InAppEvent: reported,
+    InAppEventAccepted: [{ event_id: "evt_01JDKQ4WSM3F7KPD1Y5WBX8RGT" }],
+    InAppMessageCounts: [counts],
     InAppTrigger: message.triggers,
     InAppVariant: [variant],
   },
+  queryExamples: { since: exampleTime },
   pathParameters: { inAppMessageId: pathPart("id of an in-app message", message.id) },
 };

@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
 import type { Db } from "mongodb";
 import { AppError } from "#core/errors.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { inAppBounds } from "#core/schema/in-app-messages/content.ts";
+import type { InAppMessageCounts } from "#core/schema/in-app-messages/device.ts";
 import {
   type CreateInAppMessage,
   type InAppMessage,
@@ -11,26 +13,39 @@ import {
 } from "#core/schema/in-app-messages/in-app-message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { checkInApp, inAppMembers, inAppTargetOf, newInAppMembers } from "#core/storage/in-app-messages/check.ts";
+import { inAppCounts } from "#core/storage/in-app-messages/counts.ts";
+import { inAppFor } from "#core/storage/in-app-messages/for-device.ts";
 import {
   type InAppMessageRow,
   type InAppMessages,
   inAppMessages,
 } from "#core/storage/in-app-messages/in-app-messages.ts";
-import { ofApp } from "#core/storage/mongo/collection.ts";
+import { ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
+import { filterFacts } from "#core/storage/segments/facts.ts";
 import { appSegments, segmentCollection } from "#core/storage/segments/segments.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 import { quotaExceeded } from "../limits/quota-exceeded.ts";
+import type { EventStore } from "../publishing/event-store.ts";
 import type { By } from "../settings/audit.ts";
 import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
 import { laterThan } from "../settings/write-as-is.ts";
-import { inAppMessageView } from "./views.ts";
+import { deviceInApp } from "./device.ts";
+import { countsView, inAppMessageView } from "./views.ts";
 
-export type InAppPlatform = SettingsPlatform & { db: Db; cursors: Cursors };
+export type InAppPlatform = SettingsPlatform & {
+  db: Db;
+  cursors: Cursors;
+  secrets: Pick<KeyRing, "seal" | "open">;
+  events: Pick<EventStore, "keep">;
+};
+
+export type InAppUse = ReturnType<typeof inAppUseCases>;
 
 /** What the operations on in-app messages do. Source: docs/reference/in-app-messages.md. */
 export const inAppUseCases = (platform: InAppPlatform) => {
-  const { db, clock, cursors } = platform;
+  const { db, clock, cursors, events } = platform;
+  const counts = inAppCounts(db, clock);
   const store = activeWithinBounds(inAppMessages(db));
   const targetOf = inAppTargetOf({ segments: appSegments(db) });
   const kept = settings(platform, {
@@ -48,6 +63,10 @@ export const inAppUseCases = (platform: InAppPlatform) => {
   return {
     ...kept,
     page: listInAppMessages(store, cursors),
+    ofDevices: deviceInApp({ messagesFor: inAppFor(db, filterFacts(platform)), counts, keep: events.keep, clock }),
+
+    counts: async (row: InAppMessageRow): Promise<InAppMessageCounts> =>
+      countsView(row, await counts.read(ofRow(row), row._id)),
 
     check: (body: CreateInAppMessage): void => checkInApp(newInAppMembers(body)),
 

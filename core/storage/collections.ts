@@ -17,6 +17,7 @@ import { eventValuesCollection } from "./events/event-values.ts";
 import { eventCollection } from "./events/events.ts";
 import { exportCollection } from "./exports/exports.ts";
 import { importCollection } from "./imports/imports.ts";
+import { inAppCountsCollection } from "./in-app-messages/counts.ts";
 import { inAppMessageCollection } from "./in-app-messages/in-app-messages.ts";
 import { inboxCollection } from "./inbox/inboxes.ts";
 import { inboxItemCollection } from "./inbox/items.ts";
@@ -98,6 +99,7 @@ export const allCollections: readonly CollectionSpec[] = [
   heartbeatCollection,
   incidentCollection,
   importCollection,
+  inAppCountsCollection,
   inAppMessageCollection,
   inboxCollection,
   inboxItemCollection,

@@ -175,7 +175,7 @@ export const deliveryEvents = {
 
 const inApp = (description: string, clickId: string | null): EventType => ({
   description,
-  emitted: false,
+  emitted: true,
   subject: ["subscription_id"],
   data: eventData(
     {

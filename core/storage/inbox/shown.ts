@@ -8,10 +8,13 @@ import type { InboxItemRow } from "./items.ts";
 export type ShownItem = InboxItemRow &
   Pick<InboxEntry, "seen_at" | "read_at" | "archived_at" | "snoozed_until"> & { id: string };
 
-/** What of an inbox is read: `limit` items behind the one with the id `after`, the newest first, of those that `among` says. */
+/** Where an item stands in the order of an inbox. */
+export type InboxPlace = { at: Date; id: string };
+
+/** What of an inbox is read: `limit` items behind a place, the newest first, of those that `among` says. */
 export type InboxPage = {
   now: Date;
-  after?: string | null;
+  after?: InboxPlace | null;
   limit?: number;
   among?: (entry: InboxEntry) => boolean;
 };
@@ -30,8 +33,8 @@ export const shownInboxes = (db: Db) => {
     const inbox = await read(of, userId, now);
     if (inbox === null) return { revision: 0, unread: 0, unseen: 0, items: [] };
     const there = inbox.entries.filter((entry) => isShown(entry, now)).toSorted(newestFirst);
-    const from = after === null ? 0 : there.findIndex(({ id }) => id === after) + 1;
-    const page = there.slice(from).filter(among).slice(0, limit);
+    const behind = there.filter((entry) => after === null || newestFirst(entry, after) > 0);
+    const page = behind.filter(among).slice(0, limit);
     const rows = new Map((await bodies.read(page.map(({ id }) => id))).map((row) => [row._id, row]));
     const items = page.flatMap(({ id, seen_at, read_at, archived_at, snoozed_until }) => {
       const row = rows.get(id);
@@ -41,7 +44,7 @@ export const shownInboxes = (db: Db) => {
   };
 };
 
-const newestFirst = (a: InboxEntry, b: InboxEntry): number => b.at.getTime() - a.at.getTime() || (a.id < b.id ? 1 : -1);
+const newestFirst = (a: InboxPlace, b: InboxPlace): number => b.at.getTime() - a.at.getTime() || (a.id < b.id ? 1 : -1);
 
 type State = { [K in "seen_at" | "read_at" | "archived_at" | "snoozed_until"]: Date | undefined };
 

@@ -16,5 +16,6 @@ export const useInAppMessages = async (ask: Ask, app: string): Promise<void> => 
     await ask("GET", `${list}?limit=1&sort=${sort}&cursor=${String(cursor)}`);
   }
   await ask("GET", `${list}/${String(id)}`);
+  await ask("GET", `${list}/${String(id)}/counts`);
   await ask("DELETE", `${list}/${String(id)}`); // the other one stays
 };

@@ -14,6 +14,7 @@ import { until } from "../until.ts";
 import { useActivities, useActivityTypes } from "./exercise-activities.ts";
 import { addMailAccount } from "./exercise-callbacks.ts";
 import { useConversations } from "./exercise-conversations.ts";
+import { useDevices } from "./exercise-devices.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
 import { useInAppMessages } from "./exercise-in-app-messages.ts";
@@ -67,6 +68,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useConversations(ask, system);
   await useTemplates(ask, `/v1/apps/${system.app._id}/templates`);
   await useInAppMessages(ask, `/v1/apps/${system.app._id}`);
+  await useDevices(ask, system, api);
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);
   await useImports(ask, `/v1/apps/${system.app._id}/imports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);

@@ -197,7 +197,10 @@ describe("the protocol", () => {
       const isDevice = path.startsWith("/sdk/");
       const reply = await (isDevice ? site.api.call : call)(
         method,
-        path.replaceAll(/\{(\w+)\}/g, (_, name) => known.get(isDevice ? `sdk ${name}` : name) ?? name),
+        path.replaceAll(
+          /\{(\w+)\}/g,
+          (_, name) => known.get(isDevice ? `sdk ${name}` : name) ?? known.get(name) ?? name,
+        ),
         {
           ...(isForm ? formOf(whole as Record<string, string>) : { body: whole }), // sound: a form has texts
           ...(isDevice && {

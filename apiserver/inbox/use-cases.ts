@@ -1,0 +1,94 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { InboxEntry } from "#core/domain/inbox/states.ts";
+import { instantOf } from "#core/domain/iso-instant.ts";
+import { invalid } from "#core/errors.ts";
+import {
+  type ChangeInbox,
+  type InboxChanged,
+  type InboxPage,
+  type InboxQuery,
+  type InboxView,
+  inboxPaging,
+} from "#core/schema/inbox/device.ts";
+import { InboxItem } from "#core/schema/inbox/item.ts";
+import { showAs } from "#core/schema/json/show.ts";
+import { inboxes } from "#core/storage/inbox/inboxes.ts";
+import { type ShownItem, shownInboxes } from "#core/storage/inbox/shown.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
+import type { SortPosition } from "#core/storage/mongo/page-range.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { type Cursors, readPage } from "../http/pages.ts";
+
+export type InboxPlatform = { db: Db; clock: Clock; cursors: Cursors };
+
+/** Who reads: the person of a device. */
+type Reader = Pick<SubscriptionRow, "tenant_id" | "app_id" | "user_id">;
+
+/** What devices do with their person's inbox. Source: docs/reference/inbox.md#devices. */
+export const inboxUseCases = ({ db, clock, cursors }: InboxPlatform) => {
+  const [shown, { change }] = [shownInboxes(db), inboxes(db)];
+  return {
+    page: async (reader: Reader, query: InboxQuery): Promise<InboxPage> => {
+      const now = clock.now();
+      const counted = { unread_count: 0, unseen_count: 0, revision: 0 };
+      const page = await readPage<ShownItem, InboxItem, SortPosition>({
+        cursors,
+        paging: inboxPaging,
+        list: `inbox/${reader.user_id}`,
+        query,
+        read: async ({ after, limit }) => {
+          const place = after === null ? null : { at: new Date(after.value), id: after.id };
+          const among = viewOf(query.state ?? "current", now);
+          const inbox = await shown(ofRow(reader), reader.user_id, { now, after: place, limit, among });
+          Object.assign(counted, countsOf(inbox));
+          return inbox.items;
+        },
+        positionOf: ({ created_at: value, id }) => ({ value, id }),
+        view: (item) => showAs(InboxItem, item),
+      });
+      return { ...page, ...counted };
+    },
+
+    change: async (reader: Reader, { ids, state, until }: ChangeInbox): Promise<InboxChanged> => {
+      const now = clock.now();
+      const asked = state === "snoozed" ? { state, until: backAt(until, now) } : { state };
+      if (state !== "snoozed" && until !== undefined) throw invalid("until", "is only of the state snoozed");
+      const inbox = await change({ userId: reader.user_id, ids, now, ...asked });
+      const known = new Set(inbox?.entries.map(({ id }) => id));
+      const missing = ids === "all" ? [] : ids.filter((id) => !known.has(id));
+      return { ...countsOf(inbox ?? { unread: 0, unseen: 0, revision: 0 }), missing };
+    },
+  };
+};
+
+const countsOf = ({ unread, unseen, revision }: { unread: number; unseen: number; revision: number }) => ({
+  unread_count: unread,
+  unseen_count: unseen,
+  revision,
+});
+
+const longestMs = 365 * 86_400_000; // items are kept as long
+
+/** When a snoozed item comes back. @throws ValidationError */
+const backAt = (until: string | undefined, now: Date): Date => {
+  if (until === undefined) throw invalid("until", "is required with the state snoozed");
+  const at = instantOf(until);
+  if (at <= now || at.getTime() > now.getTime() + longestMs) throw invalid("until", "must be within the next 365 days");
+  return at;
+};
+
+/** Which items a view has. */
+const viewOf = (view: InboxView, now: Date): ((entry: InboxEntry) => boolean) => {
+  const isSnoozed = ({ snoozed_until: until }: InboxEntry) => until !== undefined && until > now;
+  const isCurrent = (entry: InboxEntry) => entry.archived_at === undefined && !isSnoozed(entry);
+  const views: Record<InboxView, (entry: InboxEntry) => boolean> = {
+    all: () => true,
+    current: isCurrent,
+    unread: (entry) => isCurrent(entry) && entry.read_at === undefined,
+    unseen: (entry) => isCurrent(entry) && entry.seen_at === undefined,
+    archived: (entry) => entry.archived_at !== undefined,
+    snoozed: isSnoozed,
+  };
+  return views[view];
+};

@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import { newId } from "#core/domain/ids.ts";
+import { inboxes, inboxItemId } from "#core/storage/inbox/inboxes.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
+import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
+
+const hourMs = 3_600_000;
+
+describe("the inbox of a person, on their devices", () => {
+  const { site, tenant } = useSharedSite();
+
+  const call = (device: SeededDevice, method: string, path = "", body?: object) =>
+    site.api.call(method, `/sdk/v1/inbox${path}`, { headers: device.headers, ...(body && { body }) });
+  const change = (device: SeededDevice, body: object) => call(device, "POST", "/state", body);
+  const idsOf = async (device: SeededDevice, query = "") =>
+    (await call(device, "GET", query)).body.data.map(({ id }) => id);
+
+  /** Leaves items as messages do, the last the newest; gives their ids, the newest first. */
+  const leave = async ({ subscription: { user_id: userId, ...row } }: SeededDevice, count: number) => {
+    const ids: string[] = [];
+    for (let n = 0; n < count; n++) {
+      const now = new Date(Date.now() - (count - n) * 1_000);
+      const messageId = newId("message", now);
+      const id = inboxItemId(messageId, userId);
+      const item = {
+        _id: id,
+        tenant_id: row.tenant_id,
+        app_id: row.app_id,
+        user_id: userId,
+        message_id: messageId,
+        category: null,
+        title: `Title ${n}`,
+        body: null,
+        image_url: null,
+        url: null,
+        data: {},
+        actions: [],
+        created_at: now,
+        expires_at: new Date(now.getTime() + hourMs),
+      };
+      await inboxes(site.db).add(ofRow(row), { messageId, items: [item], most: 1_000, now });
+      ids.unshift(id);
+    }
+    return ids;
+  };
+
+  it("is shown in pages, the newest first, with what is counted", async () => {
+    const device = await seedDevice(site, tenant);
+    expect((await call(device, "GET")).body).to.deep.equal({
+      data: [],
+      next_cursor: null,
+      has_more: false,
+      unread_count: 0,
+      unseen_count: 0,
+      revision: 0,
+    });
+    const ids = await leave(device, 3);
+    const { body: first } = await call(device, "GET", "?limit=2");
+    expect(first).to.deep.include({ has_more: true, unread_count: 3, unseen_count: 3, revision: 3 });
+    expect(first.data.map(({ id }) => id)).to.deep.equal(ids.slice(0, 2));
+    expect(first.data[0]).to.deep.include({ title: "Title 2", read_at: null, archived_at: null, data: {} });
+    await change(device, { ids: [ids[1]], state: "deleted" }); // it is where the next page begins
+    expect(await idsOf(device, `?limit=2&cursor=${first.next_cursor}`)).to.deep.equal([ids[2]]);
+  });
+
+  it("changes by states, which count at once, and on another device of the person, too", async () => {
+    const device = await seedDevice(site, tenant);
+    const tablet = await seedDevice(site, tenant, { user: device.user });
+    const [c = "", b = "", a = ""] = await leave(device, 3);
+    const read = await change(device, { ids: [a], state: "read" });
+    expect(read.body).to.deep.equal({ unread_count: 2, unseen_count: 2, revision: 4, missing: [] });
+    expect((await change(device, { ids: "all", state: "seen" })).body).to.deep.include({ unseen_count: 0 });
+    await change(device, { ids: [b], state: "archived" });
+    const until = new Date(Date.now() + hourMs).toISOString();
+    await change(device, { ids: [c], state: "snoozed", until });
+    expect(await idsOf(tablet)).to.deep.equal([a]);
+    expect(await idsOf(tablet, "?state=archived")).to.deep.equal([b]);
+    expect(await idsOf(tablet, "?state=snoozed")).to.deep.equal([c]);
+    expect(await idsOf(tablet, "?state=unread")).to.deep.equal([]);
+    const { body } = await call(tablet, "GET", "?state=all");
+    expect(body.data.map(({ id }) => id)).to.deep.equal([c, b, a]);
+    expect(body.data[0]).to.include({ snoozed_until: until });
+  });
+
+  it("says which ids are none of its items, another person's among them, and changes those not", async () => {
+    const [device, other] = [await seedDevice(site, tenant), await seedDevice(site, tenant)];
+    const [theirs = ""] = await leave(other, 1);
+    const [own = ""] = await leave(device, 1);
+    const { body } = await change(device, { ids: [theirs, own], state: "deleted" });
+    expect(body).to.deep.include({ unread_count: 0, missing: [theirs] });
+    expect((await call(other, "GET")).body).to.include({ unread_count: 1, revision: 1 });
+  });
+
+  it("refuses what is no change, and changes nothing", async () => {
+    const device = await seedDevice(site, tenant);
+    const [id = ""] = await leave(device, 1);
+    const faults: [object, string][] = [
+      [{ ids: [], state: "read" }, "ids"],
+      [{ ids: ["itm_x"], state: "read" }, "ids[0]"],
+      [{ ids: [id], state: "opened" }, "state"],
+      [{ ids: [id], state: "snoozed" }, "until"],
+      [{ ids: [id], state: "snoozed", until: "2020-01-01T00:00:00Z" }, "until"],
+      [{ ids: [id], state: "read", until: "2030-01-01T00:00:00Z" }, "until"],
+    ];
+    for (const [body, field] of faults) {
+      const reply = await change(device, body);
+      expect([reply.status, reply.body.error?.details["field"]], JSON.stringify(body)).to.deep.equal([400, field]);
+    }
+    expect((await call(device, "GET")).body).to.include({ unread_count: 1, unseen_count: 1, revision: 1 });
+  });
+
+  it("is nobody's without the secret of a subscription", async () => {
+    const device = await seedDevice(site, tenant);
+    for (const secret of ["", "sst_of-somebody-else"]) {
+      const headers = { ...device.headers, "X-HS-Subscription-Token": secret };
+      expect((await call({ ...device, headers }, "GET")).status).to.equal(401);
+    }
+  });
+});
