@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { portBase } from "../files/paths.ts";
@@ -33,13 +33,7 @@ export const startShop = async (port: number): Promise<Shop> => {
   const server = createServer((request, response) => {
     void answer(request)
       .catch((error: unknown): Reply => ({ status: 502, type: "text/plain", body: String(error) }))
-      .then(({ status, type, body, policy }) => {
-        response.writeHead(status, {
-          ...(type !== undefined && { "content-type": `${type}; charset=utf-8` }),
-          ...(policy !== undefined && { "content-security-policy": policy }),
-        });
-        response.end(body);
-      });
+      .then((reply) => write(response, reply));
   }).listen(port, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const at = server.address() as AddressInfo; // sound: it listens on TCP
@@ -53,6 +47,14 @@ export const startShop = async (port: number): Promise<Shop> => {
     },
   };
 };
+
+const write = (response: ServerResponse, { status, type, body, policy }: Reply): ServerResponse =>
+  response
+    .writeHead(status, {
+      ...(type !== undefined && { "content-type": `${type}; charset=utf-8` }),
+      ...(policy !== undefined && { "content-security-policy": policy }),
+    })
+    .end(body);
 
 type Files = Record<string, { path: string; integrity: string }>;
 

@@ -19,15 +19,7 @@ export const installs = ({ appId, url, identityToken }: InstallOptions) => {
     ...(identityToken !== undefined && { identityToken }),
   });
 
-  const fresh = (): Install => ({
-    appId,
-    url: base,
-    installId: crypto.randomUUID(),
-    subscriptionId: null,
-    secret: null,
-    userId: null,
-    token: null,
-  });
+  const fresh = (): Install => unregistered(appId, base);
 
   const locked = <T>(work: () => Promise<T>): Promise<T> => navigator.locks.request(`herald-${appId}`, work);
 
@@ -35,17 +27,7 @@ export const installs = ({ appId, url, identityToken }: InstallOptions) => {
     const known = { ...((await store.install(appId)) ?? fresh()), url: base };
     if (isRegistered(known)) return known;
     await store.keep(known); // its id comes first, so that a lost answer makes no second install
-    const reply = await ask<Reply>(asking(), "subscriptions", {
-      method: "POST",
-      body: {
-        channel: "web_push",
-        token: null,
-        status_detail: details.noPermission,
-        device: device(),
-        language: language(),
-        install_id: known.installId,
-      },
-    });
+    const reply = await ask<Reply>(asking(), "subscriptions", { method: "POST", body: registrationOf(known) });
     const { subscription_id: subscriptionId, user_id: userId, subscription_token: secret } = reply;
     if (!secret) throw new Error("the service gave no subscription token");
     const made = { ...known, subscriptionId, secret, userId };
@@ -56,8 +38,8 @@ export const installs = ({ appId, url, identityToken }: InstallOptions) => {
   const registered = (): Promise<Registered> => locked(register);
 
   /** Changes what is kept of it, whatever other tabs keep at the same moment. */
-  const change = (some: Partial<Install>): Promise<void> =>
-    locked(async () => void (await store.keep({ ...((await store.install(appId)) ?? fresh()), ...some })));
+  const change = (some: Partial<Install>): Promise<unknown> =>
+    locked(async () => store.keep({ ...((await store.install(appId)) ?? fresh()), ...some }));
 
   /** Another install, as the service does not know the last one any more. */
   const renew = (lost: Registered): Promise<Registered> =>
@@ -72,25 +54,46 @@ export const installs = ({ appId, url, identityToken }: InstallOptions) => {
     registered,
     change,
     current: (): Promise<Install | undefined> => store.install(appId),
-    forget: (): Promise<void> => locked(async () => void (await store.forget(appId))),
+    forget: (): Promise<unknown> => locked(() => store.forget(appId)),
 
     /** Asks as this install. One that the service lost is made anew, once. */
-    call: async <T>(
-      path: string | ((of: Registered) => string),
-      asked: Asked | ((of: Registered) => Asked) = {},
-    ): Promise<T> => {
-      const once = (of: Registered) =>
-        ask<T>(asking(of), typeof path === "string" ? path : path(of), typeof asked === "function" ? asked(of) : asked);
+    call: async <T>(path: Of<string>, asked: Of<Asked> = {}): Promise<T> => {
+      const once = (install: Registered) =>
+        ask<T>(asking(install), ofInstall(path, install), ofInstall(asked, install));
       const install = await registered();
-      try {
-        return await once(install);
-      } catch (error) {
+      return once(install).catch(async (error: unknown) => {
         if (!isLost(error)) throw error;
         return once(await renew(install));
-      }
+      });
     },
   };
 };
+
+/** The same for each install, or what follows from it. */
+type Of<T extends string | object> = T | ((install: Registered) => T);
+
+const ofInstall = <T extends string | object>(value: Of<T>, install: Registered): T =>
+  typeof value === "function" ? value(install) : value;
+
+const unregistered = (appId: string, url: string): Install => ({
+  appId,
+  url,
+  installId: crypto.randomUUID(),
+  subscriptionId: null,
+  secret: null,
+  userId: null,
+  token: null,
+});
+
+/** What an install says of itself before its person has given a permission. */
+const registrationOf = ({ installId }: Install): object => ({
+  channel: "web_push",
+  token: null,
+  status_detail: details.noPermission,
+  device: device(),
+  language: language(),
+  install_id: installId,
+});
 
 const isRegistered = (install: Install): install is Registered =>
   install.subscriptionId !== null && install.secret !== null;

@@ -100,7 +100,7 @@ describe("a browser with the client", function () {
   /** What the push service was sent of a message, as its browser decrypts it. */
   const payloadOf = async (message: string): Promise<string> => {
     await system.ended(message, 60_000);
-    return String(push.log.page().find(({ body }) => String(body).includes(message))?.body);
+    return String(push.log.page().find(({ body }) => body.includes(message))?.body);
   };
 
   /** Stands for the push service, which Debian's build of Chromium has no key for. */

@@ -209,8 +209,11 @@ describe("the protocol", () => {
         },
       );
       expect(reply.status, `${id}: ${reply.text}`).to.be.below(300);
-      const { subscription_id: own, subscription_token: secret } = reply.body as unknown as Record<string, string>;
-      if (id === "registerDevice") known.set("sdk secret", secret ?? "").set("sdk subscriptionId", own ?? "");
+      const { subscription_id: own = "", subscription_token: secret = "" } = reply.body as unknown as Record<
+        string,
+        string
+      >;
+      if (id === "registerDevice") known.set("sdk secret", secret).set("sdk subscriptionId", own);
       const made = madeBy[id];
       const isOther =
         (id === "registerSubscription" && reply.body["channel"] !== "ios_push") || // it has no live activities
