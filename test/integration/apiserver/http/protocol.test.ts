@@ -6,6 +6,7 @@ import { type Call } from "../../../support/api/api.ts";
 import { formOf } from "../../../support/api/form.ts";
 import { madeBy } from "../../../support/api/made-by.ts";
 import { expectHeaders, nested } from "../../../support/api/reply.ts";
+import { requestsOf } from "../../../support/api/requests-of.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { seedConversation } from "../../../support/rows/conversations.ts";
 
@@ -242,30 +243,6 @@ describe("the protocol", () => {
 
 /** Whom a request to merge names as the one that stays. */
 const userOf = (body: object): object => ({ external_id: (body as { into: { id: string } }).into.id });
-
-type Documented = { paths: Record<string, Record<string, { operationId: string; requestBody?: object }>> };
-
-/** Every example of a request, in an order in which what is changed has been made before. */
-const requestsOf = (
-  document: object,
-): { id: string; method: string; path: string; body: object; isForm: boolean }[] => {
-  const { paths } = document as Documented; // it is the one that we serve
-  const { components } = document as { components: { schemas: Record<string, { examples: object[] }> } };
-  const all = Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).flatMap(([method, { operationId: id, requestBody }]) => {
-      const [, name = ""] = /"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(requestBody ?? {})) ?? [];
-      return (components.schemas[name]?.examples ?? []).map((body) => ({
-        id,
-        method: method.toUpperCase(),
-        path,
-        body,
-        isForm: JSON.stringify(requestBody).includes("multipart/form-data"),
-      }));
-    }),
-  );
-  const isChange = ({ method }: { method: string }) => method === "PATCH";
-  return [...all.filter((one) => !isChange(one)), ...all.filter(isChange)].filter(({ id }) => !id.startsWith("replay"));
-};
 
 const expectEnvelope = (answer: string, status: number, code: string): void => {
   expect(answer)
