@@ -121,7 +121,7 @@ describe("messages of people on their way into conversations", function () {
       .findOne({ _id: subscription?.user_id ?? "" });
     expect(user?.outbox.map(({ type }) => type)).to.deep.equal(["user.created"]);
     const [message] = await messagesOf(conversation?._id ?? "");
-    expect(message).to.include({ type: "text", text: "hello", status: "received", provider_raw_id: "wamid.1" });
+    expect(message).to.include({ type: "text", text: "hello", direction: "inbound", provider_raw_id: "wamid.1" });
     expect(namesTold()).to.deep.equal(["hs.conversation.opened", "hs.conversation.message_received"]);
     for (const { type, data } of told) parser(eventTypes[type].data)(data);
   });
