@@ -11,17 +11,20 @@ export type PageLanguage = (typeof pageLanguages)[number];
 export const mostCategoryNames = 60;
 export const mostPageCategories = 20;
 
-const Category = Closed({
-  category: Text({ minLength: 1, maxLength: 64, description: "as messages name it" }),
-  name: Text({ minLength: 1, maxLength: 128, description: "what people read for it" }),
-  language: Optional(
-    Text({
-      maxLength: 35,
-      pattern: patterns.language,
-      description: "whose readers read this name; left out: those of every language without a name of its own",
-    }),
-  ),
-});
+const Category = Closed(
+  {
+    category: Text({ minLength: 1, maxLength: 64, description: "as messages name it" }),
+    name: Text({ minLength: 1, maxLength: 128, description: "what people read for it" }),
+    language: Optional(
+      Text({
+        maxLength: 35,
+        pattern: patterns.language,
+        description: "whose readers read this name; left out: those of every language without a name of its own",
+      }),
+    ),
+  },
+  { description: "a category of messages that people may choose" },
+);
 
 /** Languages of an app, its own first. */
 export const Languages = List(Text({ maxLength: 35, pattern: patterns.language }), {
