@@ -1,4 +1,4 @@
-import { AppError, invalid, NotFound } from "#core/errors.ts";
+import { AppError, NotFound } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
@@ -30,7 +30,7 @@ export const findDevice =
   ({ app: appOf, tenant: tenantOf, plan: planOf, devices, limit }: FindDeviceDeps): FindDevice =>
   async ({ appId, secret, hasKey }) => {
     if (hasKey) throw refused("invalid", "devices have no API key: they never send one");
-    if (appId === "") throw invalid(appHeader, "is required");
+    if (appId === "") throw refused("missing", `the id of the app is required in ${appHeader}`);
     const app = await appOf(appId);
     const tenant = app === null ? null : await tenantOf(app.tenant_id);
     if (app === null || tenant === null) throw new NotFound("app");

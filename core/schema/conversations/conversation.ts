@@ -3,6 +3,7 @@ import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
+import { memberName } from "../people/user.ts";
 import { contactChannels } from "../vocabulary/channels.ts";
 import { ConversationMessage } from "./message.ts";
 
@@ -90,7 +91,7 @@ export const UpdateConversation = Closed(
     tags: Optional(List(Label, { maxItems: 20, uniqueItems: true })),
     custom_attributes: Optional(
       MapOf(
-        { minLength: 1, maxLength: 64 },
+        { ...memberName, maxLength: 64 },
         Union([Text({ maxLength: 1_000, pattern: patterns.noNull }), Type.Number(), Flag(), Type.Null()]),
         { description: "null removes one; 50 at most, with those that there are" },
       ),

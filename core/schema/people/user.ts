@@ -15,7 +15,8 @@ export const userLimits = {
   subscriptions: 20,
 } as const;
 
-const memberName = {
+/** The name of a member that an app makes up. */
+export const memberName = {
   pattern: worded("^[^.$\\u0000][^.\\u0000]*$", "must not contain a dot or U+0000, or begin with $"),
   maxLength: 128,
 }; // a path in the store: no dots, no $ first

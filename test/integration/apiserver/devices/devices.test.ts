@@ -148,7 +148,7 @@ describe("devices by themselves", function () {
       "invalid",
     ]);
     expect(await refused({ app: "app_unknown" }, "/sdk/v1/config")).to.deep.equal([404, "HS_NOT_FOUND", undefined]);
-    expect(await refused({ app: "" }, "/sdk/v1/config")).to.deep.equal([400, "HS_VALIDATION_ERROR", undefined]);
+    expect(await refused({ app: "" }, "/sdk/v1/config")).to.deep.equal([401, "HS_UNAUTHENTICATED", "missing"]);
     const withKey = { secret: one.secret, headers: { Authorization: `Bearer ${tenant.token}` } };
     expect(await refused(withKey)).to.deep.equal([401, "HS_UNAUTHENTICATED", "invalid"]);
   });
