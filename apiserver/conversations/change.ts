@@ -6,14 +6,14 @@ import type { Conversations } from "#core/storage/conversations/conversations.ts
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import { existing } from "../http/locate.ts";
 
-export type ChangeDeps = { conversations: Pick<Conversations, "find" | "put">; clock: Clock };
+export type ChangeDeps = { conversations: Pick<Conversations, "find" | "put" | "keepLast">; clock: Clock };
 
 const attempts = 5; // each lost to another writer of the same conversation
 const mostAttributes = 50;
 
 /**
- * Changes a conversation as it is by then: `change` is asked again when another was quicker, and gives null when there is
- * nothing to change.
+ * Changes a conversation as it is by then: `change` is asked again when another was quicker, and gives null when it was
+ * changed so already, by an attempt that was cut off.
  * @throws AppError HS_CONFLICT, and what `change` throws
  */
 export const changeConversation = async (
@@ -25,7 +25,10 @@ export const changeConversation = async (
   for (let attempt = 0; attempt < attempts; attempt++) {
     const now = clock.now();
     const changed = change(before, now);
-    if (changed === null) return before;
+    if (changed === null) {
+      await conversations.keepLast(before);
+      return before;
+    }
     const after = { ...before, ...changed, seq: before.seq + 1, updated_at: now };
     if (await conversations.put(before, after)) return after;
     before = existing(await conversations.find(ofRow(read), read._id), "conversation");
@@ -35,17 +38,38 @@ export const changeConversation = async (
   });
 };
 
-/** What a body of PATCH changes. @throws ValidationError */
+/** A conversation whose place another one took stays closed: there is one at a time. @throws AppError HS_CONFLICT */
+export const requirePlace = ({ place, status }: ConversationRow): void => {
+  if (place === undefined)
+    throw new AppError("HS_CONFLICT", "a later conversation with the person has taken its place", { status });
+};
+
+/** @throws AppError HS_CONFLICT for a status that the present one does not lead to */
+const requireWay = (read: ConversationRow, status: UpdateConversation["status"]): void => {
+  if (status === undefined || status === read.status || read.status !== "closed") return;
+  requirePlace(read);
+  if (status !== "open")
+    throw new AppError("HS_CONFLICT", "a closed conversation can only be opened", { status: "closed" });
+};
+
+/** What a body of PATCH changes. @throws ValidationError; AppError HS_CONFLICT */
 export const updateOf =
-  ({ status, custom_attributes: attributes, ...plain }: UpdateConversation) =>
-  (read: ConversationRow, now: Date): Partial<ConversationRow> => ({
-    ...(Object.fromEntries(
-      Object.entries(plain).filter(([, value]) => value !== undefined),
-    ) as Partial<ConversationRow>), // sound: its members are the conversation's
-    ...(status !== undefined &&
-      status !== read.status && { status, snoozed_until: null, closed_at: status === "closed" ? now : null }),
-    ...(attributes !== undefined && { custom_attributes: merged(read.custom_attributes, attributes) }),
-  });
+  (body: UpdateConversation) =>
+  (read: ConversationRow, now: Date): Partial<ConversationRow> => {
+    requireWay(read, body.status);
+    return changedBy(body, read, now);
+  };
+
+const changedBy = (
+  { status, custom_attributes: attributes, ...plain }: UpdateConversation,
+  read: ConversationRow,
+  now: Date,
+): Partial<ConversationRow> => ({
+  ...(Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) as Partial<ConversationRow>), // sound: its members are the conversation's
+  ...(status !== undefined &&
+    status !== read.status && { status, snoozed_until: null, closed_at: status === "closed" ? now : null }),
+  ...(attributes !== undefined && { custom_attributes: merged(read.custom_attributes, attributes) }),
+});
 
 const merged = (
   before: ConversationRow["custom_attributes"],

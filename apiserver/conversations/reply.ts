@@ -8,7 +8,7 @@ import type { ConversationRow } from "#core/storage/conversations/conversation-r
 import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Caller } from "../access/caller.ts";
-import { type ChangeDeps, changeConversation } from "./change.ts";
+import { type ChangeDeps, changeConversation, requirePlace } from "./change.ts";
 
 export type ReplyDeps = ChangeDeps & {
   accept: AcceptNotification;
@@ -18,7 +18,11 @@ export type ReplyDeps = ChangeDeps & {
 
 /** Accepts a notification. Of requests with one key the first is accepted, and the others get what it was answered. */
 export type AcceptNotification = (
-  asked: { caller: Caller; app: AppRow; body: CreateNotification; key: string | undefined; traceparent: string },
+  asked: Pick<Reply, "caller" | "app" | "traceparent"> & {
+    body: CreateNotification;
+    key: string | undefined;
+    conversationId: string;
+  },
   signal: AbortSignal,
 ) => Promise<{ result: { id: string } }>;
 
@@ -35,19 +39,21 @@ export type Reply = {
 /**
  * Answers the person of a conversation: as a notification to them alone, whose delivery says what becomes of it. Who repeats
  * a request that was cut off sends nothing twice.
- * @throws AppError HS_SESSION_CLOSED, HS_RECIPIENT_SUPPRESSED, HS_CHANNEL_NOT_CONFIGURED, and as a notification does
+ * @throws AppError HS_SESSION_CLOSED, HS_RECIPIENT_SUPPRESSED, HS_CHANNEL_NOT_CONFIGURED, HS_CONFLICT, and as a
+ * notification does
  */
 export const reply =
   (deps: ReplyDeps) =>
   async (asked: Reply, signal: AbortSignal): Promise<ConversationMessageRow> => {
     const { caller, app, conversation, body, id, traceparent } = asked;
+    const conversationId = conversation._id;
     const [known] = await deps.messagesOf([id]);
     if (known !== undefined) return known;
     const [person = null] = await deps.subscriptionsOf([conversation.subscription_id]);
     requireReplyable(asked, person, deps.clock.now());
     const notification = notificationOf(conversation, body);
-    const accepted = await deps.accept({ caller, app, body: notification, key: keyOf(id), traceparent }, signal);
-    const messageId = accepted.result.id;
+    const request = { caller, app, body: notification, key: keyOf(id), traceparent, conversationId };
+    const { id: messageId } = (await deps.accept(request, signal)).result;
     const changed = await changeConversation(deps, conversation, (read, now) =>
       read.appended.some(({ _id }) => _id === id)
         ? null // an attempt that was cut off had come as far as this
@@ -60,7 +66,7 @@ export const reply =
 /** What makes repeats of a reply one notification. */
 const keyOf = (id: string): string => derivedId("reply", id);
 
-/** @throws AppError HS_SESSION_CLOSED, HS_RECIPIENT_SUPPRESSED, HS_CHANNEL_NOT_CONFIGURED; ValidationError */
+/** @throws AppError HS_SESSION_CLOSED, HS_RECIPIENT_SUPPRESSED, HS_CHANNEL_NOT_CONFIGURED, HS_CONFLICT; ValidationError */
 const requireReplyable = ({ app, conversation, body }: Reply, person: SubscriptionRow | null, now: Date): void => {
   const { channel } = conversation;
   if ((body.text === undefined) === (body.whatsapp_template === undefined))
@@ -70,6 +76,7 @@ const requireReplyable = ({ app, conversation, body }: Reply, person: Subscripti
   const isConfigured = app.channels[channel] !== undefined;
   if (!isConfigured)
     throw new AppError("HS_CHANNEL_NOT_CONFIGURED", `the app has no account of ${channel}`, { channel });
+  requirePlace(conversation);
   const able = canReply(person, { isConfigured, now });
   if (able === "none") {
     const reason = person?.status_reason ?? person?.status ?? "deleted";
@@ -86,7 +93,7 @@ const requireReplyable = ({ app, conversation, body }: Reply, person: Subscripti
   }
 };
 
-/** Never held back or capped: somebody waits for it. Without a template its text is sent as it is. */
+/** Never held back, capped or throttled: somebody waits for it. Without a template its text is sent as it is. */
 const notificationOf = (
   { channel, subscription_id, sender_address: sender }: ConversationRow,
   { text, whatsapp_template }: CreateConversationMessage,
@@ -97,6 +104,7 @@ const notificationOf = (
   ...(channel === "sms" && sender !== "" && { sms_from: sender }),
   frequency_cap_exempt: true,
   quiet_hours_exempt: true,
+  throttle_rate_per_minute: 0,
 });
 
 type Made = { messageId: string; seq: number; now: Date };
@@ -119,9 +127,9 @@ const rowOf = ({ caller, conversation, body, id }: Reply, { messageId, seq, now 
   created_at: now,
 });
 
-/** Nobody waits any more, and a closed conversation is opened. */
+/** Nobody waits any more, and a closed conversation is opened, unless another one took its place at this moment. */
 const repliedTo = (read: ConversationRow, row: ConversationMessageRow, now: Date): Partial<ConversationRow> => ({
-  ...(read.status === "closed" && { status: "open", closed_at: null }),
+  ...(read.status === "closed" && read.place !== undefined && { status: "open", closed_at: null }),
   waiting_since: null,
   first_response_at: read.first_response_at ?? now,
   last_outbound_at: now,

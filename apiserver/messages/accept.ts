@@ -48,6 +48,8 @@ export type AcceptRequest = {
   body: CreateNotification;
   key: string | undefined;
   traceparent: string;
+  /** Of a reply: its conversation. */
+  conversationId?: string;
 };
 
 /** Limits an app's messages over all its keys: the plan's rate, and 100 a second where that is less. Source: docs/reference/limits.md#narrow-rates. */
@@ -197,6 +199,7 @@ export const rowOf = (request: AcceptRequest, decided: Decided, begun: BegunMess
     },
     source: draft.source,
     ...(draft.campaignId !== null && { campaign_id: draft.campaignId }),
+    ...(request.conversationId !== undefined && { conversation_id: request.conversationId }),
     name: draft.name,
     labels: draft.labels,
     category: draft.category,

@@ -40,6 +40,7 @@ export const conversationCollection: CollectionSpec = {
     { key: { app_id: 1, updated_at: -1, _id: -1 }, name: "list" },
     { key: { app_id: 1, status: 1, updated_at: -1, _id: -1 }, name: "status" },
     { key: { app_id: 1, assignee_id: 1, updated_at: -1, _id: -1 }, name: "assignee" },
+    { key: { app_id: 1, assignee_id: 1, status: 1, updated_at: -1, _id: -1 }, name: "assignee_status" },
     { key: { app_id: 1, contact_address: 1, updated_at: -1, _id: -1 }, name: "contact" },
   ],
   owner: { kind: "user", member: "user_id" },

@@ -70,6 +70,9 @@ export const conversations = (db: Db) => {
       if (after.appended !== read.appended) await keep(after.appended);
       return true;
     },
+
+    /** Stores the messages that a conversation came to have last, where whoever changed it was cut off before that. */
+    keepLast: ({ appended }: Pick<ConversationRow, "appended">): Promise<void> => keep(appended),
   };
 };
 
@@ -81,6 +84,6 @@ const indexOf = ({
 }: Partial<Record<keyof ConversationFilter, unknown>>) => {
   if (userId !== undefined) return "person";
   if (contactAddress !== undefined) return "contact";
-  if (assigneeId !== undefined) return "assignee";
+  if (assigneeId !== undefined) return status === undefined ? "assignee" : "assignee_status";
   return status === undefined ? "list" : "status";
 };

@@ -89,6 +89,8 @@ export type MessageRow = DueWork &
     template_version?: number;
     /** What it is a part of, as its caller names it; absent without one. */
     campaign_id?: string;
+    /** The conversation that it is a reply in: somebody waits for it. */
+    conversation_id?: string;
     /** What `email_mjml` became when the message was accepted; absent without one. */
     email_html?: string;
     target: Target;

@@ -21,8 +21,9 @@ export type Shares = {
 
 /** Null where all recipients get the same. Source: docs/reference/variants.md. */
 export const sharesOf = ({ app, message, chunk }: Work, now: Date): Shares | null => {
-  const { variants = [], winner, category, live_activity: activity, source } = message;
-  const isMeasured = activity === undefined && source !== "test" && chunk.resend_until === undefined;
+  const { variants = [], winner, category, live_activity: activity, source, conversation_id: isReply } = message;
+  const isAsked = isReply === undefined && activity === undefined;
+  const isMeasured = isAsked && source !== "test" && chunk.resend_until === undefined;
   const holdout = isMeasured && app.holdout ? settingsOf(app).holdout : null;
   const of = { appId: app._id, category, at: now };
   const isOn = holdout !== null && isHoldoutOn(holdout, of);

@@ -1,8 +1,11 @@
 import { expect } from "chai";
 import { newId, ulid } from "#core/domain/ids.ts";
+import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
+import { conversations } from "#core/storage/conversations/conversations.ts";
 import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import { type DeliveryRow, deliveryIdOf } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { changeConversation } from "../../../../apiserver/conversations/change.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aMail } from "../../../support/callbacks/deliveries.ts";
 import { seedConversation } from "../../../support/rows/conversations.ts";
@@ -19,6 +22,7 @@ describe("the conversations of an app", () => {
       ...(body !== undefined && { body }),
     });
   const aConversation = (over: Parameters<typeof seedConversation>[2] = {}) => seedConversation(site.db, of(), over);
+  const rows = () => site.db.collection<ConversationRow>("conversations");
   const messageRows = () => site.db.collection<ConversationMessageRow>("conversation_messages");
 
   it("are shown with their last message, and whether they may be answered", async () => {
@@ -94,6 +98,29 @@ describe("the conversations of an app", () => {
       expect((await call("PATCH", `/${row._id}`, bad)).status, JSON.stringify(bad)).to.equal(400);
   });
 
+  it("are opened when they are closed, and become nothing else, unless a later one has their place", async () => {
+    const { row } = await aConversation({ conversation: { status: "closed", closed_at: new Date() } });
+    const statusOf = async (change: object) => {
+      const { status, body } = await call("PATCH", `/${row._id}`, change);
+      return [status, body.status ?? body.error.details];
+    };
+    expect(await statusOf({ status: "pending" })).to.deep.equal([409, { status: "closed" }]);
+    await rows().updateOne({ _id: row._id }, { $unset: { place: "" } });
+    expect(await statusOf({ status: "open" })).to.deep.equal([409, { status: "closed" }]);
+    expect(await statusOf({ priority: "low" })).to.deep.equal([200, "closed"]);
+    const reply = await call("POST", `/${row._id}/messages`, { text: "Still there?" });
+    expect([reply.status, reply.body.error.code]).to.deep.equal([409, "HS_CONFLICT"]);
+    expect(await messageRows().countDocuments({ conversation_id: row._id })).to.equal(1);
+  });
+
+  it("have the message that they came to have right before their writer was killed, once it tries again", async () => {
+    const { row, message } = await aConversation();
+    const cut = { ...message, _id: newId("conversationMessage", new Date()), position: ulid(new Date()) };
+    const deps = { conversations: conversations(site.db), clock: { now: () => new Date() } };
+    await changeConversation(deps, { ...row, appended: [cut] }, () => null);
+    expect(await messageRows().findOne({ _id: cut._id })).to.include({ position: cut.position });
+  });
+
   it("are claimed by exactly one of ten", async () => {
     const { row } = await aConversation();
     const claims = await Promise.all(
@@ -150,6 +177,16 @@ describe("the conversations of an app", () => {
       const { body: page } = await call("GET", `/${row._id}/messages?sort=created_at`);
       expect(page.data.map((one: { status: string }) => one.status)).to.deep.equal(["received", "delivered"]);
       expect(page.data[1]).to.include({ id: body.id, delivered_at: now.toISOString() });
+    });
+
+    it("are one of their conversation, and not throttled where the app's notifications are", async () => {
+      const { app, token } = await seedTenant(site.db, { app: { throttle_default: 60 } });
+      const { row } = await seedConversation(site.db, { tenant_id: app.tenant_id, app_id: app._id });
+      const path = `/v1/apps/${app._id}/conversations/${row._id}/messages`;
+      const { status, body } = await site.api.call("POST", path, { token, body: { text: "At once" } });
+      expect(status, JSON.stringify(body)).to.equal(202);
+      const sent = await site.db.collection<MessageRow>("messages").findOne({ _id: String(body["message_id"]) });
+      expect(sent).to.include({ conversation_id: row._id }).and.not.have.property("throttle_per_minute");
     });
 
     it("are opened again when they were closed", async () => {
