@@ -11,7 +11,7 @@ export const Language = Text({ pattern: patterns.language, maxLength: 35 });
 /** What is known of a device; `timezone` is an IANA name. */
 export const Device = MapOf(
   { pattern: worded("^[a-z][a-z0-9_]{0,39}$", "must be small letters, digits and _, at most 40, a letter first") },
-  Text({ maxLength: 200 }),
+  Text({ maxLength: 200, pattern: patterns.noNull }),
   {
     maxProperties: 20,
     description: "model, os_version, app_version, locale, timezone, sdk, …",
