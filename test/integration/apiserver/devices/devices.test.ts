@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
 import { callbackBatch } from "#core/queue/callbacks.ts";
@@ -43,12 +44,12 @@ describe("devices by themselves", function () {
     device: { model: "iPhone17,1", timezone: "Europe/Berlin" },
     ...over,
   });
-  /** Registrations from one address are limited: the rate of them flows in again. */
+  /** Registrations from one address are limited: whoever is told to wait does so. */
   const register = async (body: object, app = tenant.app._id) => {
     for (;;) {
       const reply = await call("POST", path, { body, app });
       if (reply.status !== 429 || reply.body.error.details.metric !== undefined) return reply;
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      await sleep(1_000 * Number(reply.headers.get("Retry-After")));
     }
   };
   const registered = async (over: object = {}) => {
