@@ -42,7 +42,7 @@ describe("operator: resources become documents, streams and Secrets", function (
     await herald.apply(make.plan({ backlogPerTenant: 7 }));
     const { status } = await herald.ready(make.plan());
     expect(await rows("plans").findOne({ _id: `${herald.id}-plan` })).to.include({
-      api_rps: 10,
+      api_rps: 1_000,
       backlog_per_tenant: 7,
     });
     const { config } = await herald.nats.jsm.streams.info(String(status?.["stream"]));

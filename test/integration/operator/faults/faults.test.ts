@@ -86,7 +86,7 @@ describe("operator: what goes wrong is reported and heals", function () {
     it("is repaired in the document", async () => {
       await rows("plans").updateOne({ _id: `${herald.id}-plan` }, { $set: { api_rps: 9_999, features: [] } });
       await until(
-        async () => (await rows<PlanRow>("plans").findOne({ _id: `${herald.id}-plan` }))?.api_rps === 10,
+        async () => (await rows<PlanRow>("plans").findOne({ _id: `${herald.id}-plan` }))?.api_rps === 1_000,
         10_000,
       );
       expect((await rows<PlanRow>("plans").findOne({ _id: `${herald.id}-plan` }))?.features).to.deep.equal([

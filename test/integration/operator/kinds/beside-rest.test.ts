@@ -25,7 +25,7 @@ describe("operator and apiserver, both running: who owns a member", function () 
   before(async () => {
     herald = await installation();
     make = manifests(herald);
-    const plan = make.plan({ apiRps: 1_000 }); // the tests ask as fast as answers come
+    const plan = make.plan();
     for (const object of [make.namespace, plan, make.tenant(), make.iosSecret(), make.app()])
       await herald.apply(object);
     await herald.start();

@@ -81,7 +81,7 @@ describe("operator: Kubernetes Events", function () {
     const plans = herald.db.collection<{ _id: string; api_rps: number }>("plans");
     const drift = async (): Promise<void> => {
       await plans.updateOne({ _id: `${herald.id}-plan` }, { $set: { api_rps: 9 } });
-      await until(async () => (await plans.findOne({ _id: `${herald.id}-plan` }))?.api_rps === 10, soonMs);
+      await until(async () => (await plans.findOne({ _id: `${herald.id}-plan` }))?.api_rps === 1_000, soonMs);
     };
     await drift();
     const first = await reported(make.plan(), "Repaired");

@@ -12,7 +12,7 @@ export const manifests = ({ id }: Pick<Installation, "id">, namespace = `${id}-a
     metadata: { name },
     spec: {
       title: "Test",
-      apiRps: 10,
+      apiRps: 1_000, // the tests ask as fast as answers come
       webhookEndpoints: 5,
       retentionDays: 30,
       features: ["webhooks", "live_activities"],
