@@ -65,7 +65,7 @@ describe("operator: within a second", function () {
     const rate = async () => Number((await api.call("GET", app, { token })).headers.get("X-RateLimit-Limit"));
     const cap = { frequency_caps: [{ name: "daily", max: 1, per: "day" }] };
     const change = async () => (await api.call("PATCH", `${app}/settings`, { token, body: cap })).status;
-    expect([await rate(), await change()]).to.deep.equal([10, 403]);
+    expect([await rate(), await change()]).to.deep.equal([1_000, 403]);
     await herald.patch(make.plan(), { spec: { apiRps: 55, features: ["live_activities", "frequency_caps"] } });
     await until(async () => (await rate()) === 55, secondMs);
     expect(await change()).to.equal(200);

@@ -61,7 +61,7 @@ describe("operator: a lost link to the API server loses nothing", function () {
     await herald.remove(plan("renewed"));
     const { metadata } = await herald.apply(plan("renewed", { apiRps: 78 }));
     await link.open();
-    await until(async () => (await rps("made")) === 10 && (await rps("changed")) === 77, 15_000);
+    await until(async () => (await rps("made")) === 1_000 && (await rps("changed")) === 77, 15_000);
     await herald.gone(plan("deleted"));
     expect(await rps("deleted")).to.equal(null);
     await herald.ready(plan("renewed"));
