@@ -1,8 +1,10 @@
-import { details, device, isPushable, language } from "./device.ts";
+import { browser } from "./browser.ts";
 import { ask } from "./http.ts";
 import { type InstallOptions, installs } from "./install.ts";
-import { registerWorker, subscribe, type WorkerPlace } from "./push.ts";
+import { outbox } from "./outbox.ts";
+import type { WorkerPlace } from "./push.ts";
 
+export type { Subscription } from "./browser.ts";
 export { HeraldError } from "./http.ts";
 
 export type HeraldOptions = InstallOptions & {
@@ -16,8 +18,16 @@ export type Config = { vapid_public_key: string | null; inbox_enabled: boolean }
 /** Who this browser is to the service; nulls before it is registered. */
 export type Who = { subscriptionId: string | null; userId: string | null };
 
-/** What the service knows of this browser. */
-export type Subscription = { status: "subscribed" | "unsubscribed" | "invalid"; has_token: boolean };
+/** What belongs to an event beside its name. */
+export type Tracked = { properties?: Record<string, unknown>; value?: number };
+
+export type Receipt = {
+  type: "received" | "opened" | "clicked";
+  message_id: string;
+  /** Of a click. */
+  button_id?: string;
+  url?: string;
+};
 
 export type Herald = ReturnType<typeof herald>;
 
@@ -27,15 +37,13 @@ export type Herald = ReturnType<typeof herald>;
  */
 export const herald = (options: HeraldOptions) => {
   const install = installs(options);
+  const out = outbox(options.appId, install);
   const place = { url: "/herald-worker.js", scope: "/herald/", ...options.worker };
   const config = once(() => ask<Config>(install.asking(), "config"));
-  const own = <T = Subscription>(method: string, body?: object): Promise<T> =>
-    install.call<T>(
-      ({ subscriptionId }) => `subscriptions/${subscriptionId}`,
-      body === undefined ? { method } : { method, body },
-    );
+  const here = browser({ install, place, key: async () => (await config()).vapid_public_key });
 
   return {
+    ...here,
     config,
 
     who: async (): Promise<Who> => {
@@ -43,40 +51,27 @@ export const herald = (options: HeraldOptions) => {
       return { subscriptionId, userId };
     },
 
-    /** What the service knows of this browser, which is registered without pushes if it was not. */
-    subscription: (): Promise<Subscription> => own("GET"),
-
-    /** Whether this browser can show pushes of the site; on an iPhone only once the site is on the home screen. */
-    isPushable,
-
     /**
-     * Asks the person for consent and subscribes this browser. Call it where they clicked: browsers ask at a gesture only.
-     * `false`: they did not consent.
-     * @throws HeraldError, DOMException where there is no push service
+     * Tells of something that the person did. It is kept until the service has it, also while there is no network, and counts once.
+     * `false`: as much waits already as may, and it is not kept.
+     * @throws RangeError above 32 KiB
      */
-    askForPush: async (): Promise<boolean> => {
-      const permission = await Notification.requestPermission(); // first: a gesture does not outlive other waits
-      if (permission !== "granted") {
-        if (permission === "denied") await own("PATCH", { status_detail: details.noPermission });
-        return false;
-      }
-      const { vapid_public_key: key } = await config();
-      if (key === null) throw new Error("the app has no web push account");
-      const push = await subscribe(await registerWorker(place), key);
-      const said = { status_detail: details.subscribed, device: device(), language: language() };
-      await own("PATCH", { ...push, ...said, enabled: true });
-      await install.change({ token: push.token });
-      return true;
+    track: (name: string, { properties = {}, value }: Tracked = {}): Promise<boolean> => {
+      const said = { id: crypto.randomUUID(), name, properties, occurred_at: new Date().toISOString() };
+      return out.keep({ path: "events", list: "events", item: value === undefined ? said : { ...said, value } });
     },
 
-    /** No more pushes in this browser, until they are asked for again. */
-    optOut: async (): Promise<void> => void (await own("PATCH", { enabled: false })),
+    /** Tells what became of a message on this browser; kept as `track` keeps. The worker has told what it saw. */
+    report: (receipt: Receipt): Promise<boolean> =>
+      out.keep({ path: "receipts", list: "receipts", item: { occurred_at: new Date().toISOString(), ...receipt } }),
 
-    /** Takes this browser out of the service; the next call registers another one. */
+    /** Sends now what waits. @throws HeraldError, TypeError when the service cannot be reached; it waits on */
+    flush: out.flush,
+
+    /** Takes this browser, and what waits, out of the service; the next call registers another one. */
     remove: async (): Promise<void> => {
-      if ((await install.current())?.secret == null) return;
-      await own("DELETE");
-      await install.forget();
+      await out.clear();
+      await here.remove();
     },
   };
 };

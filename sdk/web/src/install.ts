@@ -9,6 +9,8 @@ export type Registered = Install & { subscriptionId: string; secret: string };
 
 type Reply = { subscription_id: string; user_id: string; subscription_token?: string | null };
 
+export type Installs = ReturnType<typeof installs>;
+
 /** What this browser is to the service: registered when it is needed first, by one of its tabs. */
 export const installs = ({ appId, url, identityToken }: InstallOptions) => {
   const base = url.replace(/\/+$/, "");

@@ -11,35 +11,49 @@ export type Install = {
   token: string | null;
 };
 
-type Stores = { installs: Install };
+/** An event or a receipt that the service does not have yet. */
+export type Waiting = { key: number; appId: string; path: string; list: string | null; item: object };
 
-const keys = { installs: "appId" } as const;
+type Stores = { installs: Install; outbox: Waiting };
+
+const keys: Readonly<Record<keyof Stores, IDBObjectStoreParameters>> = {
+  installs: { keyPath: "appId" },
+  outbox: { keyPath: "key", autoIncrement: true },
+};
 
 let opened: Promise<IDBDatabase> | undefined;
 
 const open = (): Promise<IDBDatabase> =>
   (opened ??= new Promise((resolve, reject) => {
-    const asked = indexedDB.open("herald", 1);
+    const asked = indexedDB.open("herald", 2);
     asked.onupgradeneeded = () => {
-      for (const [name, keyPath] of Object.entries(keys)) asked.result.createObjectStore(name, { keyPath });
+      for (const [name, options] of Object.entries(keys))
+        if (!asked.result.objectStoreNames.contains(name)) asked.result.createObjectStore(name, options);
     };
     asked.onsuccess = () => {
-      asked.result.onversionchange = () => asked.result.close();
+      asked.result.onversionchange = () => {
+        opened = undefined;
+        asked.result.close();
+      };
       resolve(asked.result);
     };
-    asked.addEventListener("error", () => reject(asked.error));
+    asked.addEventListener("error", () => {
+      opened = undefined;
+      reject(asked.error);
+    });
   }));
 
-const run = async <T>(
+/** Asks one store, and gives the answer of the request that `ask` gives once everything is written. */
+export const run = async <T>(
   name: keyof Stores,
   mode: IDBTransactionMode,
   ask: (store: IDBObjectStore) => IDBRequest<T>,
 ): Promise<T> => {
-  const store = (await open()).transaction(name, mode).objectStore(name);
+  const transaction = (await open()).transaction(name, mode);
   return new Promise((resolve, reject) => {
-    const asked = ask(store);
-    asked.onsuccess = () => resolve(asked.result);
-    asked.addEventListener("error", () => reject(asked.error));
+    const asked = ask(transaction.objectStore(name));
+    transaction.oncomplete = () => resolve(asked.result);
+    transaction.addEventListener("abort", () => reject(transaction.error));
   });
 };
 

@@ -31,7 +31,7 @@ export type WorkerOptions = {
 };
 
 /**
- * Shows pushes and follows clicks, in a worker of its own or in the site's. Each push shows exactly one
+ * Shows pushes, reports that they came and follows clicks, in a worker of its own or in the site's. Each push shows exactly one
  * notification, also one that cannot be read: browsers take the consent away of who shows nothing.
  * @example heraldWorker(self);
  */
@@ -39,7 +39,7 @@ export const heraldWorker = (self: ServiceWorkerGlobalScope, { leavesOthers = fa
   self.addEventListener("push", (event) => {
     const payload = read(event.data);
     if (payload?.delivery_id === undefined && leavesOthers) return;
-    event.waitUntil(show(self, payload));
+    event.waitUntil(show(self, payload).then(() => received(payload)));
   });
   self.addEventListener("notificationclick", (event) => {
     const kept = keptIn(event.notification);
@@ -79,6 +79,16 @@ const show = async (self: ServiceWorkerGlobalScope, payload: Payload | null): Pr
   await self.registration
     .showNotification(head, JSON.parse(JSON.stringify(options)) as NotificationOptions)
     .catch(() => self.registration.showNotification(head, { data: kept }));
+};
+
+/** Tells the service that a message came. A report that is lost is lost. */
+const received = async (payload: Payload | null): Promise<void> => {
+  const { message_id, delivery_id } = payload ?? {};
+  if (!message_id || !delivery_id) return;
+  const receipt = { type: "received", message_id, delivery_id, occurred_at: new Date().toISOString() };
+  for (const install of await store.installs().catch(() => []))
+    if (install.secret !== null)
+      await ask(install, "receipts", { method: "POST", body: { receipts: [receipt] } }).catch(() => null);
 };
 
 const keptIn = ({ data }: Notification): Kept | null =>

@@ -1,75 +1,23 @@
 import { expect } from "chai";
 import type { Page } from "puppeteer-core";
-import webPushLibrary from "web-push";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { Manifest } from "../../../apiserver/web-client/outside.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import type { BrowserSubscription } from "../../../dev/simulators/kit/web-push-keys.ts";
 import { startShop } from "../../../dev/simulators/shop.ts";
-import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web-push.ts";
-import { testServers } from "../../support/servers/servers.ts";
-import { call } from "../../support/system/calling.ts";
 import { send } from "../../support/system/sending.ts";
-import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
-import {
-  type BrowsedSite,
-  browsedSite,
-  clickShown,
-  pushesTo,
-  type Shows,
-  showsOf,
-  watchShows,
-  workerOf,
-} from "./site.ts";
+import type { Service } from "./service.ts";
+import { clickShown, pushesTo, type Shows, showsOf, watchShows, workerOf } from "./site.ts";
 
-describe("a browser with the client", function () {
-  this.timeout(180_000);
-  let system: System;
-  let api: SystemProgram;
-  let push: WebPushSimulator;
-  let site: BrowsedSite;
-
-  before(async () => {
-    const credentials = makeCredentials();
-    push = await startWebPush({ port: 0, tls: credentials.tls });
-    system = await startSystem({ ...(await testServers()), apns: { url: "https://127.0.0.1:9", credentials } });
-    api = await system.start("apiserver");
-    await system.start("dispatcher", { HERALD_PUBLIC_URL: api.url });
-    const { privateKey } = webPushLibrary.generateVAPIDKeys();
-    const account = { settings: { subject: "mailto:ops@example.com" }, secrets: { private_key: privateKey } };
-    const { status } = await call(api)(system, "PUT", `/v1/apps/${system.app._id}/channels/web_push`, account);
-    expect(status).to.be.oneOf([200, 201]);
-    site = await browsedSite(async () => {
-      const { files } = (await (await fetch(`${api.url}/sdk/web/manifest.json`)).json()) as Manifest;
-      const worker = await fetch(api.url + files["herald-worker.js"]?.path);
-      const { path, integrity } = files["herald.js"] ?? {};
-      const start = `app = Herald.herald({ appId: "${system.app._id}", url: "${api.url}/" });
-        document.querySelector("button").onclick = async ({ target }) => {
-          target.dataset.done = await app.askForPush().catch(String);
-        };`;
-      return {
-        "/app": {
-          type: "text/html",
-          policy: `default-src 'none'; script-src 'self' ${api.url}; connect-src ${api.url}; worker-src 'self'`,
-          body: `<!doctype html><title>App</title><button>Tell me</button>
-            <script src="${api.url}${path}" integrity="${integrity}" crossorigin="anonymous"></script>
-            <script src="/start.js"></script>`,
-        },
-        "/start.js": { type: "text/javascript", body: start },
-        "/": { type: "text/html", body: "<!doctype html><title>Shop</title>" },
-        "/offer": { type: "text/html", body: "<!doctype html><title>Offer</title>" },
-        "/herald-worker.js": { type: "text/javascript", body: await worker.text() },
-      };
-    });
+/** What a browser does about pushes. */
+export const pushCases = (service: () => Service): void => {
+  let system: Service["system"];
+  let api: Service["api"];
+  let push: Service["push"];
+  let site: Service["site"];
+  before(() => {
+    ({ system, api, push, site } = service());
   });
-  after(async () => {
-    await site?.close();
-    await system?.stop();
-    await push?.stop();
-  });
-
   const delivery = () => system.db.collection<DeliveryRow>("deliveries");
 
   /** A tab whose worker is there, with nothing shown. */
@@ -134,8 +82,10 @@ describe("a browser with the client", function () {
     });
     const { worker, deliver } = await watched(first);
     expect(await deliver(await payloadOf(message))).to.deep.equal([{ title: "You", body: "Hello" }]);
+    const statusOf = async () => (await delivery().findOne({ message_id: message }))?.status;
+    await until(async () => (await statusOf()) === "delivered", 30_000); // as the worker tells
     await first.goto((await clickShown(worker)) ?? "");
-    await until(async () => (await delivery().findOne({ message_id: message }))?.status === "clicked", 30_000);
+    await until(async () => (await statusOf()) === "clicked", 30_000);
 
     await second.evaluate("app.optOut()");
     expect(await second.evaluate("app.subscription()")).to.include({ status: "unsubscribed" });
@@ -178,7 +128,7 @@ describe("a browser with the client", function () {
     const tab = await openTab();
     const { endpoint, keys } = push.subscribe();
     const person = { external_id: "anna", subscriptions: [{ channel: "web_push", token: endpoint, web: keys }] };
-    const registered = await call(api)(system, "POST", `/v1/apps/${system.app._id}/users`, person);
+    const registered = await service().ask("POST", "users", person);
     expect(registered.status).to.equal(201);
     const message = await send(system, api, {
       target: { include_external_ids: ["anna"] },
@@ -207,4 +157,4 @@ describe("a browser with the client", function () {
       expect(await tab.deliver(data)).to.have.length(shows);
       await tab.page.close();
     });
-});
+};

@@ -1,0 +1,15 @@
+import { eventCases } from "./events.ts";
+import { pushCases } from "./pushes.ts";
+import { type Service, startService } from "./service.ts";
+
+describe("a browser with the client", function () {
+  this.timeout(180_000);
+  let service: Service;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service?.stop());
+
+  pushCases(() => service);
+  eventCases(() => service);
+});

@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import type { Page } from "puppeteer-core";
+import webPushLibrary from "web-push";
+import type { Manifest } from "../../../apiserver/web-client/outside.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
+import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web-push.ts";
+import { testServers } from "../../support/servers/servers.ts";
+import { call } from "../../support/system/calling.ts";
+import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
+import { type BrowsedSite, browsedSite, type Files } from "./site.ts";
+
+/** The running system with web pushes, and a browser with a site that has the client. */
+export type Service = {
+  system: System;
+  api: SystemProgram;
+  push: WebPushSimulator;
+  site: BrowsedSite;
+  /** The service's own answer: what a person's server asks with the app's key. */
+  ask: (method: string, path: string, body?: object) => Promise<{ status: number; body: unknown }>;
+  /** A tab with the client, whose browser is nobody's yet. */
+  openFresh: () => Promise<Page>;
+  stop: () => Promise<void>;
+};
+
+/** Starts all of that. What was started is stopped when a part fails. */
+export const startService = async (): Promise<Service> => {
+  const stack = new AsyncDisposableStack();
+  try {
+    const credentials = makeCredentials();
+    const push = await startWebPush({ port: 0, tls: credentials.tls });
+    stack.defer(() => push.stop());
+    const system = await startSystem({ ...(await testServers()), apns: { url: "https://127.0.0.1:9", credentials } });
+    stack.defer(() => system.stop());
+    const api = await system.start("apiserver");
+    await system.start("dispatcher", { HERALD_PUBLIC_URL: api.url });
+    const { privateKey } = webPushLibrary.generateVAPIDKeys();
+    const account = { settings: { subject: "mailto:ops@example.com" }, secrets: { private_key: privateKey } };
+    const ask: Service["ask"] = (method, path, body) =>
+      call(api)(system, method, `/v1/apps/${system.app._id}/${path}`, body);
+    expect((await ask("PUT", "channels/web_push", account)).status).to.be.oneOf([200, 201]);
+    const site = await browsedSite(() => filesOf(system.app._id, api.url));
+    stack.defer(() => site.close());
+    const openFresh = async () => {
+      const page = await site.open("/app");
+      await page.evaluate("app.remove()");
+      return page;
+    };
+    return { system, api, push, site, ask, openFresh, stop: () => stack.disposeAsync() };
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+};
+
+const filesOf = async (appId: string, url: string): Promise<Files> => {
+  const { files } = (await (await fetch(`${url}/sdk/web/manifest.json`)).json()) as Manifest;
+  const worker = await fetch(url + files["herald-worker.js"]?.path);
+  const { path, integrity } = files["herald.js"] ?? {};
+  const start = `app = Herald.herald({ appId: "${appId}", url: "${url}/" });
+    document.querySelector("button").onclick = async ({ target }) => {
+      target.dataset.done = await app.askForPush().catch(String);
+    };`;
+  return {
+    "/app": {
+      type: "text/html",
+      policy: `default-src 'none'; script-src 'self' ${url}; connect-src ${url}; worker-src 'self'`,
+      body: `<!doctype html><html lang="en"><title>App</title><button>Tell me</button>
+        <script src="${url}${path}" integrity="${integrity}" crossorigin="anonymous"></script>
+        <script src="/start.js"></script>`,
+    },
+    "/start.js": { type: "text/javascript", body: start },
+    "/": { type: "text/html", body: "<!doctype html><title>Shop</title>" },
+    "/offer": { type: "text/html", body: "<!doctype html><title>Offer</title>" },
+    "/herald-worker.js": { type: "text/javascript", body: await worker.text() },
+  };
+};
