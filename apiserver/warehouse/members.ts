@@ -1,24 +1,36 @@
 import { invalid, refuse } from "#core/errors.ts";
 import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
-import { type ChangedWarehouseDestination, warehouseSecrets } from "#core/schema/warehouse/destination.ts";
+import { type WarehouseDestinationInput, warehouseSecrets } from "#core/schema/warehouse/destination.ts";
 import type { WarehouseDataset } from "#core/schema/warehouse/export.ts";
-import type { SealedSecrets } from "#core/storage/warehouse/exports.ts";
+import { secretErrors } from "#core/storage/warehouse/destinations.ts";
+import type { SealedSecrets, WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
 import { type Settings, settingErrors } from "#core/storage/warehouse/settings.ts";
 
-/** Refuses what a schema cannot. @throws ValidationError */
+type Members = Omit<Settings, "destination"> & { destination?: WarehouseDestinationInput | undefined };
+
+/** Refuses what a schema cannot. `of` is the export that is changed or tried; null: a new one. @throws ValidationError */
 export const checkMembers = (
   { problemOf }: Pick<AddressGuard, "problemOf">,
-  body: Settings,
+  body: Members,
   datasets: readonly WarehouseDataset[],
-): void => refuse(settingErrors(problemOf, body, datasets));
+  of: Pick<WarehouseExportRow, "destination"> | null,
+): void => {
+  const { destination } = body;
+  if (destination !== undefined && of !== null && of.destination.type !== destination.type)
+    throw invalid("destination.type", `cannot be changed: it is ${of.destination.type}`);
+  refuse([
+    ...settingErrors(problemOf, body, datasets),
+    ...(destination === undefined ? [] : secretErrors(destination.type, destination, { isNew: of === null })),
+  ]);
+};
 
 /** The secrets that a body has, sealed. */
 export const sealedOf = (
   { seal }: Pick<KeyRing, "seal">,
-  given: ChangedWarehouseDestination,
+  given: WarehouseDestinationInput,
   placeOf: (name: string) => string,
-): Partial<SealedSecrets> =>
+): SealedSecrets =>
   Object.fromEntries(
     warehouseSecrets.flatMap((name) => {
       const value = given[name];

@@ -22,6 +22,13 @@ const destination = {
   secret_access_key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
 };
 
+const azure = {
+  type: "azure_blob",
+  account: "acmemessaging",
+  container: "herald",
+  sas_token: "sv=2025-11-05&sr=c&sp=racwdl&sig=c2lnbmF0dXJl",
+} as const;
+
 const schedule = {
   frequency: "1h",
   start_at: "00:30",
@@ -96,6 +103,7 @@ export const docs: Docs = {
     WarehouseExportPage: [lastPage(made)],
     CreateWarehouseExport: [
       { name: made.name, destination, datasets: ["deliveries"], schedule, test: false },
+      { name: "Blobs", destination: azure, datasets: ["users"], format: "parquet", test: false },
     ] satisfies CreateWarehouseExport[],
     UpdateWarehouseExport: [{ schedule: { frequency: "15m" } }] satisfies UpdateWarehouseExport[],
     PauseWarehouseExport: [{ reason: "the bucket moves" }] satisfies PauseWarehouseExport[],

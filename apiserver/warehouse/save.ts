@@ -5,8 +5,9 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { CreateWarehouseExport, UpdateWarehouseExport } from "#core/schema/warehouse/export.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
+import { destinationOf, mergedSecrets } from "#core/storage/warehouse/destinations.ts";
 import { type SealedSecrets, type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
-import { beginningOf, destinationOf, newWatermarks, scheduleOf } from "#core/storage/warehouse/settings.ts";
+import { beginningOf, newWatermarks, scheduleOf } from "#core/storage/warehouse/settings.ts";
 import type { By } from "../settings/audit.ts";
 import { newSetting, type Settings } from "../settings/settings.ts";
 import { checkMembers, requireKept, sealedOf } from "./members.ts";
@@ -23,7 +24,7 @@ export type SaveDeps = {
 
 /** Refuses what could never be made. @throws ValidationError */
 export const checkNew = ({ guard }: Pick<SaveDeps, "guard">, body: CreateWarehouseExport): void =>
-  checkMembers(guard, body, body.datasets);
+  checkMembers(guard, body, body.datasets, null);
 
 /** Makes an export, whose destination was tried before. @throws AppError HS_DESTINATION_UNREACHABLE, HS_ALREADY_EXISTS */
 export const createWarehouseExport =
@@ -37,8 +38,7 @@ export const createWarehouseExport =
     const other = await findByName({ tenantId: app.tenant_id, appId: app._id }, body.name);
     if (other !== null && other._id !== id) throw taken(other._id);
     const destination = destinationOf(body.destination);
-    // sound: the schema of a new one demands every secret
-    const sealed = sealedOf(secrets, body.destination, (name) => warehouseSecretPlace(id, name)) as SealedSecrets;
+    const sealed = sealedOf(secrets, body.destination, (name) => warehouseSecretPlace(id, name));
     if (body.test !== false) await deps.test(app._id, { id, destination, secrets: sealed });
     return settings.create(by, {
       ...newSetting(app, id, now),
@@ -61,21 +61,22 @@ export const updateWarehouseExport =
   async (by: By, found: WarehouseExportRow, body: UpdateWarehouseExport): Promise<WarehouseExportRow> => {
     const { settings, secrets, clock, findByName } = deps;
     const { destination: given, test, schedule, datasets, ...plain } = body;
-    checkMembers(deps.guard, { ...body, format: body.format ?? found.format }, datasets ?? found.datasets);
+    checkMembers(deps.guard, { ...body, format: body.format ?? found.format }, datasets ?? found.datasets, found);
     if (plain.name !== undefined) {
       const other = await findByName(ofRow(found), plain.name);
       if (other !== null && other._id !== found._id) throw taken(other._id);
     }
-    const sealed = given && sealedOf(secrets, given, (name) => warehouseSecretPlace(found._id, name));
+    const sealed = given === undefined ? {} : sealedOf(secrets, given, (name) => warehouseSecretPlace(found._id, name));
+    const merged = (stored: SealedSecrets) => mergedSecrets(found.destination.type, stored, sealed);
     const destination = given && destinationOf(given);
     if (destination !== undefined && test !== false)
-      await deps.test(found.app_id, { id: found._id, destination, secrets: { ...found.secrets, ...sealed } });
-    const hasSecrets = sealed !== undefined && Object.keys(sealed).length > 0;
+      await deps.test(found.app_id, { id: found._id, destination, secrets: merged(found.secrets) });
+    const hasSecrets = Object.keys(sealed).length > 0;
     return settings.change(by, "updated", found, (row, now) => ({
       set: {
         ...plain,
         ...(destination && { destination }),
-        ...(hasSecrets && { secrets: { ...row.secrets, ...sealed }, secrets_updated_at: now }),
+        ...(hasSecrets && { secrets: merged(row.secrets), secrets_updated_at: now }),
         ...(schedule && { schedule: scheduleOf(schedule), due_at: clock.now() }),
         ...(datasets && {
           datasets,

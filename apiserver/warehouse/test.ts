@@ -5,13 +5,13 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { TestWarehouseExport, WarehouseTestResult } from "#core/schema/warehouse/export.ts";
 import { WarehouseTestReply, type WarehouseTestRequest } from "#core/schema/warehouse/test.ts";
+import { destinationOf, mergedSecrets } from "#core/storage/warehouse/destinations.ts";
 import {
   type DestinationRow,
   type SealedSecrets,
   type WarehouseExportRow,
   warehouseSecretPlace,
 } from "#core/storage/warehouse/exports.ts";
-import { destinationOf } from "#core/storage/warehouse/settings.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { LateNats } from "../publishing/late-nats.ts";
 import { checkMembers, sealedOf } from "./members.ts";
@@ -62,10 +62,14 @@ export const testSaved =
   ({ guard, secrets, test }: TestSavedDeps) =>
   (found: WarehouseExportRow, { destination: given }: TestWarehouseExport): Promise<WarehouseTestResult> => {
     if (given === undefined) return test(found.app_id, { ...found, id: found._id });
-    checkMembers(guard, { destination: given }, found.datasets);
+    checkMembers(guard, { destination: given }, found.datasets, found);
     const sealed = sealedOf(secrets, given, (name) => warehouseSecretPlace(found._id, name));
     const destination = destinationOf(given);
-    return test(found.app_id, { id: found._id, destination, secrets: { ...found.secrets, ...sealed } });
+    return test(found.app_id, {
+      id: found._id,
+      destination,
+      secrets: mergedSecrets(given.type, found.secrets, sealed),
+    });
   };
 
 type TestSavedDeps = {

@@ -13,7 +13,7 @@ export const warehouseExportView = (row: WarehouseExportRow, now: Date): Warehou
     compression: compressionOf(row),
     destination: {
       ...row.destination,
-      secret_names: [...warehouseSecrets],
+      secret_names: warehouseSecrets.filter((name) => row.secrets[name] !== undefined),
       secrets_updated_at: row.secrets_updated_at.toISOString(),
     },
     watermarks: instants(row.watermarks),

@@ -4,7 +4,7 @@ import { findTool } from "../files/find-tool.ts";
 import { binDir } from "../files/paths.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
 import { kindsOfOthers } from "./kinds-of-others.ts";
-import { installPackaged, isPackaged, openapiTypescript, schemathesis } from "./packaged-tools.ts";
+import { azurite, installPackaged, isPackaged, openapiTypescript, schemathesis } from "./packaged-tools.ts";
 import { command, say, step } from "./progress.ts";
 import { isFound, releaseTools, tool } from "./release-tools.ts";
 
@@ -34,7 +34,7 @@ export const missingChartTools = (): string[] => [
   ...packaged.filter((tool) => !isPackaged(tool)).map(({ name }) => name),
 ];
 
-const packaged = [openapiTypescript, schemathesis] as const;
+const packaged = [openapiTypescript, schemathesis, azurite] as const;
 
 /** Debian's own: to build them takes longer than everything else. */
 const prometheus = ["prometheus", "promtool"] as const;
@@ -65,6 +65,7 @@ const goTools: readonly GoTools[] = [
   ...releaseTools,
   tool("operator-verify", "github.com/operator-framework/api/cmd/operator-verify"),
   tool("registry", "github.com/distribution/distribution/v3/cmd/registry"),
+  tool("fake-gcs-server", "github.com/fsouza/fake-gcs-server"),
   tool("helm-unittest", "github.com/helm-unittest/helm-unittest/cmd/helm-unittest"),
   tool("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform"),
   tool("kube-score", "github.com/zegl/kube-score/cmd/kube-score"),

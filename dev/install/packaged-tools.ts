@@ -29,6 +29,14 @@ export const schemathesis: PackagedTool = {
   program: "venv/bin/schemathesis",
 };
 
+/** A server of Azure's Blob Storage. */
+export const azurite: PackagedTool = {
+  name: "azurite",
+  pins: ["package.json", "package-lock.json"],
+  commands: [["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]],
+  program: "node_modules/.bin/azurite-blob",
+};
+
 /** Where a tool and what came with it lie: its own path, as programs of Python keep it, not that of a checkout's link. */
 export const folderOf = ({ name }: PackagedTool): string => {
   mkdirSync(binDir, { recursive: true });

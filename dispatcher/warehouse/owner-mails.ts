@@ -51,13 +51,16 @@ export const closedWith = (part: Part, mails: Pick<WarehouseMails, "close">): Pa
   },
 });
 
+const placeOf = ({ destination: to }: WarehouseExportRow): string =>
+  to.type === "azure_blob" ? `the container ${to.container} of ${to.account}` : `the bucket ${to.bucket}`;
+
 /** What fails, since when and why, what comes next and what to do. It names no more of a destination than its bucket. */
 export const mailText = (row: WarehouseExportRow, app: string): { subject: string; text: string } => {
   const name = row.name.replaceAll(/\p{C}+/gu, " ").trim();
   const isPaused = row.notice?.kind === "paused";
   const path = `/v1/apps/${row.app_id}/warehouse-exports/${row._id}`;
   const since = instant(row.notice?.since ?? null);
-  const which = `The warehouse export "${name}" (${row._id}, to the bucket ${row.destination.bucket}) of your app ${app}`;
+  const which = `The warehouse export "${name}" (${row._id}, to ${placeOf(row)}) of your app ${app}`;
   const why = row.notice?.error == null ? "" : ` The last failure: ${row.notice.error}.`;
   return {
     subject: `${isPaused ? "Warehouse export was paused" : "Warehouse export is failing"}: ${name} (${app})`,

@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { systemClock } from "#core/domain/clock.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
@@ -24,7 +25,8 @@ export type WarehousePartsDeps = {
 /** What the jobs of warehouse exports use: connections to stores of others, guarded as those to endpoints are. */
 export const warehouseParts = (deps: WarehousePartsDeps) => {
   const { allowedRanges: allow, allowedPorts: ports } = deps.config;
-  const openDestination = destinationOpener({ guard: addressGuard({ allow, ports }), resolve: dns() }, deps.unseal);
+  const guarded = { guard: addressGuard({ allow, ports }), resolve: dns() };
+  const openDestination = destinationOpener({ ...guarded, unseal: deps.unseal, clock: systemClock });
   const subject = deps.subjects.warehouseTests();
   const mails = warehouseMails(deps);
   const tests = closedWith(warehouseTests({ ...deps, openDestination, subject }), mails);

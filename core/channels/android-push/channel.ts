@@ -3,8 +3,8 @@ import { defineAccount, fromSecret, secret } from "../kit/account.ts";
 import { bad, defineChannel, good } from "../kit/channel.ts";
 import { maskToken, pushContent } from "../kit/push.ts";
 import { anId } from "../kit/rendering.ts";
+import { serviceAccount } from "../kit/service-account.ts";
 import { fcmBody, isReservedDataKey, maxFcmBytes, renderFcm } from "./render.ts";
-import { serviceAccount } from "./service-account.ts";
 
 const file = "service_account.json";
 

@@ -5,8 +5,6 @@ import { patterns, worded } from "../json/patterns.ts";
 const { Array: List, Boolean: Flag, Enum, Optional, String: Text } = Type;
 
 const keyPart = "[A-Za-z0-9_=-][A-Za-z0-9_=.-]*";
-const Secret = Text({ minLength: 1, maxLength: 512, pattern: patterns.headerValue });
-
 /** What the texts of a destination may look like, in REST and in resources. */
 export const destinationTexts = {
   bucket: {
@@ -34,50 +32,120 @@ export const destinationTexts = {
     maxLength: 2000,
     format: "uri",
     pattern: patterns.httpAddress,
-    description: "of a store other than AWS; it is guarded as addresses of webhooks are",
+    description: "of a store other than the type's own; it is guarded as addresses of webhooks are",
+  },
+  account: {
+    minLength: 3,
+    maxLength: 24,
+    pattern: worded("^[a-z0-9]{3,24}$", "must be the name of a storage account: 3 to 24 small letters and digits"),
+  },
+  container: {
+    minLength: 3,
+    maxLength: 63,
+    pattern: worded(
+      "^[a-z0-9](-?[a-z0-9])+$",
+      "must be a container's name: 3 to 63 small letters, digits and single -, with a letter or digit at both ends",
+    ),
   },
   kmsKeyId: { minLength: 1, maxLength: 512, pattern: patterns.headerValue },
 };
 
 const texts = destinationTexts;
 
-const s3 = {
-  type: Enum(["s3"], { description: "a bucket of S3, or of a store that speaks its protocol" }),
-  bucket: Text(texts.bucket),
-  region: Optional(Text(texts.region)),
-  prefix: Optional(Text(texts.prefix)),
-  endpoint: Optional(Nullable(Text(texts.endpoint))),
-  path_style: Optional(Flag({ description: "default true with an endpoint, else false" })),
-  sse: Optional(Enum(["none", "AES256", "aws:kms"], { description: "encryption by the store; default none" })),
-  kms_key_id: Optional(Nullable(Text(texts.kmsKeyId))),
-};
+/** Kinds of stores: S3 and what speaks its protocol, Google Cloud Storage, Azure Blob Storage. */
+export const destinationTypes = ["s3", "gcs", "azure_blob"] as const;
+export type DestinationType = (typeof destinationTypes)[number];
 
-/** The names of a destination's secrets. */
-export const warehouseSecrets = ["access_key_id", "secret_access_key"] as const;
+/** The names of secrets. */
+export const warehouseSecrets = [
+  "access_key_id",
+  "secret_access_key",
+  "credentials_json",
+  "sas_token",
+  "account_key",
+] as const;
 export type WarehouseSecret = (typeof warehouseSecrets)[number];
 
-/** Where an export writes: as it is set up, with its secrets, which are never shown. */
-export const NewWarehouseDestination = Closed({ ...s3, access_key_id: Secret, secret_access_key: Secret });
-export type NewWarehouseDestination = Static<typeof NewWarehouseDestination>;
+/** What a type of destination is set up with. Of each group of secrets exactly one is given. */
+export type DestinationRules = {
+  needs: readonly string[];
+  takes: readonly string[];
+  secrets: readonly (readonly WarehouseSecret[])[];
+};
 
-/** The same for a change: a secret that is left out stays. */
-export const ChangedWarehouseDestination = Closed({
-  ...s3,
-  access_key_id: Optional(Secret),
-  secret_access_key: Optional(Secret),
-});
-export type ChangedWarehouseDestination = Static<typeof ChangedWarehouseDestination>;
+/** Members of each type; the others are refused. Source: docs/reference/warehouse.md#destinations. */
+export const destinationRules: Readonly<Record<DestinationType, DestinationRules>> = {
+  s3: {
+    needs: ["bucket"],
+    takes: ["region", "prefix", "endpoint", "path_style", "sse", "kms_key_id"],
+    secrets: [["access_key_id"], ["secret_access_key"]],
+  },
+  gcs: { needs: ["bucket"], takes: ["prefix", "endpoint"], secrets: [["credentials_json"]] },
+  azure_blob: {
+    needs: ["account", "container"],
+    takes: ["prefix", "endpoint"],
+    secrets: [["sas_token", "account_key"]],
+  },
+};
 
-/** As it is shown: without its secrets. */
+const members = {
+  type: Enum([...destinationTypes], {
+    description:
+      "s3: a bucket of S3, or of a store that speaks its protocol; gcs: Google Cloud Storage; azure_blob: Azure",
+  }),
+  bucket: Optional(Text({ ...texts.bucket, description: "of s3 and gcs" })),
+  account: Optional(Text({ ...texts.account, description: "of azure_blob: the storage account" })),
+  container: Optional(Text({ ...texts.container, description: "of azure_blob" })),
+  region: Optional(Text({ ...texts.region, description: "of s3; default us-east-1" })),
+  prefix: Optional(Text(texts.prefix)),
+  endpoint: Optional(Nullable(Text(texts.endpoint))),
+  path_style: Optional(Flag({ description: "of s3; default true with an endpoint, else false" })),
+  sse: Optional(Enum(["none", "AES256", "aws:kms"], { description: "of s3: encryption by the store; default none" })),
+  kms_key_id: Optional(Nullable(Text({ ...texts.kmsKeyId, description: "of s3" }))),
+};
+
+const Secret = { minLength: 1, maxLength: 512, pattern: patterns.headerValue };
+
+type SecretText = { minLength: number; maxLength: number; pattern: string; description: string };
+
+/** What secrets may look like. */
+export const secretTexts: Readonly<Record<WarehouseSecret, SecretText>> = {
+  access_key_id: { ...Secret, description: "of s3" },
+  secret_access_key: { ...Secret, description: "of s3" },
+  credentials_json: {
+    ...Secret,
+    maxLength: 16_384,
+    pattern: patterns.noNull,
+    description: "of gcs: the file of a service account",
+  },
+  sas_token: { ...Secret, maxLength: 2_000, description: "of azure_blob: a shared access signature of the container" },
+  account_key: { ...Secret, description: "of azure_blob, in place of `sas_token`" },
+};
+
+const secrets = {
+  access_key_id: Optional(Text(secretTexts.access_key_id)),
+  secret_access_key: Optional(Text(secretTexts.secret_access_key)),
+  credentials_json: Optional(Text(secretTexts.credentials_json)),
+  sas_token: Optional(Text(secretTexts.sas_token)),
+  account_key: Optional(Text(secretTexts.account_key)),
+};
+
+/** Where an export writes: as it is set up or changed, with secrets, which are never shown. In a change those left out stay. */
+export const WarehouseDestinationInput = Closed({ ...members, ...secrets });
+export type WarehouseDestinationInput = Static<typeof WarehouseDestinationInput>;
+
+/** As it is shown: the members of its type, without secrets. */
 export const WarehouseDestination = Type.Object({
-  type: Enum(["s3"]),
-  bucket: Text(),
-  region: Text(),
+  type: Enum([...destinationTypes]),
+  bucket: Optional(Text()),
+  account: Optional(Text()),
+  container: Optional(Text()),
+  region: Optional(Text()),
   prefix: Text(),
   endpoint: Nullable(Text()),
-  path_style: Flag(),
-  sse: Text(),
-  kms_key_id: Nullable(Text()),
+  path_style: Optional(Flag()),
+  sse: Optional(Text()),
+  kms_key_id: Optional(Nullable(Text())),
   secret_names: List(Text()),
   secrets_updated_at: DateTime,
 });

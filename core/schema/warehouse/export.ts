@@ -3,7 +3,7 @@ import { Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns, worded } from "../json/patterns.ts";
-import { ChangedWarehouseDestination, NewWarehouseDestination, WarehouseDestination } from "./destination.ts";
+import { WarehouseDestination, WarehouseDestinationInput } from "./destination.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
 
@@ -77,7 +77,7 @@ const Compression = Enum([...parquetCompressions], { description: "of parquet; d
 /** Body of `POST …/warehouse-exports`. */
 export const CreateWarehouseExport = Closed({
   name: Name,
-  destination: NewWarehouseDestination,
+  destination: WarehouseDestinationInput,
   datasets: Datasets,
   excluded_columns: Optional(Excluded),
   format: Optional(Format),
@@ -93,7 +93,7 @@ export type CreateWarehouseExport = Static<typeof CreateWarehouseExport>;
 /** Body of `PATCH …/warehouse-exports/{exportId}`. */
 export const UpdateWarehouseExport = Closed({
   name: Optional(Name),
-  destination: Optional(ChangedWarehouseDestination),
+  destination: Optional(WarehouseDestinationInput),
   datasets: Optional(Datasets),
   excluded_columns: Optional(Excluded),
   format: Optional(Format),
@@ -165,7 +165,7 @@ export type ResumeWarehouseExport = Static<typeof ResumeWarehouseExport>;
 
 /** Body of `POST …/test`. */
 export const TestWarehouseExport = Closed({
-  destination: Optional(ChangedWarehouseDestination),
+  destination: Optional(WarehouseDestinationInput),
 });
 export type TestWarehouseExport = Static<typeof TestWarehouseExport>;
 

@@ -12,7 +12,7 @@ import {
   secretRef,
 } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
-import { destinationTexts } from "./destination.ts";
+import { destinationTexts, destinationTypes } from "./destination.ts";
 import {
   frequencies,
   parquetCompressions,
@@ -24,27 +24,52 @@ import {
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
 
-const { bucket, region, prefix, endpoint, kmsKeyId } = destinationTexts;
+const { account, bucket, container, region, prefix, endpoint, kmsKeyId } = destinationTexts;
 
 const Destination = Closed(
   {
-    type: Enum(["s3"], { default: "s3", description: "a bucket of S3, or of a store that speaks its protocol" }),
-    bucket: Text({ ...bucket, description: "the bucket" }),
-    region: Optional(Text({ ...region, description: "the store's region" })),
+    type: Enum([...destinationTypes], {
+      default: "s3",
+      description:
+        "s3: a bucket of S3, or of a store that speaks its protocol; gcs: Google Cloud Storage; azure_blob: Azure",
+    }),
+    bucket: Optional(Text({ ...bucket, description: "of s3 and gcs: the bucket" })),
+    account: Optional(Text({ ...account, description: "of azure_blob: the storage account" })),
+    container: Optional(Text({ ...container, description: "of azure_blob: the container" })),
+    region: Optional(Text({ ...region, description: "of s3: the store's region" })),
     prefix: Optional(Text(prefix)),
     endpoint: Optional(Text(endpoint)),
-    pathStyle: Optional(Flag({ description: "absent: true with an endpoint, else false" })),
-    sse: Enum(["none", "AES256", "aws:kms"], { default: "none", description: "encryption by the store" }),
-    kmsKeyId: Optional(Text({ ...kmsKeyId, description: "the key of KMS" })),
-    secretRef: secretRef("`access_key_id` and `secret_access_key`"),
+    pathStyle: Optional(Flag({ description: "of s3; absent: true with an endpoint, else false" })),
+    sse: Enum(["none", "AES256", "aws:kms"], { default: "none", description: "of s3: encryption by the store" }),
+    kmsKeyId: Optional(Text({ ...kmsKeyId, description: "of s3: the key of KMS" })),
+    secretRef: secretRef(
+      "`access_key_id` and `secret_access_key` (s3), `credentials_json` (gcs), `sas_token` or `account_key` (azure_blob)",
+    ),
   },
   {
     description: "where files are written to",
-    ...cel({
-      rule: "!has(self.kmsKeyId) || self.sse == 'aws:kms'",
-      message: "kmsKeyId needs sse aws:kms",
-      fieldPath: ".kmsKeyId",
-    }),
+    ...cel(
+      {
+        rule: "!has(self.kmsKeyId) || self.sse == 'aws:kms'",
+        message: "kmsKeyId needs sse aws:kms",
+        fieldPath: ".kmsKeyId",
+      },
+      {
+        rule: "(self.type != 'azure_blob') == has(self.bucket)",
+        message: "s3 and gcs need bucket, and azure_blob has none",
+        fieldPath: ".bucket",
+      },
+      {
+        rule: "(self.type == 'azure_blob') == has(self.account) && has(self.account) == has(self.container)",
+        message: "azure_blob needs account and container, and the others have none",
+        fieldPath: ".account",
+      },
+      {
+        rule: "self.type == 's3' || !(has(self.region) || has(self.pathStyle) || has(self.kmsKeyId) || self.sse != 'none')",
+        message: "region, pathStyle, sse and kmsKeyId are only of s3",
+        fieldPath: ".type",
+      },
+    ),
   },
 );
 

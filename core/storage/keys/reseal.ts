@@ -65,10 +65,9 @@ const ofSuppressions: Place<SuppressionKeyRow> = {
 const ofWarehouse: Place<WarehouseExportRow> = {
   spec: warehouseExportCollection,
   members: ({ _id, secrets }, replace) => ({
-    secrets: {
-      access_key_id: replace(secrets.access_key_id, warehouseSecretPlace(_id, "access_key_id")),
-      secret_access_key: replace(secrets.secret_access_key, warehouseSecretPlace(_id, "secret_access_key")),
-    },
+    secrets: Object.fromEntries(
+      Object.entries(secrets).map(([name, sealed]) => [name, replace(sealed, warehouseSecretPlace(_id, name))]),
+    ),
   }),
   unchanged: ({ updated_at, secrets_updated_at }) => ({ updated_at, secrets_updated_at }),
 };

@@ -18,8 +18,8 @@ import { dueIndex } from "../work/due.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 import type { JobRow } from "../work/jobs.ts";
 
-/** Where an export writes, without its secrets. */
-export type DestinationRow = {
+/** A bucket of S3, or of a store that speaks its protocol. */
+export type S3Row = {
   type: "s3";
   bucket: string;
   region: string;
@@ -30,8 +30,23 @@ export type DestinationRow = {
   kms_key_id: string | null;
 };
 
-/** Secrets by name, each sealed under {@link warehouseSecretPlace}. */
-export type SealedSecrets = Record<WarehouseSecret, Sealed>;
+/** A bucket of Google Cloud Storage. */
+export type GcsRow = { type: "gcs"; bucket: string; prefix: string; endpoint: string | null };
+
+/** A container of Azure Blob Storage. */
+export type AzureBlobRow = {
+  type: "azure_blob";
+  account: string;
+  container: string;
+  prefix: string;
+  endpoint: string | null;
+};
+
+/** Where an export writes, without its secrets. */
+export type DestinationRow = S3Row | GcsRow | AzureBlobRow;
+
+/** The secrets of its type, each sealed under {@link warehouseSecretPlace}. */
+export type SealedSecrets = Partial<Record<WarehouseSecret, Sealed>>;
 
 /** The last manifest of an export's chain; sequence 0 before the first. */
 export type ChainRow = { sequence: number; run_id: string | null; key: string | null; sha256: string | null };

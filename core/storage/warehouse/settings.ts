@@ -2,17 +2,14 @@ import { isTimeZone } from "../../domain/time-zone.ts";
 import { columnNames } from "../../domain/warehouse/columns.ts";
 import { neverRuns } from "../../domain/warehouse/schedule.ts";
 import type { FieldError } from "../../errors.ts";
-import type { ChangedWarehouseDestination } from "../../schema/warehouse/destination.ts";
 import type {
   UpdateWarehouseExport,
   WarehouseDataset,
   WarehouseSchedule,
   WarehouseScheduleInput,
 } from "../../schema/warehouse/export.ts";
-import type { DestinationRow, WarehouseExportRow } from "./exports.ts";
-
-/** A destination's own members, without secrets. */
-export type DestinationSettings = Omit<ChangedWarehouseDestination, "access_key_id" | "secret_access_key">;
+import { type DestinationSettings, destinationErrors } from "./destinations.ts";
+import type { WarehouseExportRow } from "./exports.ts";
 
 /** What of an export is checked by rules that no schema has. */
 export type Settings = Pick<UpdateWarehouseExport, "schedule" | "excluded_columns" | "format" | "compression"> & {
@@ -26,7 +23,7 @@ export const settingErrors = (
   datasets: readonly WarehouseDataset[],
 ): FieldError[] => [
   ...compressionErrors(settings),
-  ...destinationErrors(problemOf, settings.destination),
+  ...(settings.destination === undefined ? [] : destinationErrors(problemOf, settings.destination)),
   ...scheduleErrors(settings.schedule),
   ...(settings.excluded_columns ?? []).flatMap((name, n) => excludedErrors(name, n, datasets)),
 ];
@@ -35,23 +32,6 @@ const compressionErrors = ({ format = "jsonl", compression }: Settings): FieldEr
   compression === undefined || format === "parquet"
     ? []
     : [{ field: "compression", message: "is only of the format parquet: the others are gzip" }];
-
-const destinationErrors = (
-  problemOf: (url: URL) => string | null,
-  destination: DestinationSettings | undefined,
-): FieldError[] => {
-  if (destination === undefined) return [];
-  const { endpoint = null, sse = "none", kms_key_id: key = null } = destination;
-  const url = endpoint === null ? null : new URL(endpoint);
-  const problem = url && (problemOf(url) ?? pathProblem(url));
-  return [
-    ...(problem === null ? [] : [{ field: "destination.endpoint", message: problem }]),
-    ...(key !== null && sse !== "aws:kms" ? [{ field: "destination.kms_key_id", message: "needs sse aws:kms" }] : []),
-  ];
-};
-
-const pathProblem = ({ pathname, search, hash }: URL): string | null =>
-  pathname === "/" && search === "" && hash === "" ? null : "must be a server alone, without a path or a query";
 
 const scheduleErrors = (schedule: WarehouseScheduleInput | undefined): FieldError[] => {
   if (schedule === undefined) return [];
@@ -77,21 +57,6 @@ export const scheduleOf = (given: WarehouseScheduleInput | undefined): Warehouse
   timezone: given?.timezone ?? "UTC",
   exclude_window: given?.exclude_window ?? null,
 });
-
-/** A destination with all of its members, without secrets. */
-export const destinationOf = (given: DestinationSettings): DestinationRow => {
-  const { endpoint = null } = given;
-  return {
-    type: given.type,
-    bucket: given.bucket,
-    region: given.region ?? "us-east-1",
-    prefix: given.prefix ?? "",
-    endpoint: endpoint === null ? null : new URL(endpoint).origin,
-    path_style: given.path_style ?? endpoint !== null,
-    sse: given.sse ?? "none",
-    kms_key_id: given.kms_key_id ?? null,
-  };
-};
 
 /** Where datasets begin that an export did not have before. Those that it has are moved by its runs alone. */
 export const newWatermarks = (

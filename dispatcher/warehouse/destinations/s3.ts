@@ -1,49 +1,32 @@
 import type { GetObjectCommandOutput, S3 } from "@aws-sdk/client-s3";
-import { hostOf } from "#core/runtime/http/address-guard.ts";
-import type { DestinationRow, SealedSecrets } from "#core/storage/warehouse/exports.ts";
+import type { S3Row } from "#core/storage/warehouse/exports.ts";
 import { type Destination, DestinationError, type DestinationFile } from "./destination.ts";
 import { type GuardedAgents, type GuardedDeps, guardedAgents } from "./guarded-agents.ts";
 import { s3Fault } from "./s3-faults.ts";
+import { type StoreCalls, storeCalls } from "./store-calls.ts";
 
-export type OpenedSecrets = Record<keyof SealedSecrets, string>;
+export type S3Secrets = { access_key_id?: string; secret_access_key?: string };
 
 /** A bucket of S3, or of a store that speaks its protocol. The SDK is loaded with the first destination. */
-export const s3Destination = async (
-  deps: GuardedDeps,
-  settings: DestinationRow,
-  secrets: OpenedSecrets,
-): Promise<Destination> => {
+export const s3Destination = async (deps: GuardedDeps, settings: S3Row, secrets: S3Secrets): Promise<Destination> => {
   const { S3 } = await import("./s3-sdk.ts");
   const { bucket: Bucket } = settings;
   const url = new URL(settings.endpoint ?? `https://${Bucket}.s3.${settings.region}.amazonaws.com`);
   const agents = guardedAgents(deps, url);
   const s3 = new S3(configOf(settings, secrets, agents));
-  /** @throws DestinationError for all that the store answers else, and the signal's reason once it has aborted */
-  const ask = async <T>(
-    call: (options: { abortSignal: AbortSignal }) => Promise<T>,
-    signal: AbortSignal,
-  ): Promise<T> => {
-    const late = AbortSignal.any([signal, AbortSignal.timeout(mostMs)]);
-    try {
-      requireAllowed(deps, url);
-      return await call({ abortSignal: late });
-    } catch (error) {
-      signal.throwIfAborted();
-      throw s3Fault(error);
-    }
-  };
+  const { ask, resolve } = storeCalls(deps, url, agents, s3Fault);
   const link: Link = { s3, settings, bucket: Bucket, ask };
   return {
-    resolve: async (signal) => {
-      requireAllowed(deps, url);
-      await agents.judge(hostOf(url), signal);
-    },
-    authenticate: async (signal) => void (await ask((options) => s3.headBucket({ Bucket }, options), signal)),
+    resolve,
+    authenticate: async (signal) =>
+      void (await ask((abortSignal) => s3.headBucket({ Bucket }, { abortSignal }), signal)),
     write: (file, mode, signal) => write(link, file, mode, signal),
     read: (key, mostBytes, signal) => read(link, key, mostBytes, signal),
-    remove: async (Key, signal) => void (await ask((options) => s3.deleteObject({ Bucket, Key }, options), signal)),
+    remove: async (Key, signal) =>
+      void (await ask((abortSignal) => s3.deleteObject({ Bucket, Key }, { abortSignal }), signal)),
     list: async (Prefix, signal) => {
-      const { Contents = [] } = await ask((o) => s3.listObjectsV2({ Bucket, Prefix, MaxKeys: 10 }, o), signal);
+      const asked = { Bucket, Prefix, MaxKeys: 10 };
+      const { Contents = [] } = await ask((abortSignal) => s3.listObjectsV2(asked, { abortSignal }), signal);
       return Contents.flatMap(({ Key }) => Key ?? []);
     },
     close: () => {
@@ -53,17 +36,9 @@ export const s3Destination = async (
   };
 };
 
-/** A request with its repeats: a part has 100 MB at most. */
-const mostMs = 120_000;
-
-const requireAllowed = ({ guard }: GuardedDeps, url: URL): void => {
-  const problem = guard.problemOf(url);
-  if (problem !== null) throw new DestinationError("PERMISSION", problem);
-};
-
-const configOf = (settings: DestinationRow, secrets: OpenedSecrets, agents: GuardedAgents) => ({
+const configOf = (settings: S3Row, secrets: S3Secrets, agents: GuardedAgents) => ({
   region: settings.region,
-  credentials: { accessKeyId: secrets.access_key_id, secretAccessKey: secrets.secret_access_key },
+  credentials: { accessKeyId: secrets.access_key_id ?? "", secretAccessKey: secrets.secret_access_key ?? "" },
   forcePathStyle: settings.path_style,
   ...(settings.endpoint !== null && { endpoint: settings.endpoint }),
   requestHandler: {
@@ -81,12 +56,7 @@ const configOf = (settings: DestinationRow, secrets: OpenedSecrets, agents: Guar
   responseChecksumValidation: "WHEN_REQUIRED" as const,
 });
 
-type Link = {
-  s3: S3;
-  settings: DestinationRow;
-  bucket: string;
-  ask: <T>(call: (options: { abortSignal: AbortSignal }) => Promise<T>, signal: AbortSignal) => Promise<T>;
-};
+type Link = Pick<StoreCalls, "ask"> & { s3: S3; settings: S3Row; bucket: string };
 
 const write = async (
   { s3, bucket: Bucket, settings: { sse, kms_key_id: key }, ask }: Link,
@@ -104,12 +74,12 @@ const write = async (
     ...(mode === "new" && { IfNoneMatch: "*" }),
   };
   try {
-    await ask((options) => s3.putObject(object, options), signal);
+    await ask((abortSignal) => s3.putObject(object, { abortSignal }), signal);
   } catch (error) {
     if (nameOf(error) === "PreconditionFailed") return false;
     throw error;
   }
-  const { ContentLength: size } = await ask((options) => s3.headObject({ Bucket, Key }, options), signal);
+  const { ContentLength: size } = await ask((abortSignal) => s3.headObject({ Bucket, Key }, { abortSignal }), signal);
   if (size !== Body.byteLength)
     throw new DestinationError("INTERNAL", `the store took ${Body.byteLength} bytes and has ${size ?? "none"} of them`);
   return true;
@@ -118,7 +88,7 @@ const write = async (
 const read = async ({ s3, bucket: Bucket, ask }: Link, Key: string, mostBytes: number, signal: AbortSignal) => {
   let found: GetObjectCommandOutput;
   try {
-    found = await ask((options) => s3.getObject({ Bucket, Key }, options), signal);
+    found = await ask((abortSignal) => s3.getObject({ Bucket, Key }, { abortSignal }), signal);
   } catch (error) {
     if (nameOf(error) === "NoSuchKey") return null;
     throw error;

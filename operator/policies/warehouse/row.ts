@@ -3,11 +3,12 @@ import { BadSecret } from "#core/channels/kit/secret-text.ts";
 import type { FieldError } from "#core/errors.ts";
 import { ifOpenable, type KeyRing } from "#core/runtime/process/key-ring.ts";
 import { camelCase } from "#core/schema/apps/settings-resource.ts";
-import { warehouseSecrets } from "#core/schema/warehouse/destination.ts";
+import { destinationRules, secretTexts, type WarehouseSecret } from "#core/schema/warehouse/destination.ts";
 import type { WarehouseExportSpec, WarehouseExportStatus } from "#core/schema/warehouse/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type DestinationSettings, destinationOf, secretErrors } from "#core/storage/warehouse/destinations.ts";
 import { type SealedSecrets, type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
-import { destinationOf, type Settings, scheduleOf } from "#core/storage/warehouse/settings.ts";
+import { type Settings, scheduleOf } from "#core/storage/warehouse/settings.ts";
 import { type Finding, refused } from "../conditions.ts";
 import { fromSecrets, type SecretValues } from "../secret-reader.ts";
 
@@ -39,11 +40,12 @@ export const membersOf = (spec: WarehouseExportSpec, app: AppRow) =>
 
 /** A spec as the REST interface has it. */
 export const settingsOf = (spec: WarehouseExportSpec) => {
-  const { pathStyle, kmsKeyId, secretRef: _, ...destination } = spec.destination;
+  const { pathStyle, kmsKeyId, sse, secretRef: _, ...destination } = spec.destination;
   const { startAt, excludeWindow, ...schedule } = spec.schedule;
   return {
     destination: {
       ...destination,
+      ...(destination.type === "s3" && { sse }),
       ...(pathStyle !== undefined && { path_style: pathStyle }),
       ...(kmsKeyId !== undefined && { kms_key_id: kmsKeyId }),
     },
@@ -61,27 +63,36 @@ export const faultOf = ([fault]: readonly FieldError[]): Finding | null => {
   return refused(reason, `spec.${camelCase(fault.field)}: ${fault.message}`);
 };
 
-type Opened = Record<keyof SealedSecrets, string>;
+type Opened = Partial<Record<WarehouseSecret, string>>;
 
-/** The secrets of a destination, or what is wrong with its Secret. */
+/** The secrets of a destination, or what is wrong with its Secret. Of secrets that may stand for each other it has one. */
 export const secretsOf = (
-  { destination: { secretRef } }: WarehouseExportSpec,
+  { destination: { type, secretRef } }: WarehouseExportSpec,
   secrets: SecretValues,
-): { secrets: Opened } | { finding: Finding } =>
-  fromSecrets(secrets, (read) => ({
+): { secrets: Opened } | { finding: Finding } => {
+  const given = secrets.get(secretRef.name) ?? {};
+  const named = destinationRules[type].secrets.map((group) => group.find((name) => given[name]) ?? group[0]);
+  return fromSecrets(secrets, (read) => ({
     secrets: Object.fromEntries(
-      warehouseSecrets.map((name) => [name, read(secretRef, name, secretText, "spec.destination.secretRef")]),
-    ) as Opened, // sound: of all names
+      named.flatMap((name) =>
+        name === undefined ? [] : [[name, read(secretRef, name, secretText(type, name), "spec.destination.secretRef")]],
+      ),
+    ),
   }));
-
-/** As the REST interface takes them. */
-const secretText = (text: string): string => {
-  if (text.length > mostCharacters) throw new BadSecret(`is longer than ${mostCharacters} characters`);
-  if (!/^[\t\x20-\x7e]*$/.test(text)) throw new BadSecret("holds other characters than printable ASCII");
-  return text;
 };
 
-const mostCharacters = 512;
+/** As the REST interface takes them. */
+const secretText =
+  (type: DestinationSettings["type"], name: WarehouseSecret) =>
+  (text: string): string => {
+    const { maxLength } = secretTexts[name];
+    if (text.length > maxLength) throw new BadSecret(`is longer than ${maxLength} characters`);
+    if (name !== "credentials_json" && !/^[\t\x20-\x7e]*$/.test(text))
+      throw new BadSecret("holds other characters than printable ASCII");
+    const [error] = secretErrors(type, { [name]: text }, { isNew: false });
+    if (error !== undefined) throw new BadSecret(error.message);
+    return text;
+  };
 
 /** Seals secrets for storage; what is stored already is kept when it opens to the same. */
 export const sealSecrets = (
@@ -91,13 +102,14 @@ export const sealSecrets = (
   stored: SealedSecrets | null,
 ): SealedSecrets => {
   const placeOf = (name: string) => warehouseSecretPlace(id, name);
-  const each = <T>(make: (name: keyof Opened) => T) =>
-    Object.fromEntries(warehouseSecrets.map((name) => [name, make(name)])) as Record<keyof Opened, T>; // sound: of all names
-  const opened = stored && ifOpenable(() => each((name) => keyRing.open(stored[name], placeOf(name))));
-  const isStale = stored !== null && warehouseSecrets.some((name) => keyRing.isStale(stored[name]));
+  const kept = Object.entries(stored ?? {});
+  const opened = ifOpenable(() =>
+    Object.fromEntries(kept.map(([name, sealed]) => [name, keyRing.open(sealed, placeOf(name))])),
+  );
+  const isStale = kept.some(([, sealed]) => keyRing.isStale(sealed));
   return stored !== null && !isStale && isDeepStrictEqual(opened, secrets)
     ? stored
-    : each((name) => keyRing.seal(secrets[name], placeOf(name)));
+    : Object.fromEntries(Object.entries(secrets).map(([name, text]) => [name, keyRing.seal(text, placeOf(name))]));
 };
 
 /** How an export stands. */

@@ -13,17 +13,20 @@ export const useWarehouse = async (ask: Ask, list: string): Promise<void> => {
   const { next_cursor: next } = await ask("GET", `${list}?limit=1`);
   await ask("GET", `${list}?limit=1&cursor=${String(next)}`);
   const one = `${list}/${String(id)}`;
+  const statuses = async () =>
+    ((await ask("GET", `${one}/runs`))["data"] as { status: string }[]).map(({ status }) => status);
   await ask("GET", one);
   await ask("PATCH", one, { name: "Sea", schedule: { frequency: "12h" } });
   await ask("POST", `${one}/test`, {});
   await ask("POST", `${one}/pause`, { reason: "a try" });
-  await ask("POST", `${one}/resume`, {});
+  await until(async () => (await statuses()).every((status) => status === "completed"), 60_000); // its schedule's, too
   await ask("POST", `${one}/backfill`, {});
-  const statuses = async () => (await ask("GET", `${one}/runs?trigger=manual`))["data"] as { status: string }[];
-  await until(async () => (await statuses()).every(({ status }) => status === "completed"), 60_000);
+  await until(async () => (await statuses()).every((status) => status === "completed"), 60_000);
   const range = { from: start_from, to: new Date(Date.now() - 1_800_000).toISOString() };
   await ask("POST", `${one}/backfill`, range);
+  await ask("GET", `${one}/runs?trigger=manual`);
   const { next_cursor: more } = await ask("GET", `${one}/runs?limit=1`);
   await ask("GET", `${one}/runs?limit=1&cursor=${String(more)}`);
+  await ask("POST", `${one}/resume`, {});
   await ask("DELETE", one);
 };

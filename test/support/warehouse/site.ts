@@ -98,13 +98,12 @@ export const warehouseSite = (
   let shiftMs = 0;
   const clock = { now: () => new Date(Date.now() + shiftMs) };
   const log = createLog({ program: "dispatcher", level: "fatal" });
-  const open = destinationOpener(
-    {
-      guard: addressGuard({ allow: ["127.0.0.0/8"] }),
-      resolve: async () => ["127.0.0.1"],
-    },
-    keyRing(testKeyRing).open,
-  );
+  const open = destinationOpener({
+    guard: addressGuard({ allow: ["127.0.0.0/8"] }),
+    resolve: async () => ["127.0.0.1"],
+    unseal: keyRing(testKeyRing).open,
+    clock,
+  });
   const exports = () => db().collection<WarehouseExportRow>(warehouseExportCollection.name);
   const runs = () => db().collection<WarehouseRunRow>(warehouseRunCollection.name);
   const plan = { features };

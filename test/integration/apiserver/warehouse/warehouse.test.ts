@@ -13,6 +13,7 @@ const destination = {
   access_key_id: "AKIAEXAMPLE",
   secret_access_key: secret,
 };
+const azure = { type: "azure_blob", account: "acme", container: "lake", account_key: "a-key-of-azure" };
 const aWarehouse = { name: "Lake", destination, datasets: ["deliveries"], test: false };
 
 describe("warehouse exports by REST", () => {
@@ -68,14 +69,44 @@ describe("warehouse exports by REST", () => {
 
   const refused: { it: string; over: object; field: string }[] = [
     {
-      it: "a destination of another type",
-      over: { destination: { ...destination, type: "gcs" } },
+      it: "a type that is not there",
+      over: { destination: { ...destination, type: "ftp" } },
       field: "destination.type",
     },
     {
       it: "a destination without a secret",
       over: { destination: { type: "s3", bucket: "acme-lake", access_key_id: "A" } },
       field: "destination.secret_access_key",
+    },
+    {
+      it: "a bucket of Google without its credentials",
+      over: { destination: { type: "gcs", bucket: "acme-lake" } },
+      field: "destination.credentials_json",
+    },
+    {
+      it: "credentials that are none of a service account",
+      over: { destination: { type: "gcs", bucket: "acme-lake", credentials_json: "{}" } },
+      field: "destination.credentials_json",
+    },
+    {
+      it: "a member of another type",
+      over: { destination: { ...azure, region: "eu-central-1" } },
+      field: "destination.region",
+    },
+    {
+      it: "a secret of another type",
+      over: { destination: { ...azure, access_key_id: "A" } },
+      field: "destination.access_key_id",
+    },
+    {
+      it: "a container without its account",
+      over: { destination: { type: "azure_blob", container: "lake", account_key: "k" } },
+      field: "destination.account",
+    },
+    {
+      it: "both secrets of which one is enough",
+      over: { destination: { ...azure, sas_token: "sv=1&sig=2" } },
+      field: "destination.account_key",
     },
     {
       it: "a private address",
@@ -120,6 +151,27 @@ describe("warehouse exports by REST", () => {
       expect([status, body.error?.details?.field], JSON.stringify(body)).to.deep.equal([400, field]);
       expect(await exports().countDocuments({ app_id: tenant.app._id })).to.equal(0);
     });
+
+  it("of Azure show their own members, take another secret in the place of the first, and keep their type", async () => {
+    const made = await make({ destination: azure });
+    const shown = (body: Record<string, unknown>) => body["destination"] as { secret_names: string[] };
+    expect(shown(made)).to.deep.include({
+      type: "azure_blob",
+      account: "acme",
+      container: "lake",
+      prefix: "",
+      endpoint: null,
+      secret_names: ["account_key"],
+    });
+    expect(shown(made)).not.to.have.any.keys("bucket", "region", "sse");
+    const change = (over: object) => call("PATCH", `/${made.id}`, { destination: over, test: false });
+    const { account_key: _key, ...place } = azure;
+    const signed = await change({ ...place, sas_token: "sv=1&sig=2" });
+    expect(shown(signed.body).secret_names).to.deep.equal(["sas_token"]);
+    expect(shown((await change({ ...place, prefix: "herald" })).body).secret_names).to.deep.equal(["sas_token"]);
+    const moved = await change(destination);
+    expect([moved.status, moved.body.error.details.field]).to.deep.equal([400, "destination.type"]);
+  });
 
   it("have names of their own, and are ten at most", async () => {
     const made = await make({ name: "Same" });

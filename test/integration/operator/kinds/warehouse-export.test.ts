@@ -43,7 +43,7 @@ describe("operator: a WarehouseExport", function () {
     const id = status?.id ?? "";
     expect(status).to.include({ state: "active" });
     const row = await rows().findOne({ _id: id });
-    if (row === null) throw new Error("no record");
+    if (row?.secrets.secret_access_key === undefined) throw new Error("no record");
     expect(JSON.stringify([row, status])).not.to.include(secret);
     const opened = keyRing(herald.settings.keyRing).open(
       row.secrets.secret_access_key,
@@ -85,6 +85,36 @@ describe("operator: a WarehouseExport", function () {
     await herald.patch(lake, { spec: { destination: { endpoint: null } } });
     await herald.ready(lake);
     expect(await rows().findOne()).to.have.nested.property("destination.endpoint", null);
+  });
+
+  it("keeps a container of Azure with the one secret of it that its Secret has", async () => {
+    const destination = { type: "azure_blob", account: "acme", container: "lake", secretRef: { name: "azure" } };
+    const blobs = make.lake({ name: "Blobs", destination }, "blobs");
+    await herald.apply(make.secret("azure", { sas_token: "sv=2026&sig=c2ln" }));
+    await herald.apply(blobs);
+    const { status } = await herald.ready(blobs);
+    const row = await rows().findOne({ _id: status?.id ?? "" });
+    expect(row?.destination).to.deep.equal({
+      type: "azure_blob",
+      account: "acme",
+      container: "lake",
+      prefix: "",
+      endpoint: null,
+    });
+    expect(Object.keys(row?.secrets ?? {})).to.deep.equal(["sas_token"]);
+    await herald.remove(blobs);
+    await herald.gone(blobs);
+  });
+
+  it("says what is wrong with a service account's file", async () => {
+    const destination = { type: "gcs", bucket: "acme-lake", secretRef: { name: "google" } };
+    const google = make.lake({ name: "Google", destination }, "google");
+    await herald.apply(make.secret("google", { credentials_json: "{}" }));
+    await herald.apply(google);
+    await herald.ready(google, "False", "SecretInvalid");
+    expect(await messageOf(google)).to.include("credentials_json: has no project_id");
+    await herald.remove(google);
+    await herald.gone(google);
   });
 
   it("ends the run that is under way when it goes", async () => {

@@ -72,6 +72,22 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     object: () => make().lake({ destination: { bucket: "acme-lake", kmsKeyId: "k", secretRef: { name: "lake" } } }),
     says: "kmsKeyId needs sse aws:kms",
   },
+  {
+    it: "a bucket of S3 without its name",
+    object: () => make().lake({ destination: { secretRef: { name: "lake" } } }),
+    says: "need bucket",
+  },
+  {
+    it: "a container of Azure without its account",
+    object: () => make().lake({ destination: { type: "azure_blob", container: "lake", secretRef: { name: "lake" } } }),
+    says: "azure_blob needs account and container",
+  },
+  {
+    it: "a bucket of Google with a region",
+    object: () =>
+      make().lake({ destination: { type: "gcs", bucket: "acme-lake", region: "eu", secretRef: { name: "lake" } } }),
+    says: "only of s3",
+  },
   { it: "a dataset that is not there", object: () => make().lake({ datasets: ["opens"] }), says: "spec.datasets[0]" },
   { it: "a list with a filter", object: () => make().segment({ kind: "list" }), says: "must be left out for a list" },
   { it: "a segment's filter that is a text", object: () => make().segment({ filter: "all" }), says: "spec.filter" },

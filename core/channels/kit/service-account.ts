@@ -1,5 +1,5 @@
 import { isSecure } from "../../schema/json/secure-address.ts";
-import { BadSecret, privateKeyOf } from "../kit/secret-text.ts";
+import { BadSecret, privateKeyOf } from "./secret-text.ts";
 
 /** What Google's file of a service account says, of what sending needs. */
 export type ServiceAccountFile = { project_id: string; client_email: string; token_uri: string; private_key: string };
