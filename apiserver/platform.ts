@@ -26,6 +26,7 @@ import { usageCounter } from "#core/storage/usage/counter.ts";
 import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
 import { spreadIn } from "#core/storage/webhooks/places.ts";
 import { cursors } from "./http/pages.ts";
+import { openInboxStreams } from "./inbox/streams/open.ts";
 import { narrowLimit, uncount } from "./limits/narrow-limit.ts";
 import type { GiveBack, TakeFrom } from "./limits/take-token.ts";
 import { messageUseCases } from "./messages/use-cases.ts";
@@ -60,6 +61,8 @@ export type Foundation = {
   };
   /** Asks each store whether it answers. */
   stores: StatusDeps["stores"];
+  /** Open streams of inboxes, at most. */
+  mostStreams: number;
   clock: Clock;
   log: Log;
   metrics: ApiserverMetrics & { queue: QueueMetrics };
@@ -103,10 +106,7 @@ export const platform = (foundation: Foundation) => {
     /** Every plan there is: a handful. */
     plans: () => collectionOf<PlanRow>(db, planCollection).find().toArray(),
     audit: auditEvents({ prepare: events.prepare, clock }),
-    addresses: {
-      guard: addressGuard({ allow: settings.allowedRanges, ports: settings.allowedPorts }),
-      resolve: dns(),
-    },
+    addresses: addressesOf(settings),
     events,
     /** Callbacks of providers, and our own receipts (`ownCallback`), until a dispatcher reads them. */
     callbacks: callbackQueue({ publisher: nats, subjects }),
@@ -122,9 +122,15 @@ export const platform = (foundation: Foundation) => {
     explain: whyUseCases({ ...foundation, events, limit: narrowLimit(take) }).why,
     /** How the service was when it was looked at last. */
     status,
+    inboxStreams: openInboxStreams(foundation),
     /** What of it runs, in the order in which it is started. */
     parts,
   };
   /** Accepts a notification, as `POST /v1/notifications` does. */
   return { ...made, acceptNotification: messageUseCases(made).accept };
 };
+
+const addressesOf = ({ allowedRanges: allow, allowedPorts: ports }: Foundation["settings"]) => ({
+  guard: addressGuard({ allow, ports }),
+  resolve: dns(),
+});

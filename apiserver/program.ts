@@ -116,6 +116,7 @@ const shared = platform({
   cursorSecret: () => cursorSecret,
   settings: config,
   stores: dependencies,
+  mostStreams: config.inboxStreams,
   clock,
   log,
   metrics,
@@ -126,6 +127,7 @@ const rest = httpServer({
   host: config.httpHost,
   port: config.httpPort,
   drainMs: config.drainSeconds * 1000,
+  mostStreams: config.inboxStreams,
   bodyMs: bodyMsOf(routes),
   clock,
   handler: (isStopping) =>
@@ -203,6 +205,17 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [health, ...tracing.parts, stores, operating, nats, beating, ...shared.parts, rest, started.part],
+    parts: [
+      health,
+      ...tracing.parts,
+      stores,
+      operating,
+      nats,
+      beating,
+      ...shared.parts,
+      rest,
+      shared.inboxStreams.part,
+      started.part,
+    ],
   }),
 );

@@ -93,6 +93,13 @@ export const ApiserverConfig = Group(
       maximum: 10,
       description: "proxies in front whose X-Forwarded-For is believed; 0 = the peer's address is the source",
     }),
+    inboxStreams: Integer({
+      env: "HERALD_INBOX_STREAMS",
+      default: 10_000,
+      minimum: 0,
+      maximum: 50_000,
+      description: "open streams of inboxes of one replica, each some 30 kB; who asks for more gets 503 and may poll",
+    }),
     replicas: Integer({
       env: "HERALD_REPLICAS",
       default: 1,

@@ -4,6 +4,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { Timing } from "#core/domain/timing.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { type EventPublisherDeps, eventPublisher } from "#core/queue/events.ts";
+import { inboxNotices } from "#core/queue/inbox-notices.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { subjects } from "#core/queue/subjects.ts";
@@ -108,6 +109,7 @@ export const platform = (made: Made) => {
     peers: peers(),
     ...counting(made, { publisher: hints, subjects: names, spreadOf: spreadIn(settings) }),
     announcer: announcer({ nats, subjects: names }),
+    noticeInboxes: inboxNotices({ nats, subjects: names }),
     open: http2Pool,
     client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),
     rest: restTransports(),

@@ -8,6 +8,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Device } from "../access/device.ts";
 import type { Deprecation } from "./deprecation.ts";
+import type { EventStream } from "./protocol/event-stream.ts";
 import type { Form, ReadForm } from "./protocol/form.ts";
 import { parserOnDemand, queryParser } from "./query.ts";
 
@@ -52,8 +53,8 @@ export type Request<Use, B, Q, R> = Omit<Located<Use>, "query" | "body" | "findA
   once: Attempt["once"] | null;
 };
 
-/** A reply; `status` when it is not the route's first. */
-export type Answer<T> = { body: T; status?: number; headers?: Record<string, string> };
+/** A reply; `status` when it is not the route's first. One that goes on has a stream beside an empty body. */
+export type Answer<T> = { body: T; status?: number; headers?: Record<string, string>; stream?: EventStream };
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -82,6 +83,8 @@ type Described<B extends TSchema, Q extends TObject, T extends TSchema> = {
   form?: Form & { schema: TObject };
   query?: Q;
   reply: T;
+  /** Of a route that answers with server-sent events: what their data is. Its handler gives a stream, and `reply` is text. */
+  events?: TObject;
   /** What the caller's plan has to include: looked at before the input is parsed. */
   feature?: PlanFeature;
   /** Set when it will be taken away: its replies and the OpenAPI document say so. */

@@ -3,6 +3,7 @@ import type { AppError, ValidationError } from "#core/errors.ts";
 import type { Span } from "#core/runtime/tracing/tracer.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Device } from "../access/device.ts";
+import type { EventStream } from "./protocol/event-stream.ts";
 import type { ReadForm } from "./protocol/form.ts";
 import type { Route } from "./route.ts";
 
@@ -20,7 +21,7 @@ export type State = {
   /** Of the reply; what comes later replaces what was there. */
   headers: Record<string, string>;
   /** `text` is JSON, but outside of `/v1`. Set when everything below {@link writeReply} has ended. */
-  reply: { status: number; text: string | Buffer; long?: LongBody };
+  reply: { status: number; text: string | Buffer; long?: LongBody; stream?: EventStream };
   /** Aborts when the client is gone or the request has taken too long. */
   signal: AbortSignal;
   /** What metrics and logs call the request, once that is known. */

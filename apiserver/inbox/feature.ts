@@ -1,4 +1,5 @@
 import { ChangeInbox, InboxChanged, InboxPage, InboxQuery } from "#core/schema/inbox/device.ts";
+import { InboxEvent, InboxStream } from "#core/schema/inbox/stream.ts";
 import { ownSubscription } from "../access/device.ts";
 import { feature } from "../http/feature.ts";
 import { routeOf } from "../http/route.ts";
@@ -26,6 +27,20 @@ const routes = [
     body: ChangeInbox,
     reply: InboxChanged,
     handle: async ({ use, device, body }) => ({ body: await use.change(ownSubscription(device), body) }),
+  }),
+
+  route({
+    id: "streamInbox",
+    method: "GET",
+    path: "/sdk/v1/inbox/stream",
+    summary: "Tell a device what changes in its person's inbox, as it happens",
+    headers: { "Last-Event-ID": "id of the last event: what changed since is told first" },
+    reply: InboxStream,
+    events: InboxEvent,
+    handle: async ({ use, device, header }) => ({
+      body: "",
+      stream: use.stream(ownSubscription(device), header("Last-Event-ID")),
+    }),
   }),
 ];
 

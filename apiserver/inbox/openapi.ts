@@ -1,6 +1,7 @@
 import { exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import type { ChangeInbox, InboxChanged, InboxPage } from "#core/schema/inbox/device.ts";
 import type { InboxItem } from "#core/schema/inbox/item.ts";
+import type { InboxEvent } from "#core/schema/inbox/stream.ts";
 import type { Docs } from "../http/feature.ts";
 
 const item: InboxItem = {
@@ -22,6 +23,7 @@ const item: InboxItem = {
 };
 
 const counters = { unread_count: 1, unseen_count: 0, revision: 4 };
+const event: InboxEvent = { user_id: refs.user_id, ...counters, items: [item], removed: [] };
 const changes: ChangeInbox[] = [
   { ids: [item.id], state: "read" },
   { ids: "all", state: "seen" },
@@ -34,6 +36,8 @@ export const docs: Docs = {
     InboxItem: [item],
     InboxPage: [{ data: [item], next_cursor: null, has_more: false, ...counters }] satisfies InboxPage[],
     ChangeInbox: changes,
+    InboxEvent: [event],
+    InboxStream: [`id: ${event.revision}\nevent: inbox\ndata: ${JSON.stringify(event)}\n\n`],
     InboxChanged: [{ ...counters, missing: [] }] satisfies InboxChanged[],
   },
   queryExamples: { state: "current" },

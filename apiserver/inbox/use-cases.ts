@@ -3,6 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { InboxEntry } from "#core/domain/inbox/states.ts";
 import { instantOf } from "#core/domain/iso-instant.ts";
 import { invalid } from "#core/errors.ts";
+import type { NoticeInboxes } from "#core/queue/inbox-notices.ts";
 import {
   type ChangeInbox,
   type InboxChanged,
@@ -12,6 +13,7 @@ import {
   inboxPaging,
 } from "#core/schema/inbox/device.ts";
 import { InboxItem } from "#core/schema/inbox/item.ts";
+import { patterns } from "#core/schema/json/patterns.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import { inboxes } from "#core/storage/inbox/inboxes.ts";
 import { type ShownItem, shownInboxes } from "#core/storage/inbox/shown.ts";
@@ -19,14 +21,21 @@ import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type Cursors, readPage } from "../http/pages.ts";
+import type { InboxStreams } from "./streams/streams.ts";
 
-export type InboxPlatform = { db: Db; clock: Clock; cursors: Cursors };
+export type InboxPlatform = {
+  db: Db;
+  clock: Clock;
+  cursors: Cursors;
+  nats: { noticeInboxes: NoticeInboxes };
+  inboxStreams: Pick<InboxStreams, "open">;
+};
 
 /** Who reads: the person of a device. */
 type Reader = Pick<SubscriptionRow, "tenant_id" | "app_id" | "user_id">;
 
 /** What devices do with their person's inbox. Source: docs/reference/inbox.md#devices. */
-export const inboxUseCases = ({ db, clock, cursors }: InboxPlatform) => {
+export const inboxUseCases = ({ db, clock, cursors, nats, inboxStreams }: InboxPlatform) => {
   const [shown, { change }] = [shownInboxes(db), inboxes(db)];
   return {
     page: async (reader: Reader, query: InboxQuery): Promise<InboxPage> => {
@@ -55,9 +64,18 @@ export const inboxUseCases = ({ db, clock, cursors }: InboxPlatform) => {
       const asked = state === "snoozed" ? { state, until: backAt(until, now) } : { state };
       if (state !== "snoozed" && until !== undefined) throw invalid("until", "is only of the state snoozed");
       const inbox = await change({ userId: reader.user_id, ids, now, ...asked });
+      nats.noticeInboxes([reader.user_id]);
       const known = new Set(inbox?.entries.map(({ id }) => id));
       const missing = ids === "all" ? [] : ids.filter((id) => !known.has(id));
       return { ...countsOf(inbox ?? { unread: 0, unseen: 0, revision: 0 }), missing };
+    },
+
+    /** @throws ValidationError, RateLimited, Unavailable */
+    stream: ({ _id, install, app_id: appId, user_id: userId }: SubscriptionRow, lastEventId: string | undefined) => {
+      if (lastEventId !== undefined && !isRevision.test(lastEventId))
+        throw invalid("header.Last-Event-ID", "must be the id of an event of this stream");
+      const owner = { subscriptionId: _id, secretHash: install?.secret_hash ?? "", appId, userId };
+      return inboxStreams.open(owner, lastEventId === undefined ? null : Number(lastEventId));
     },
   };
 };
@@ -67,6 +85,8 @@ const countsOf = ({ unread, unseen, revision }: { unread: number; unseen: number
   unseen_count: unseen,
   revision,
 });
+
+const isRevision = new RegExp(patterns.revision);
 
 const longestMs = 365 * 86_400_000; // items are kept as long
 

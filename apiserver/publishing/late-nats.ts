@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Unavailable } from "#core/errors.ts";
 import { type Announcer, announcer, changes } from "#core/queue/announce.ts";
+import { inboxNotices, type NoticeInboxes } from "#core/queue/inbox-notices.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { isAway, type Publisher, publisher } from "#core/queue/jetstream/publish.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
@@ -8,11 +9,12 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { Changes } from "#core/storage/directory.ts";
+import { type LateListeners, lateListeners } from "./late-listeners.ts";
 
 export type LateNatsDeps = {
   /** Resolves when NATS is there, however long that takes. */
   connect: () => Promise<Nats>;
-  subjects: Pick<Subjects, "allConfig" | "config">;
+  subjects: Pick<Subjects, "allConfig" | "config" | "inboxNotices">;
   tracer?: Pick<Tracer, "child">;
   log: Log;
 };
@@ -22,6 +24,10 @@ export type LateNats = Part &
   Publisher &
   Announcer & {
     ping: () => Promise<void>;
+    /** Listens to a core subject, also when NATS comes later or anew; the listener is called whenever something may have come. */
+    listen: LateListeners["listen"];
+    /** Tells that inboxes changed. */
+    noticeInboxes: NoticeInboxes;
     /**
      * Asks whoever answers a subject, and gives back the reply's JSON.
      * @throws Unavailable when nobody does within `timeoutMs`
@@ -38,8 +44,11 @@ const pauseMs = 5_000; // after an attempt that failed; while nobody listens an 
  */
 export const lateNats = (deps: LateNatsDeps): LateNats => {
   const listeners: Parameters<Changes["on"]>[0][] = [];
+  const late = lateListeners();
   const notify: Announcer["changed"] = (...change) => {
     for (const listener of listeners) listener(...change);
+    const nats = link.current()?.nats;
+    if (change[0] === "*" && nats !== undefined) late.linked(nats.nc);
   };
   const link = keptLink(deps, notify);
   return {
@@ -52,6 +61,11 @@ export const lateNats = (deps: LateNatsDeps): LateNats => {
       if (nats !== undefined) announcer({ nats, subjects: deps.subjects }).changed(...change);
     },
     ping: async () => link.present().nats.ping(),
+    listen: late.listen,
+    noticeInboxes: (userIds) => {
+      const nats = link.current()?.nats;
+      if (nats !== undefined) inboxNotices({ nats, subjects: deps.subjects })(userIds);
+    },
     ask: async (subject, data, timeoutMs) => {
       try {
         const { nats } = link.present();

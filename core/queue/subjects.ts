@@ -13,6 +13,7 @@ import type { PartitionGroup } from "../domain/webhooks/partitions.ts";
  * - `<prefix>.webhook-partitions`: the table says anew which dispatcher owns which partitions (core NATS).
  * - `<prefix>.webhook-notices.<partition>`: deliveries were stored for this endpoint (core NATS, for the partition's owner).
  * - `<prefix>.webhook-notices`: the same, for dispatchers of the last release.
+ * - `<prefix>.inbox-notices.<user>`: a person's inbox changed (core NATS, for apiservers that show it just now).
  * - `<prefix>.config.<collection>.<id>`: a configuration document changed (core NATS, not stored).
  */
 export const subjects = (prefix: string) => ({
@@ -32,6 +33,7 @@ export const subjects = (prefix: string) => ({
   /** `*`: those of every partition. */
   webhookNotices: (partition: number | "*"): string => `${prefix}.webhook-notices.${partition}`,
   formerWebhookNotices: (): string => `${prefix}.webhook-notices`,
+  inboxNotices: (userId: string): string => `${prefix}.inbox-notices.${userId}`,
   config: (collection: string, id: string): string => `${prefix}.config.${collection}.${id}`,
   allConfig: (): string => `${prefix}.config.>`,
 });

@@ -50,7 +50,7 @@ import { runChunk } from "./chunk.ts";
 import { decide } from "./decide.ts";
 import { deliver } from "./delivery/deliver.ts";
 import type { DeliverDeps } from "./delivery/deliver-deps.ts";
-import { inboxWriter } from "./delivery/inbox.ts";
+import { type InboxWriterDeps, inboxWriter } from "./delivery/inbox.ts";
 import { keepLater } from "./delivery/later.ts";
 import { type RecorderDeps, recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
@@ -74,7 +74,7 @@ import { throttle } from "./timing/throttle.ts";
 import { turn } from "./turn.ts";
 import { cancelWaiting } from "./withdraw.ts";
 
-export type PipelineDeps = {
+export type PipelineDeps = Pick<InboxWriterDeps, "noticeInboxes"> & {
   db: Db;
   factsOf: FactsOf;
   directory: Directory;
@@ -232,7 +232,7 @@ const delivering = (deps: Joined, stored: DeliverDeps["deliveries"]): Deliver =>
     gates: gates({ ...deps, newer: newer(db) }),
     quietHours: quietHours(zonesOf(db)),
     caps: capping(deps),
-    inbox: inboxWriter({ add: repeating(storeForMs)(inboxes(db).add), clock: deps.clock }),
+    inbox: inboxWriter({ ...deps, add: repeating(storeForMs)(inboxes(db).add) }),
     throttle: throttle({ ...deps, throttles: throttles(db) }),
   });
 };

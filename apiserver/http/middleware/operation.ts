@@ -2,6 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import type { RequireFeature } from "../../limits/plan-rules.ts";
+import { eventStreamHeaders } from "../protocol/event-stream.ts";
 import type { ReadForm } from "../protocol/form.ts";
 import type { Request } from "../route.ts";
 import type { Check, Context, Middleware } from "../state.ts";
@@ -70,9 +71,11 @@ export const operation =
     const { route, bodyFault } = ctx.state;
     if (bodyFault !== undefined) throw bodyFault;
     const answer = await answerOnce(ctx, deps, requestOf(ctx, deps));
-    if (ctx.state.signal.aborted) return; // answered already
-    Object.assign(ctx.state.headers, answer.headers);
-    ctx.state.reply = { status: answer.status ?? route.status[0], text: JSON.stringify(answer.body) };
+    const { stream } = answer;
+    if (ctx.state.signal.aborted) return stream?.close(); // answered already
+    const status = answer.status ?? route.status[0];
+    Object.assign(ctx.state.headers, answer.headers, stream && eventStreamHeaders);
+    ctx.state.reply = stream ? { status, text: "", stream } : { status, text: JSON.stringify(answer.body) };
   };
 
 const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unknown, unknown, unknown> => {

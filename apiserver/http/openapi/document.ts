@@ -5,6 +5,7 @@ import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import { appHeader, secretHeader } from "../../access/device.ts";
 import type { Docs, Feature, Json } from "../feature.ts";
 import { serviceVersion } from "../middleware/request-id.ts";
+import { eventStreamType } from "../protocol/event-stream.ts";
 import { mayHaveBody, type Operation } from "../route.ts";
 import { commonExamples } from "./examples.ts";
 import { parametersOf } from "./parameters.ts";
@@ -71,8 +72,8 @@ const schemasOf = (features: readonly Documented[]): Json => {
     Object.values(node).forEach(collect);
   };
   collect(ErrorReply);
-  for (const { body, form, query, reply } of features.flatMap(({ operations }) => operations))
-    collect([body, form?.schema, query, reply]);
+  for (const { body, form, query, reply, events } of features.flatMap(({ operations }) => operations))
+    collect([body, form?.schema, query, reply, events]);
   const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
   const examples = new Map<string, unknown>(
     [commonExamples, ...features.map(({ docs }) => docs.examples)].flatMap(entries),
@@ -158,7 +159,7 @@ const withBody: readonly ErrorCode[] = ["HS_PAYLOAD_TOO_LARGE", "HS_UNSUPPORTED_
 const responsesOf = (operation: Operation): Json => {
   const answers = operation.status.map((status) => [
     status,
-    { description: operation.summary, headers: headerRefs, content: json(linked(operation.reply)) },
+    { description: operation.summary, headers: headerRefs, content: contentOf(operation) },
   ]);
   const errors = [...Map.groupBy(codesOf(operation), (code) => errorStatuses[code])].map(([status, codes]) => [
     status,
@@ -166,6 +167,12 @@ const responsesOf = (operation: Operation): Json => {
   ]);
   return Object.fromEntries([...errors, ...answers]) as Json; // sound: pairs of status and response
 };
+
+/** `x-event-data`: OpenAPI 3.1 has no words for what events say. */
+const contentOf = ({ reply, events }: Operation): Json =>
+  events === undefined
+    ? json(linked(reply))
+    : { [eventStreamType]: { schema: linked(reply), "x-event-data": linked(events) } };
 
 const codesOf = (operation: Operation): Set<ErrorCode> =>
   new Set([

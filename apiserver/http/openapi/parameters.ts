@@ -47,6 +47,7 @@ const inHeaders: Record<string, Json> = {
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: patterns.idempotencyKey },
     example: "order-4711-shipped",
   },
+  "Last-Event-ID": { schema: { type: "string", pattern: patterns.revision }, example: "4" },
 };
 
 /** The first of the values that there are. */

@@ -1,5 +1,6 @@
 import { AppError, invalid } from "#core/errors.ts";
 import type { Check, Context } from "../state.ts";
+import { eventStreamType } from "./event-stream.ts";
 
 /** Refuses what is not HTTP/1.1, other versions, callers without JSON. Source: docs/reference/requests.md#headers. */
 export const protocol: Check = (ctx) => {
@@ -8,11 +9,21 @@ export const protocol: Check = (ctx) => {
   if (version !== undefined && !/^1(\.\d{1,4}){0,2}$/.test(String(version))) {
     throw invalid("header.Service-Version", "must be 1: no other major version is served here");
   }
-  if (!acceptsAll.has(ctx.headers.accept) && ctx.accepts("json") === false) {
-    throw new AppError("HS_NOT_ACCEPTABLE", "replies are application/json", { allowed: ["application/json"] });
-  }
-  return null;
+  const { accept } = ctx.headers;
+  const isJson = acceptsAll.has(accept) || ctx.accepts("json", eventStreamType) !== false;
+  return isJson ? null : notAcceptable("application/json");
 };
+
+/** Refuses who takes another type than that of the route's reply. */
+export const acceptable: Check = (ctx) => {
+  const { accept } = ctx.headers;
+  if (accept === undefined || accept === "*/*") return null;
+  const type = ctx.state.route.events === undefined ? "application/json" : eventStreamType;
+  return accept === type || ctx.accepts(type) !== false ? null : notAcceptable(type);
+};
+
+const notAcceptable = (type: string): AppError =>
+  new AppError("HS_NOT_ACCEPTABLE", `replies are ${type}`, { allowed: [type] });
 
 /** What most callers say: looking closer takes its time. */
 const acceptsAll: ReadonlySet<string | undefined> = new Set([undefined, "*/*", "application/json"]);

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Context, LongBody, Middleware } from "../state.ts";
+import { writeEvents } from "./event-stream.ts";
 
 export type ReplyDeps = {
   /** True when the program stops. */
@@ -21,7 +22,12 @@ export const writeReply =
     await next();
     const { headers, reply } = ctx.state;
     if (isStopping()) headers["Connection"] = "close";
-    headers["Content-Length"] = String(reply.long?.sizeBytes ?? Buffer.byteLength(reply.text));
+    if (reply.stream !== undefined) {
+      ctx.res.writeHead(reply.status, headers);
+      return writeEvents(ctx, reply.stream);
+    }
+    if (reply.status !== 304)
+      headers["Content-Length"] = String(reply.long?.sizeBytes ?? Buffer.byteLength(reply.text));
     ctx.res.writeHead(reply.status, headers);
     if (reply.long === undefined) ctx.res.end(reply.text);
     else await send(ctx, reply.long);

@@ -18,7 +18,7 @@ import { routing } from "../middleware/routing.ts";
 import { type BoundOutside, outside } from "../outside.ts";
 import { methodOverride } from "../protocol/method-override.ts";
 import { problem, refuse } from "../protocol/problem.ts";
-import { protocol } from "../protocol/protocol.ts";
+import { acceptable, protocol } from "../protocol/protocol.ts";
 import { writeReply } from "../protocol/reply.ts";
 import { readBytes, requestBody } from "../protocol/request-body.ts";
 import type { RequestTraces } from "../request-traces.ts";
@@ -67,6 +67,7 @@ export const app = (deps: AppDeps): Koa<State> => {
       protocol,
       methodOverride,
       routing(deps.routes), //               2 route and method
+      acceptable,
     ),
   );
   koa.use(inTime); // what comes before it waits for Redis alone, and that has a bound of its own

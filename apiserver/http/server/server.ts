@@ -23,6 +23,8 @@ export type HttpServerOptions = {
   port: number;
   /** For so long after stop requests are still taken: proxies and clients hear only then that this replica goes. */
   drainMs: number;
+  /** Replies that go on, at most: each keeps a connection beside those of other requests. */
+  mostStreams: number;
   /** How long a request with a body may take to come, ms; {@link longestRequestMs} at most. */
   bodyMs: (request: Pick<IncomingMessage, "method" | "url">) => number;
   /** `isStopping` tells the handler to close each connection with its reply. */
@@ -35,6 +37,7 @@ export const httpServer = ({
   host,
   port,
   drainMs,
+  mostStreams,
   bodyMs,
   handler,
   clock,
@@ -42,7 +45,7 @@ export const httpServer = ({
   let isStopping = false;
   const answer = handler(() => isStopping);
   const server = createServer(options, answer);
-  server.maxConnections = 10_000;
+  server.maxConnections = 10_000 + mostStreams;
   server.headersTimeout = 10_000;
   server.requestTimeout = longestRequestMs;
   server.on("request", (request: IncomingMessage, reply: ServerResponse) => {

@@ -10,6 +10,8 @@ export type InboxEntry = {
   snoozed_until?: Date;
   /** It is shown no more, and stays known so that a repeat of its message does not bring it back. */
   deleted_at?: Date;
+  /** The inbox's with which it changed last; the latest arrivals have none yet. */
+  revision?: number;
 };
 
 /** The states of a person's items, and what is counted of them until `next_expiry`: then an item that counts may expire. */

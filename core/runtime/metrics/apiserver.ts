@@ -21,6 +21,7 @@ export const apiserverMetrics = (registry: Registry) => {
       ["route", "method"],
     ),
     requestsInFlight: gauge("herald_http_requests_in_flight", "requests that are being answered"),
+    inboxStreams: gauge("herald_inbox_streams", "open streams of inboxes"),
     accepted: counterFromZero(
       "herald_messages_accepted_total",
       "notifications by how they were accepted (created, replayed)",

@@ -27,14 +27,14 @@ export const InboxQuery = Members({
 });
 export type InboxQuery = Static<typeof InboxQuery>;
 
-const counters = {
+export const inboxCounters = {
   unread_count: Integer({ minimum: 0, description: "items that are neither archived nor read" }),
   unseen_count: Integer({ minimum: 0, description: "items that are neither archived nor seen" }),
   revision: Integer({ minimum: 0, description: "grows with each change of the inbox" }),
 };
 
 /** A page of a person's inbox, the newest first. Source: docs/reference/inbox.md#devices. */
-export const InboxPage = Members({ ...PageOf(InboxItem).properties, ...counters });
+export const InboxPage = Members({ ...PageOf(InboxItem).properties, ...inboxCounters });
 export type InboxPage = Static<typeof InboxPage>;
 
 const ItemId = Text({
@@ -58,7 +58,7 @@ export type ChangeInbox = Static<typeof ChangeInbox>;
 
 /** An inbox after a change. */
 export const InboxChanged = Members({
-  ...counters,
+  ...inboxCounters,
   missing: List(Text(), { description: "ids of the request that are no items of this inbox" }),
 });
 export type InboxChanged = Static<typeof InboxChanged>;

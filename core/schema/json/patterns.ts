@@ -28,6 +28,7 @@ export const patterns = {
   ),
   userId: worded(idPattern("user"), "must be the id of a user: usr_ and 26 digits and capital letters"),
   cursor: worded("^[A-Za-z0-9_.-]+$", "is not valid"),
+  revision: worded("^[0-9]{1,15}$", "must be the id of an event of this stream"),
   idempotencyKey: worded("^[\\x21-\\x7e]+$", "must be visible ASCII characters"),
   headerValue: worded("^[\\t\\x20-\\x7e]*$", "must be visible ASCII characters, spaces and tabs"),
   httpAddress: worded("^[Hh][Tt][Tt][Pp][Ss]?://\\S+$", "must be an https address"),

@@ -1,5 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
+import { type DroppedItem, numbered, type RevisedInbox, revised } from "../../domain/inbox/revisions.ts";
 import {
   changedEntries,
   type InboxChange,
@@ -26,6 +27,8 @@ export type InboxRow = Omit<InboxStates, "entries"> & {
   app_id: string;
   revision: number;
   entries: StoredEntry[];
+  /** None when left out. */
+  dropped?: readonly DroppedItem[];
   updated_at: Date;
 };
 
@@ -42,7 +45,7 @@ export const inboxCollection: CollectionSpec = {
 export const inboxItemId = (messageId: string, userId: string): string => derivedId("inboxItem", messageId, userId);
 
 /** An inbox as it is at an instant. */
-export type Inbox = InboxStates & { revision: number };
+export type Inbox = RevisedInbox;
 
 /** What one message leaves in the inboxes of some people, at most `most` in each. */
 export type Arrivals = { messageId: string; items: readonly InboxItemRow[]; most: number; now: Date };
@@ -60,7 +63,20 @@ export const inboxes = (db: Db) => {
     read: async ({ tenantId, appId }: OfApp, userId: string, now: Date): Promise<Inbox | null> => {
       const row = await findOne(userId);
       if (row === null || row.tenant_id !== tenantId || row.app_id !== appId) return null;
-      return { ...(row.next_expiry > now ? statesIn(row) : statesOf(entriesOf(row), now)), revision: row.revision };
+      return inboxAt(row, now);
+    },
+
+    /** The inboxes of at most 500 people, by their ids; who never had an item has none. */
+    readMany: async (userIds: readonly string[], now: Date): Promise<Map<string, Inbox>> => {
+      const found = await rows.find({ _id: { $in: [...userIds] } }, { batchSize: userIds.length + 1 }).toArray();
+      return new Map(found.map((row) => [row._id, inboxAt(row, now)]));
+    },
+
+    /** The revisions of the inboxes of at most 500 people. */
+    revisions: async (userIds: readonly string[]): Promise<Map<string, number>> => {
+      const options = { projection: { revision: 1 }, batchSize: userIds.length + 1 } as const;
+      const found = await rows.find({ _id: { $in: [...userIds] } }, options).toArray();
+      return new Map(found.map(({ _id, revision }) => [_id, revision]));
     },
 
     /** Changes items of a person (`all`: each) in one write with what is counted; gives the inbox as it is then. */
@@ -141,7 +157,16 @@ const entryFor = (entry: StoredEntry, userId: string): InboxEntry => ({
   id: entry.id ?? inboxItemId(entry.message_id, userId),
 });
 
-const entriesOf = ({ _id, entries }: InboxRow): InboxEntry[] => entries.map((one) => entryFor(one, _id));
+const entriesOf = ({ _id, entries, revision }: InboxRow): InboxEntry[] =>
+  numbered(
+    entries.map((one) => entryFor(one, _id)),
+    revision,
+  );
+
+const inboxAt = (row: InboxRow, now: Date): Inbox => {
+  const { revision, dropped = [] } = row;
+  return { ...(row.next_expiry > now ? statesIn(row) : statesOf(entriesOf(row), now)), revision, dropped };
+};
 
 const statesIn = (row: InboxRow): InboxStates => {
   const { unread, unseen, next_expiry } = row;
@@ -225,17 +250,17 @@ const changing = (rows: Collection<InboxRow>, bodies: ReturnType<typeof inboxIte
     for (let round = 0; round < mostRounds; round++) {
       const row = await findOne(userId);
       if (row === null) return null;
-      const before = entriesOf(row);
-      const next = decide(before);
-      const { revision } = row;
-      const set = { ...next, revision: revision + 1, updated_at: now };
+      const { revision, dropped = [] } = row;
+      const before = { ...statesIn(row), revision, dropped };
+      const next = revised(before, decide(before.entries), now);
+      const set = { ...next, updated_at: now };
       const { matchedCount } = await rows.updateOne({ _id: userId, revision }, { $set: set });
       if (matchedCount === 0) continue;
       const kept = new Set(
         next.entries.flatMap(({ id, deleted_at: deletedAt }) => (deletedAt === undefined ? [id] : [])),
       );
-      await bodies.remove(before.flatMap(({ id }) => (kept.has(id) ? [] : [id])));
-      return { ...next, revision: revision + 1 };
+      await bodies.remove(before.entries.flatMap(({ id }) => (kept.has(id) ? [] : [id])));
+      return next;
     }
     throw new Error("inboxes: others keep changing one person's");
   };

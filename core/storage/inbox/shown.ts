@@ -36,12 +36,18 @@ export const shownInboxes = (db: Db) => {
     const behind = there.filter((entry) => after === null || newestFirst(entry, after) > 0);
     const page = behind.filter(among).slice(0, limit);
     const rows = new Map((await bodies.read(page.map(({ id }) => id))).map((row) => [row._id, row]));
-    const items = page.flatMap(({ id, seen_at, read_at, archived_at, snoozed_until }) => {
-      const row = rows.get(id);
-      return row === undefined ? [] : [{ ...row, id, ...stateOf({ seen_at, read_at, archived_at, snoozed_until }) }];
+    const items = page.flatMap((entry) => {
+      const row = rows.get(entry.id);
+      return row === undefined ? [] : [itemOf(entry, row)];
     });
     return { revision: inbox.revision, unread: inbox.unread, unseen: inbox.unseen, items };
   };
+};
+
+/** An item with its state. */
+export const itemOf = (entry: InboxEntry, row: InboxItemRow): ShownItem => {
+  const { id, seen_at, read_at, archived_at, snoozed_until } = entry;
+  return { ...row, id, ...stateOf({ seen_at, read_at, archived_at, snoozed_until }) };
 };
 
 const newestFirst = (a: InboxPlace, b: InboxPlace): number => b.at.getTime() - a.at.getTime() || (a.id < b.id ? 1 : -1);

@@ -35,6 +35,15 @@ export const devices = (db: Db) => {
         { hint: "secret" },
       ),
 
+    /** By what at most 500 subscriptions prove themselves now, and whose they are. */
+    proofs: async (ids: readonly string[]): Promise<Map<string, { secretHash: string; userId: string }>> => {
+      const projection = { user_id: 1, "install.secret_hash": 1 } as const;
+      const found = await rows.find({ _id: { $in: [...ids] } }, { projection, batchSize: ids.length + 1 }).toArray();
+      return new Map(
+        found.map(({ _id, user_id: userId, install }) => [_id, { secretHash: install?.secret_hash ?? "", userId }]),
+      );
+    },
+
     /** Gives an installation another secret, while it is the one that was read; the one before ends. */
     rotate: (read: SubscriptionRow, change: Partial<SubscriptionRow>): Promise<SubscriptionRow | null> =>
       rows.findOneAndUpdate(

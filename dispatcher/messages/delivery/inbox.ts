@@ -2,6 +2,7 @@ import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import { inboxBody } from "#core/domain/inbox/item.ts";
+import type { NoticeInboxes } from "#core/queue/inbox-notices.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Content } from "#core/schema/messages/notification.ts";
 import { type Inboxes, inboxItemId } from "#core/storage/inbox/inboxes.ts";
@@ -10,7 +11,7 @@ import type { Reached } from "#core/storage/messages/audience.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { Work } from "./work.ts";
 
-export type InboxWriterDeps = { add: Inboxes["add"]; clock: Clock };
+export type InboxWriterDeps = { add: Inboxes["add"]; noticeInboxes: NoticeInboxes; clock: Clock };
 
 /** Keeps what a recipient is about to be sent in the inbox of their person; done when it is stored. */
 export type WriteItem = (to: Pick<Reached, "user_id" | "language">, said: Content) => Promise<void>;
@@ -21,7 +22,7 @@ export type WriteItem = (to: Pick<Reached, "user_id" | "language">, said: Conten
  * Source: docs/reference/inbox.md.
  */
 export const inboxWriter =
-  ({ add, clock }: InboxWriterDeps) =>
+  ({ add, noticeInboxes, clock }: InboxWriterDeps) =>
   ({ message, chunk, app }: Work): WriteItem | null => {
     const { add_to_inbox: isAsked, inbox_ttl: ttlSeconds } = message.options;
     if (isAsked !== true || chunk.resend_until !== undefined) return null; // sent again: it is there, or was deleted
@@ -30,6 +31,7 @@ export const inboxWriter =
     const write = gather<InboxItemRow, null>({
       write: async (items) => {
         await add(ofRow(chunk), { messageId: message._id, items, most, now: clock.now() });
+        noticeInboxes(items.map(({ user_id: userId }) => userId));
         return items.map(() => null);
       },
       most: batchSize,

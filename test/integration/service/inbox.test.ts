@@ -1,9 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { variantOf } from "#core/domain/experiments/assignment.ts";
 import { type InboxRow, inboxes } from "#core/storage/inbox/inboxes.ts";
 import type { InboxItemRow } from "#core/storage/inbox/items.ts";
 import { shownInboxes } from "#core/storage/inbox/shown.ts";
+import { newSecret } from "#core/storage/people/devices.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { openStream } from "../../support/api/event-stream.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import { call, to } from "../../support/system/calling.ts";
@@ -86,6 +89,19 @@ describe("inboxes", function () {
         3_600_000,
       ]);
     }
+  });
+
+  it("tell the streams that devices have open of what is sent", async () => {
+    const system = await another();
+    const { text, hash } = newSecret();
+    const devices = await seedDevices(system, 1, { install: { id: randomUUID(), secret_hash: hash } });
+    const headers = { "X-HS-App-Id": system.app._id, "X-HS-Subscription-Token": text };
+    const stream = await openStream(api.url, headers);
+    expect((await stream.next()).data).to.include({ unread_count: 0, revision: 0 });
+    await sent(system, { ...to(devices), contents: { en: "Live" } });
+    const { data } = await stream.next();
+    expect([data.unread_count, data.items.map(({ body }) => body)]).to.deep.equal([1, ["Live"]]);
+    await stream.close();
   });
 
   it("have nothing for who is left out, and make room by the app's bound", async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { System, SystemProgram } from "../system/system.ts";
+import { openStream } from "./event-stream.ts";
 import type { Ask } from "./exercise.ts";
 import { aVariant } from "./in-app-messages.ts";
 
@@ -23,6 +24,9 @@ export const useDevices = async (ask: Ask, { app: { _id: appId } }: System, api:
   });
   headers["X-HS-Subscription-Token"] = String(secret);
   await call("GET", "inbox");
+  const stream = await openStream(api.url, headers);
+  await stream.next();
+  await stream.close();
   await call("POST", "inbox/state", { ids: "all", state: "seen" });
   const list = `/v1/apps/${appId}/in-app-messages`;
   const target = { excluded_segments: ["Germans"] };

@@ -109,6 +109,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       outbox: { flush: async () => undefined },
       settle: async () => undefined,
       announcer: { changed: () => undefined },
+      noticeInboxes: () => undefined,
       holder,
       openChunks: 4,
       aside: () => false,

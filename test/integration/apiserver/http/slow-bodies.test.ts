@@ -22,6 +22,7 @@ describe("a body that comes slowly", function () {
     host: "127.0.0.1",
     port: 0,
     drainMs: 0,
+    mostStreams: 0,
     bodyMs,
     handler: () => answer,
     clock: systemClock,

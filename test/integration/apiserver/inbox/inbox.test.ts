@@ -1,8 +1,6 @@
 import { expect } from "chai";
-import { newId } from "#core/domain/ids.ts";
-import { inboxes, inboxItemId } from "#core/storage/inbox/inboxes.ts";
-import { ofRow } from "#core/storage/mongo/collection.ts";
 import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
+import { leaveItems } from "../../../support/api/inbox-items.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 const hourMs = 3_600_000;
@@ -16,34 +14,7 @@ describe("the inbox of a person, on their devices", () => {
   const idsOf = async (device: SeededDevice, query = "") =>
     (await call(device, "GET", query)).body.data.map(({ id }) => id);
 
-  /** Leaves items as messages do, the last the newest; gives their ids, the newest first. */
-  const leave = async ({ subscription: { user_id: userId, ...row } }: SeededDevice, count: number) => {
-    const ids: string[] = [];
-    for (let n = 0; n < count; n++) {
-      const now = new Date(Date.now() - (count - n) * 1_000);
-      const messageId = newId("message", now);
-      const id = inboxItemId(messageId, userId);
-      const item = {
-        _id: id,
-        tenant_id: row.tenant_id,
-        app_id: row.app_id,
-        user_id: userId,
-        message_id: messageId,
-        category: null,
-        title: `Title ${n}`,
-        body: null,
-        image_url: null,
-        url: null,
-        data: {},
-        actions: [],
-        created_at: now,
-        expires_at: new Date(now.getTime() + hourMs),
-      };
-      await inboxes(site.db).add(ofRow(row), { messageId, items: [item], most: 1_000, now });
-      ids.unshift(id);
-    }
-    return ids;
-  };
+  const leave = (device: SeededDevice, count: number) => leaveItems(site, device, { count });
 
   it("is shown in pages, the newest first, with what is counted", async () => {
     const device = await seedDevice(site, tenant);

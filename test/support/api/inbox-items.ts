@@ -1,0 +1,49 @@
+import { newId } from "#core/domain/ids.ts";
+import { inboxes, inboxItemId } from "#core/storage/inbox/inboxes.ts";
+import type { InboxItemRow } from "#core/storage/inbox/items.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
+import type { Installation } from "./api.ts";
+import type { SeededDevice } from "./devices.ts";
+
+const hourMs = 3_600_000;
+
+/** An item of a message of its own, for a device's person. */
+export const anItem = (
+  { subscription: { user_id: userId, tenant_id, app_id } }: SeededDevice,
+  title: string,
+  now = new Date(),
+): InboxItemRow => {
+  const messageId = newId("message", now);
+  return {
+    _id: inboxItemId(messageId, userId),
+    tenant_id,
+    app_id,
+    user_id: userId,
+    message_id: messageId,
+    category: null,
+    title,
+    body: null,
+    image_url: null,
+    url: null,
+    data: {},
+    actions: [],
+    created_at: now,
+    expires_at: new Date(now.getTime() + hourMs),
+  };
+};
+
+/** Leaves items as messages do, the last the newest; gives their ids, the newest first. */
+export const leaveItems = async (
+  site: Pick<Installation, "db">,
+  device: SeededDevice,
+  { count, most = 1_000 }: { count: number; most?: number },
+): Promise<string[]> => {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const now = new Date(Date.now() - (count - n) * 1_000);
+    const item = anItem(device, `Title ${n}`, now);
+    await inboxes(site.db).add(ofRow(device.subscription), { messageId: item.message_id, items: [item], most, now });
+    ids.unshift(item._id);
+  }
+  return ids;
+};
