@@ -1,6 +1,9 @@
 /** A minute, in milliseconds. */
 export const minuteMs = 60_000;
 
+/** A quarter of an hour, in milliseconds. */
+export const quarterMs = 900_000;
+
 /** An hour, in milliseconds. */
 export const hourMs = 3_600_000;
 

@@ -1,4 +1,6 @@
 import type { Db } from "mongodb";
+import { deliveryDayCollection } from "./analytics/delivery-days.ts";
+import { dueQuarterCollection } from "./analytics/due-quarters.ts";
 import { apiKeyCollection } from "./api-keys/api-keys.ts";
 import { revokedTokenCollection } from "./api-keys/revoked-tokens.ts";
 import { accountCheckCollection } from "./apps/account-checks.ts";
@@ -89,6 +91,8 @@ export const allCollections: readonly CollectionSpec[] = [
   dayUserCollection,
   deletionCollection,
   deliveryCollection,
+  deliveryDayCollection,
+  dueQuarterCollection,
   eventBatchCollection,
   eventCollection,
   eventDayCollection,

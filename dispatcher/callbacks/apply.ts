@@ -26,6 +26,8 @@ export type ApplyDeps = {
     /** False when some had changed since they were read. */
     move: (moves: readonly Move[], now: Date) => Promise<boolean>;
     count: (changes: ReadonlyMap<string, Added>, now: Date) => Promise<void>;
+    /** Has counters made anew by the quarters in which these deliveries were made. */
+    touch: (deliveries: readonly DeliveryRow[]) => Promise<void>;
     recount: (messageIds: readonly string[], now: Date) => Promise<void>;
   };
   causesOf: (all: readonly About[], now: Date) => Promise<Cause[]>;
@@ -94,7 +96,12 @@ const moveAll = async (
     const moved = moves.filter(isChange);
     const areAll = await deps.receipts.move(moved, now);
     unsure ||= !areAll; // nobody knows which of them are ours to count
-    if (areAll && moved.length > 0) await deps.receipts.count(countsOf(moved), now);
+    if (areAll && moved.length > 0)
+      await Promise.all([
+        deps.receipts.count(countsOf(moved), now),
+        unsure || deps.receipts.touch(moved.map(({ before }) => before)),
+      ]);
+    if (areAll && unsure) await deps.receipts.touch(rows);
     const again = unsure ? rows : moved.flatMap(({ before }) => (isCountedApart(before) ? [before] : []));
     if (areAll && again.length > 0) await deps.receipts.recount([...new Set(again.map((row) => row.message_id))], now);
     if (areAll) return moves.map(({ before, after }) => [before._id, { ...before, ...after }]);

@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { countedDeliveries } from "#core/storage/analytics/counted-deliveries.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import {
   activities,
@@ -14,7 +15,6 @@ import { liveActivityMessages } from "#core/storage/messages/live-activities.ts"
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import { drop, type SendHeld } from "../live-activities/send-held.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
@@ -62,7 +62,7 @@ const stores = ({ db }: LiveActivityJobDeps) => ({
   sent: liveActivityMessages(db),
   waiting: waitingDeliveries(db),
   recount: receiptStore(db).recount,
-  usage: deliveryCounts(db),
+  usage: countedDeliveries(db),
 });
 
 type Stored = LiveActivityJobDeps & ReturnType<typeof stores>;

@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type { Timing } from "#core/domain/timing.ts";
 import type { Announcer } from "#core/queue/announce.ts";
 import { announceUses } from "#core/queue/announce-uses.ts";
+import { countedDeliveries } from "#core/storage/analytics/counted-deliveries.ts";
 import { audience as audienceStore } from "#core/storage/messages/audience.ts";
 import { choices } from "#core/storage/messages/choices.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
@@ -9,7 +10,6 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type Left, messageWork } from "#core/storage/messages/work.ts";
 import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
 import type { FactsOf } from "#core/storage/segments/facts.ts";
-import { deliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 
 /** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
@@ -27,7 +27,7 @@ export const stores = ({
   announcer: Pick<Announcer, "changed">;
 }) => {
   const [messages, parts, people] = [messageWork(db), chunks(db), audienceStore(db)];
-  const usage = deliveryCounts(db);
+  const usage = countedDeliveries(db);
   /** What was counted of a holder is done with once this has stored its end. */
   const ending = async (holder: { _id: string }, end: Promise<boolean>): Promise<boolean> => {
     const isOurs = await end;

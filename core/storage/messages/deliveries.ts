@@ -9,7 +9,7 @@ import { anyText } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
 import { changeIndex } from "../warehouse/change-index.ts";
 import type { Tried } from "./chunks.ts";
-import type { MessageRow } from "./message-row.ts";
+import type { MessageRow, MessageSource } from "./message-row.ts";
 
 /**
  * What became of one recipient of one message: written once, with its outcome, then changed by receipts alone. `_id`
@@ -33,6 +33,10 @@ export type DeliveryRow = Progress & {
   fallback_of?: string;
   /** Of a message that is part of a campaign: its name. */
   campaign_id?: string;
+  /** What its message is, as far as counters tell it apart; absent: `api`, none and none. */
+  source?: Exclude<MessageSource, "api">;
+  template_id?: string;
+  category?: string;
   /** As callers name the live activity that it is of. */
   activity_id?: string;
   channel: Channel;
@@ -75,6 +79,7 @@ export const deliveryCollection: CollectionSpec = {
       name: "clicked_by",
       partialFilterExpression: { clicked_at: { $gt: longAgo } },
     },
+    { key: { app_id: 1, created_at: 1 }, name: "made" }, // for counters: docs/decisions/0171
     changeIndex, // for warehouse exports: docs/decisions/0126
   ],
   owner: { kind: "message", member: "message_id" },

@@ -1,8 +1,9 @@
 import type { Db } from "mongodb";
+import { dueQuarters } from "../analytics/due-quarters.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
-import { neverSent, waitsForFirst } from "./waiting.ts";
+import { neverSent, waitsForFirst } from "./first-waiting.ts";
 
 const isPassedOver = { status: "suppressed", suppression_reason: "duplicate_user" } as const;
 
@@ -10,8 +11,15 @@ const isPassedOver = { status: "suppressed", suppression_reason: "duplicate_user
 export const passedOver = (db: Db) => {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
 
+  const quarters = dueQuarters(db);
+
+  /** What is replaced counted in another quarter. A kill in between leaves it to be counted again a moment later. */
   const replace = async (made: readonly DeliveryRow[]): Promise<Set<string>> => {
-    await rows.deleteMany({ _id: { $in: made.map(({ _id }) => _id) }, $or: [isPassedOver, neverSent] });
+    const _id = { $in: made.map((one) => one._id) };
+    const before = await rows.find({ _id, ...isPassedOver }, { batchSize: made.length + 1 }).toArray();
+    await quarters.touch(before);
+    await rows.deleteMany({ _id, $or: [isPassedOver, neverSent] });
+    await quarters.touch(before);
     return insertMissing(rows, made);
   };
 

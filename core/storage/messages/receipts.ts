@@ -1,6 +1,7 @@
 import type { AnyBulkWriteOperation, Db } from "mongodb";
 import type { Progress } from "../../domain/messages/progress.ts";
 import type { Counts } from "../../schema/messages/message.ts";
+import { dueQuarters } from "../analytics/due-quarters.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
@@ -27,6 +28,9 @@ export const receiptStore = (db: Db) => {
     collectionOf<MessageRow>(db, messageCollection),
   ];
   return {
+    /** Has counters made anew by the quarters in which these deliveries were made. May be repeated. */
+    touch: dueQuarters(db).touch,
+
     /** Those that are stored, of these ids. */
     find: (ids: readonly string[]): Promise<DeliveryRow[]> =>
       inPages(ids, page, (some) => deliveries.find({ _id: { $in: some } }, { batchSize: page + 1 }).toArray()),

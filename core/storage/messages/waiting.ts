@@ -1,18 +1,18 @@
 import type { Db } from "mongodb";
+import { dueQuarters } from "../analytics/due-quarters.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
+import { neverSent } from "./first-waiting.ts";
 
 export type WaitingDeliveries = ReturnType<typeof waitingDeliveries>;
-
-/** A delivery that was never handed to a provider; one that is sent again waits, too. */
-export const neverSent = { status: "scheduled" as const, resend_until: { $exists: false } };
-export const waitsForFirst = ({ status, resend_until: until }: DeliveryRow): boolean =>
-  status === "scheduled" && until === undefined;
 
 /** Deliveries that wait for their time or a device (`scheduled`): what becomes of one takes its place. */
 export const waitingDeliveries = (db: Db) => {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
+  const quarters = dueQuarters(db);
+  const ended = (ids: readonly string[]): Promise<DeliveryRow[]> =>
+    rows.find({ _id: { $in: [...ids] }, $nor: [neverSent] }, { batchSize: ids.length + 1 }).toArray();
   return {
     /** Stores outcomes in the place of waiting deliveries; returns the ids that had another outcome before. */
     replace: async (made: readonly DeliveryRow[]): Promise<Set<string>> => {
@@ -21,13 +21,13 @@ export const waitingDeliveries = (db: Db) => {
     },
 
     /** Deliveries of these ids that wait no more. */
-    ended: (ids: readonly string[]): Promise<DeliveryRow[]> =>
-      rows.find({ _id: { $in: [...ids] }, $nor: [neverSent] }, { batchSize: ids.length + 1 }).toArray(),
+    ended,
 
-    /** Ends waiting deliveries of a message that was cancelled. */
+    /** Ends waiting deliveries of a message that was cancelled. May be repeated. */
     cancel: async (ids: readonly string[], now: Date): Promise<void> => {
       const set = { status: "cancelled" as const, updated_at: now };
       await rows.updateMany({ _id: { $in: [...ids] }, ...neverSent }, { $set: set, $unset: { scheduled_for: "" } });
+      await quarters.touch(await ended(ids)); // also those that an earlier run has ended
     },
 
     /** Ends waiting deliveries without a send. */

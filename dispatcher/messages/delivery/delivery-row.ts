@@ -6,6 +6,7 @@ import { endOf } from "#core/domain/messages/receipts.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, type Tried, triesBefore } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SuppressionReason } from "../gates/gate.ts";
 
 /** A recipient's result: a delivery that is final, or an instant at which to try again. */
@@ -29,6 +30,8 @@ export type Attempt = {
   isRedacted?: boolean | undefined;
   /** Of a message that is part of a campaign. */
   campaignId?: string | undefined;
+  /** What the delivery says of its message. */
+  message?: Pick<MessageRow, "source" | "template_id" | "category">;
   /** Of a live activity: as callers name it. */
   activityId?: string | undefined;
   /** Of a message with variants: the one that they get. */
@@ -149,7 +152,7 @@ const attempted = (attempt: Attempt) => ({
   attempts: triesBefore(attempt.chunk) + 1,
 });
 
-const common = ({ deliveryId, chunk, subscription, now, activityId, variantId, campaignId }: Attempt) => ({
+const common = ({ deliveryId, chunk, subscription, now, activityId, variantId, campaignId, message }: Attempt) => ({
   _id: deliveryId,
   message_id: chunk.message_id,
   tenant_id: chunk.tenant_id,
@@ -158,6 +161,7 @@ const common = ({ deliveryId, chunk, subscription, now, activityId, variantId, c
   user_id: subscription.user_id,
   ...(subscription.external_id === null ? {} : { external_id: subscription.external_id }),
   ...(campaignId === undefined ? {} : { campaign_id: campaignId }),
+  ...(message && of(message)),
   ...(activityId === undefined ? {} : { activity_id: activityId }),
   ...(chunk.tried && { tries: chunk.tried }),
   ...(variantId === undefined ? {} : { variant_id: variantId }),
@@ -169,6 +173,12 @@ const common = ({ deliveryId, chunk, subscription, now, activityId, variantId, c
   position: ulid(now),
   created_at: now,
   updated_at: now,
+});
+
+const of = ({ source, template_id: template, category }: NonNullable<Attempt["message"]>) => ({
+  ...(source === "api" ? {} : { source }),
+  ...(template === undefined ? {} : { template_id: template }),
+  ...(category === null ? {} : { category }),
 });
 
 const accepted = ({ providerId, segments }: Extract<Outcome, { kind: "sent" }>) => ({

@@ -129,6 +129,7 @@ const attemptOf = (run: Run, subscription: Reached): Attempt => ({
   expiresAt: run.expiresAt,
   isReplaceable: run.isReplaceable,
   isRedacted: run.work.message.options.redact_payload,
+  message: run.work.message,
   campaignId: run.work.message.campaign_id,
   activityId: run.work.message.live_activity?.activity_id,
   variantId: run.shares?.variantOf(subscription)?.id,

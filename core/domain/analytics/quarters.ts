@@ -1,0 +1,136 @@
+import type { Metrics } from "../../schema/analytics/metrics.ts";
+import type { Message } from "../../schema/messages/message.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { addTo, type Counted } from "./metrics.ts";
+
+/** What deliveries are told apart by. */
+export type CellKey = {
+  channel: Channel;
+  source: Message["source"];
+  template_id: string | null;
+  campaign_id: string | null;
+  category: string | null;
+  provider: string | null;
+};
+
+/** Counters of deliveries that are alike. */
+export type Cell = CellKey & { counts: Counted };
+
+/** Deliveries that failed for one reason. */
+export type Failure = Pick<CellKey, "channel" | "provider"> & {
+  error_code: string;
+  count: number;
+  last_at: Date;
+  /** One of the messages. */
+  message_id: string;
+};
+
+/** Deliveries that were suppressed for one reason. */
+export type Suppressed = Pick<CellKey, "channel"> & { reason: string; count: number };
+
+/** What is kept of a quarter of an hour. */
+export type QuarterCounts = { cells: Cell[]; failures: Failure[]; suppressed: Suppressed[] };
+
+/** Deliveries of a quarter that are alike in all that is told apart, with all of their metrics. */
+export type Tally = CellKey & {
+  error_code: string | null;
+  reason: string | null;
+  last_at: Date;
+  message_id: string;
+  counts: Metrics;
+};
+
+/** Of a quarter of an hour; what is beyond counts under `other`, as do names that no schema bounds. */
+export const mostCells = 100;
+const mostFailures = 50;
+
+/** What has no place of its own. */
+export const other = "other";
+
+/** Counters from tallies, the largest first. */
+export const quarterCountsOf = async (tallies: AsyncIterable<Tally>): Promise<QuarterCounts> => {
+  const made: Making = { cells: new Map(), failures: new Map(), suppressed: new Map() };
+  for await (const tally of tallies) add(made, tally);
+  return {
+    cells: [...made.cells.values()],
+    failures: [...made.failures.values()],
+    suppressed: [...made.suppressed.values()],
+  };
+};
+
+type Making = { cells: Map<string, Cell>; failures: Map<string, Failure>; suppressed: Map<string, Suppressed> };
+
+const add = (made: Making, tally: Tally): void => {
+  const { counts, error_code: code, reason, channel } = tally;
+  addTo(cellOf(made.cells, tally).counts, counted(counts));
+  const failed = counts.failed + counts.errored + counts.expired + counts.bounced;
+  if (failed > 0) addFailure(made.failures, { ...tally, error_code: code ?? "UNKNOWN", count: failed });
+  if (counts.suppressed === 0) return;
+  const key = `${channel} ${reason ?? other}`;
+  const known = made.suppressed.get(key) ?? { channel, reason: reason ?? other, count: 0 };
+  made.suppressed.set(key, { ...known, count: known.count + counts.suppressed });
+};
+
+const counted = (counts: Metrics): Counted =>
+  Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
+
+const cellOf = (cells: Map<string, Cell>, of: CellKey): Cell => {
+  const known = cells.get(cellKey(of));
+  if (known !== undefined) return known;
+  const { channel, source } = of;
+  const names = { template_id: other, campaign_id: other, category: other, provider: other };
+  const key: CellKey = cells.size < mostCells ? keyOf(of) : { channel, source, ...names };
+  const made = cells.get(cellKey(key)) ?? { ...key, counts: {} };
+  cells.set(cellKey(key), made);
+  return made;
+};
+
+const keyOf = ({ channel, source, template_id, campaign_id, category, provider }: CellKey): CellKey => ({
+  channel,
+  source,
+  template_id,
+  campaign_id,
+  category,
+  provider,
+});
+
+/** Names a cell among others. */
+export const cellKey = (of: CellKey): string => JSON.stringify(Object.values(keyOf(of)));
+
+const addFailure = (failures: Map<string, Failure>, one: Failure): void => {
+  const isNew = !failures.has(failureKey(one));
+  const { channel, provider, error_code, last_at, message_id, count } =
+    isNew && failures.size >= mostFailures ? { ...one, provider: other, error_code: other } : one;
+  const key = failureKey({ channel, provider, error_code });
+  const known = failures.get(key) ?? { channel, provider, error_code, count: 0, last_at, message_id };
+  failures.set(key, known.last_at >= last_at ? known : { ...known, last_at, message_id });
+  const kept = failures.get(key);
+  if (kept !== undefined) kept.count += count;
+};
+
+/** Names a failure among others. */
+export const failureKey = ({ channel, provider, error_code }: Pick<Failure, "channel" | "provider" | "error_code">) =>
+  JSON.stringify([channel, provider, error_code]);
+
+/** Those of several quarters together. */
+export const sumOfQuarters = (all: readonly QuarterCounts[]): QuarterCounts => {
+  const made: Making = { cells: new Map(), failures: new Map(), suppressed: new Map() };
+  for (const { cells, failures, suppressed } of all) {
+    for (const cell of cells) {
+      const known = made.cells.get(cellKey(cell)) ?? { ...keyOf(cell), counts: {} };
+      addTo(known.counts, cell.counts);
+      made.cells.set(cellKey(cell), known);
+    }
+    for (const failure of failures) addFailure(made.failures, failure);
+    for (const { channel, reason, count } of suppressed) {
+      const key = `${channel} ${reason}`;
+      const known = made.suppressed.get(key) ?? { channel, reason, count: 0 };
+      made.suppressed.set(key, { ...known, count: known.count + count });
+    }
+  }
+  return {
+    cells: [...made.cells.values()],
+    failures: [...made.failures.values()],
+    suppressed: [...made.suppressed.values()],
+  };
+};

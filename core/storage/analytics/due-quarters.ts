@@ -1,0 +1,104 @@
+import type { Db } from "mongodb";
+import { type Clock, systemClock } from "../../domain/clock.ts";
+import { quarterMs } from "../../domain/durations.ts";
+import { gather } from "../../runtime/batching/gather.ts";
+import type { DeliveryRow } from "../messages/deliveries.ts";
+import { waitsForFirst } from "../messages/first-waiting.ts";
+import { type CollectionSpec, collectionOf, farAhead, type OfApp } from "../mongo/collection.ts";
+import { refusedOf, retryConflicts } from "../mongo/duplicate.ts";
+import { dueIndex } from "../work/due.ts";
+import type { JobRow } from "../work/jobs.ts";
+import { type Leased, settle } from "../work/leases.ts";
+
+/**
+ * A quarter of an hour in which deliveries of an app were made, one of which has changed a while ago: its counters are
+ * made from its deliveries. Whoever changes a delivery says so here afterwards, before their work is done.
+ * Source: docs/decisions/0171.
+ */
+export type DueQuarterRow = JobRow & {
+  quarter: Date;
+  /** How often it was said that deliveries have changed. */
+  revision: number;
+  /** What had changed before is counted; {@link farAhead}: all is. */
+  as_of: Date;
+};
+
+export const dueQuarterCollection: CollectionSpec = {
+  name: "due_quarters",
+  indexes: [{ key: { app_id: 1, quarter: 1 }, name: "list" }, dueIndex],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { index: "list" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "removed once all is counted" },
+};
+
+/** Changes of this time are counted together: a quarter is read again for each of them. */
+const togetherMs = 1_000;
+const quartersAtOnce = 200; // of one write
+
+export const dueQuarters = (db: Db, clock: Clock = systemClock) => {
+  const rows = collectionOf<DueQuarterRow>(db, dueQuarterCollection);
+  const add = gather({ write: (all: readonly Touched[]) => addAll(all), most: quartersAtOnce, inFlight: 1 });
+
+  const addAll = async (all: readonly Touched[]): Promise<void[]> => {
+    const each = [...new Map(all.map((one) => [one._id, one])).values()].sort((a, b) => (a._id < b._id ? -1 : 1));
+    await write(each).catch((error: unknown) => write(refusedOf(each, error))); // another made the same one
+    return all.map(() => undefined);
+  };
+
+  const write = (all: readonly Touched[]) => {
+    const now = clock.now();
+    const change = { $inc: { revision: 1 }, $min: { due_at: new Date(now.getTime() + togetherMs), as_of: now } };
+    const writes = all.map(({ _id, ...of }) => ({
+      updateOne: {
+        filter: { _id },
+        update: { ...change, $setOnInsert: { ...of, lease: null, fence: 0 } },
+        upsert: true,
+      },
+    }));
+    return retryConflicts(() => rows.bulkWrite(writes, { ordered: false }));
+  };
+
+  return {
+    /** Has the quarters counted again in which these deliveries were made: they are stored as they are now. May be repeated. */
+    touch: async (stored: readonly TouchedDelivery[]): Promise<void> => {
+      const each = new Map(stored.filter(isCounted).map((row) => [touchedBy(row)._id, touchedBy(row)]));
+      await Promise.all([...each.values()].map(add));
+    },
+
+    /** Gives a quarter back that was counted, unless deliveries have changed since it was taken. */
+    counted: (row: DueQuarterRow, dueAt: Date): Promise<boolean> =>
+      settle(rows, row, { dueAt, set: { as_of: farAhead }, when: { revision: row.revision } }),
+
+    /** Gives it back to be counted again, as deliveries have changed meanwhile. */
+    again: (row: DueQuarterRow, { asOf, dueAt }: { asOf: Date; dueAt: Date }): Promise<boolean> =>
+      settle(rows, row, { dueAt, set: { as_of: asOf } }),
+
+    /** Removes one of which all is counted, unless deliveries have changed since it was taken. */
+    drop: async ({ _id, fence, revision }: Leased & Pick<DueQuarterRow, "revision">): Promise<boolean> =>
+      (await rows.deleteOne({ _id, fence, revision })).deletedCount === 1,
+
+    /** Until when everything of a range is counted; null when all of it is. */
+    countedUntil: async ({ tenantId, appId }: OfApp, { from, to }: { from: Date; to: Date }): Promise<Date | null> => {
+      const filter = { app_id: appId, quarter: { $gte: from, $lt: to }, tenant_id: tenantId };
+      const found = await rows.find(filter, { hint: "list", projection: { as_of: 1 } }).toArray();
+      const open = found.map(({ as_of: at }) => at.getTime()).filter((ms) => ms < farAhead.getTime());
+      return open.length === 0 ? null : new Date(Math.min(...open));
+    },
+  };
+};
+
+export type TouchedDelivery = Pick<DeliveryRow, "tenant_id" | "app_id" | "created_at" | "status" | "resend_until">;
+
+type Touched = Pick<DueQuarterRow, "_id" | "tenant_id" | "app_id" | "quarter">;
+
+/** One that waits to be sent for the first time is none yet. */
+const isCounted = (row: TouchedDelivery): boolean => !waitsForFirst(row);
+
+const touchedBy = ({ tenant_id, app_id, created_at }: TouchedDelivery): Touched => {
+  const quarter = quarterOf(created_at);
+  return { _id: `${app_id}/${quarter.toISOString()}`, tenant_id, app_id, quarter };
+};
+
+/** The quarter of an hour of an instant: its first moment. */
+export const quarterOf = (at: Date): Date => new Date(Math.floor(at.getTime() / quarterMs) * quarterMs);

@@ -1,0 +1,256 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { Db } from "mongodb";
+import { quarterMs } from "#core/domain/durations.ts";
+import { newId } from "#core/domain/ids.ts";
+import { reportedOf } from "#core/domain/messages/progress.ts";
+import type { Receipt } from "#core/domain/messages/receipts.ts";
+import { timings } from "#core/domain/timing.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { type DeliveryDayRow, deliveryDayCollection } from "#core/storage/analytics/delivery-days.ts";
+import {
+  type DueQuarterRow,
+  dueQuarterCollection,
+  dueQuarters,
+  quarterOf,
+} from "#core/storage/analytics/due-quarters.ts";
+import { appCollection } from "#core/storage/apps/apps.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { passedOver } from "#core/storage/messages/passed-over.ts";
+import { receiptStore } from "#core/storage/messages/receipts.ts";
+import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
+import { collectionOf, farAhead } from "#core/storage/mongo/collection.ts";
+import { receiptApplier } from "../../../../dispatcher/callbacks/applier.ts";
+import { deliveryDayJob } from "../../../../dispatcher/jobs/delivery-days.ts";
+import { suppressions } from "../../../../dispatcher/suppressions/open.ts";
+import { aMail, aReceipt, facts, seedMails } from "../../../support/callbacks/deliveries.ts";
+import { seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
+import { lendDatabase } from "../../../support/servers/database.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+import { keptLog } from "../../core/queue/helpers.ts";
+
+type Of = { tenant_id: string; app_id: string };
+
+describe("counters of deliveries", function () {
+  this.timeout(60_000);
+  let db: Db;
+  let giveBack: () => Promise<void>;
+  let of: Of;
+  let aheadMs: number;
+
+  before(async () => {
+    ({ db, giveBack } = await lendDatabase((await testServers()).mongodbUrl));
+  });
+  beforeEach(async () => {
+    const { app } = await seedTenant(db);
+    of = { tenant_id: app.tenant_id, app_id: app._id };
+    aheadMs = 0;
+  });
+  after(() => giveBack?.());
+
+  const clock = { now: () => new Date(Date.now() + aheadMs) };
+  const due = () => collectionOf<DueQuarterRow>(db, dueQuarterCollection);
+  const rows = () => collectionOf<DeliveryRow>(db, deliveryCollection);
+  const dues = () => due().find({ app_id: of.app_id }).toArray();
+  const days = () =>
+    collectionOf<DeliveryDayRow>(db, deliveryDayCollection).find({ app_id: of.app_id }).sort({ day: 1 }).toArray();
+
+  /** Counts all quarters that are due until so long from now. */
+  const runDue = async (ms = 2_000): Promise<void> => {
+    aheadMs += ms;
+    const stopping = new AbortController().signal;
+    const deps = { holder: randomUUID(), stopping, clock, log: keptLog().log, metrics: createMetrics("dispatcher") };
+    for (const { _id, due_at: at } of await dues())
+      if (at !== null && at <= clock.now())
+        await deliveryDayJob({ db, clock }).run(_id, { ...deps, timing: timings.short }, stopping);
+  };
+
+  const apply = (receipts: readonly Receipt[], { isRepeated = false, isKilled = false } = {}) => {
+    const list = suppressions({ db, secrets: keyRing(testKeyRing), clock, noteDoubted: () => undefined });
+    const events = { publish: async () => true };
+    const report = { tenantId: of.tenant_id, appId: of.app_id, receipts, isRepeated };
+    return receiptApplier({ db: isKilled ? cutDb() : db, suppressions: list, events, clock })([report]);
+  };
+
+  /** The same database, in which nobody can say that quarters are due: who does is killed then. */
+  const cutDb = (): Db =>
+    new Proxy(db, {
+      get: (target, name) => {
+        if (name !== "collection") return Reflect.get(target, name) as unknown;
+        return (collection: string) => {
+          if (collection !== dueQuarterCollection.name) return target.collection(collection);
+          return { bulkWrite: async () => Promise.reject(new Error("killed")) };
+        };
+      },
+    });
+
+  /** What a plain program counts of the deliveries that are stored. */
+  const plain = async () => {
+    const all = await rows().find({ app_id: of.app_id }).toArray();
+    const counts = new Map<string, Record<string, number>>();
+    for (const row of all) {
+      const name = quarterOf(row.created_at).toISOString();
+      const sum = counts.get(name) ?? {};
+      for (const key of ["targeted", ...reportedOf(row), ...endsOf(row)]) sum[key] = (sum[key] ?? 0) + 1;
+      counts.set(name, sum);
+    }
+    return Object.fromEntries(counts);
+  };
+
+  const endsOf = ({ status }: DeliveryRow): string[] =>
+    ["failed", "errored", "expired", "suppressed"].includes(status) ? [status] : [];
+
+  const counted = async () => {
+    const found = (await days()).flatMap(({ day, quarters }) =>
+      Object.entries(quarters).map(([n, { cells }]) => {
+        const sum: Record<string, number> = {};
+        for (const { counts } of cells) for (const [key, by] of Object.entries(counts)) sum[key] = (sum[key] ?? 0) + by;
+        return [new Date(day.getTime() + Number(n) * quarterMs).toISOString(), sum] as const;
+      }),
+    );
+    return Object.fromEntries(found.filter(([, sum]) => Object.keys(sum).length > 0));
+  };
+
+  const anyOf = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)] as T; // sound: there are some
+
+  it("are those of the deliveries after 60 batches of receipts, a third of whose appliers were killed before they said so", async () => {
+    const { mails } = await seedMails(db, of, 40);
+    const made = Date.now() - 5 * quarterMs;
+    for (const [n, { delivery }] of mails.entries())
+      await rows().updateOne({ _id: delivery._id }, { $set: { created_at: new Date(made + n * 90_000) } });
+    const all = Object.values(facts);
+    for (let n = 0; n < 60; n++) {
+      const receipts = [0, 1, 2].map((second) => aReceipt(anyOf(mails).delivery, anyOf(all), second));
+      if (n % 3 === 0) {
+        const killed = await apply(receipts, { isKilled: true }).then(
+          () => "nothing moved",
+          (error: Error) => error.message,
+        );
+        expect(killed).to.be.oneOf(["killed", "nothing moved"]);
+      }
+      await apply(receipts, { isRepeated: n % 3 === 0 });
+      if (n % 20 === 0) await runDue();
+    }
+    await runDue();
+    expect(await dues()).to.not.have.length(0);
+    const quartersOfReceipts = new Set((await dues()).map(({ quarter }) => quarter.toISOString()));
+    const expected = Object.entries(await plain()).filter(([name]) => quartersOfReceipts.has(name));
+    expect(await counted()).to.deep.equal(Object.fromEntries(expected));
+    expect((await dues()).map(({ as_of: at }) => at.getTime())).to.satisfy((all: number[]) =>
+      all.every((ms) => ms === farAhead.getTime()),
+    );
+  });
+
+  it("count again what changed while they were made, and are left alone once nothing changes", async () => {
+    const { mails } = await seedMails(db, of, 1);
+    const [{ delivery }] = mails as [(typeof mails)[number]];
+    await apply([aReceipt(delivery, facts.delivered)]);
+    await runDue();
+    const [first] = await dues();
+    await apply([aReceipt(delivery, facts.opened)]);
+    const [second] = await dues();
+    expect(second?.as_of.getTime()).to.be.below(farAhead.getTime());
+    expect(await dueQuarters(db).countedUntil({ tenantId: of.tenant_id, appId: of.app_id }, wide)).to.deep.equal(
+      second?.as_of,
+    );
+    await runDue();
+    expect(Object.values(await counted())).to.deep.equal([{ targeted: 1, sent: 1, delivered: 1, opened: 1 }]);
+    expect((await dues())[0]?.revision).to.equal((first?.revision ?? 0) + 1);
+    await runDue(3_600_000);
+    expect(await dues()).to.deep.equal([]);
+    expect(await dueQuarters(db).countedUntil({ tenantId: of.tenant_id, appId: of.app_id }, wide)).to.equal(null);
+    expect(Object.values(await counted())).to.have.length(1);
+  });
+
+  const wide = { from: new Date(0), to: new Date("2100-01-01") };
+
+  it("tell deliveries apart by what their message is, and name what failed and what was suppressed", async () => {
+    const message_id = newId("message", new Date());
+    const now = new Date();
+    const one = (change: Partial<DeliveryRow>) => ({
+      ...aMail(of, { message_id }).delivery,
+      created_at: now,
+      ...change,
+    });
+    const { sent_at: _sent, provider: _provider, ...unsent } = one({});
+    await rows().insertMany([
+      one({ source: "campaign", campaign_id: "spring", template_id: "tpl_1", category: "news" }),
+      one({
+        source: "campaign",
+        campaign_id: "spring",
+        template_id: "tpl_1",
+        category: "news",
+        machine_opened_at: now,
+      }),
+      one({ status: "bounced", bounced_at: now, error_code: "HARD_BOUNCE" }),
+      { ...unsent, _id: newId("delivery", now), status: "suppressed", suppression_reason: "frequency_cap" },
+      { ...unsent, _id: newId("delivery", now), status: "scheduled" },
+    ]);
+    await dueQuarters(db, clock).touch(await rows().find({ message_id }).toArray());
+    await runDue();
+    const [day] = await days();
+    const names = { template_id: null, campaign_id: null, category: null };
+    const { provider = null } = one({});
+    expect(day?.total.cells).to.have.deep.members([
+      {
+        channel: "email",
+        source: "campaign",
+        template_id: "tpl_1",
+        campaign_id: "spring",
+        category: "news",
+        provider,
+        counts: { targeted: 2, sent: 2, machine_opens: 1 },
+      },
+      { channel: "email", source: "api", ...names, provider, counts: { targeted: 1, sent: 1, bounced: 1 } },
+      { channel: "email", source: "api", ...names, provider: null, counts: { targeted: 1, suppressed: 1 } },
+    ]);
+    expect(day?.total.failures).to.deep.equal([
+      { channel: "email", provider, error_code: "HARD_BOUNCE", count: 1, last_at: now, message_id },
+    ]);
+    expect(day?.total.suppressed).to.deep.equal([{ channel: "email", reason: "frequency_cap", count: 1 }]);
+  });
+
+  it("follow deliveries that are cancelled, or replaced by others", async () => {
+    const message_id = newId("message", new Date());
+    const { sent_at: _sent, provider: _provider, ...unsent } = aMail(of, { message_id }).delivery;
+    const waiting = { ...unsent, status: "scheduled" as const, created_at: new Date() };
+    const [left, again] = [{ ...waiting, _id: newId("delivery", new Date()) }, newId("delivery", new Date())];
+    const long = new Date(Date.now() - 2 * quarterMs);
+    const over = {
+      ...unsent,
+      _id: again,
+      created_at: long,
+      status: "suppressed",
+      suppression_reason: "duplicate_user",
+    } as const;
+    await rows().insertMany([left, over]);
+    await dueQuarters(db, clock).touch([over]);
+    await runDue();
+    expect(Object.values(await counted())).to.deep.equal([{ targeted: 1, suppressed: 1 }]);
+    await waitingDeliveries(db).cancel([left._id], new Date());
+    const sent = { ...aMail(of, { message_id }).delivery, _id: again, created_at: new Date() };
+    await passedOver(db).replace([sent]);
+    await dueQuarters(db, clock).touch([sent]);
+    await runDue();
+    expect(await counted()).to.deep.equal(await plain());
+    expect(Object.values(await counted()).map(({ targeted }) => targeted)).to.deep.equal([2]);
+  });
+
+  it("stay when deliveries are gone after a day, and go with their app", async () => {
+    const { mails } = await seedMails(db, of, 2);
+    const ids = mails.map(({ delivery }) => delivery._id);
+    await rows().updateMany({ _id: { $in: ids } }, { $set: { created_at: new Date(Date.now() - 2 * 86_400_000) } });
+    const stored = await receiptStore(db).find(ids);
+    await dueQuarters(db, clock).touch(stored);
+    await runDue();
+    await rows().deleteOne({ _id: { $in: ids } });
+    await dueQuarters(db, clock).touch(stored);
+    await runDue();
+    expect(Object.values(await counted())).to.deep.equal([{ targeted: 2, sent: 2 }]);
+    await db.collection<{ _id: string }>(appCollection.name).deleteOne({ _id: of.app_id });
+    await dueQuarters(db, clock).touch(stored);
+    await runDue();
+    expect(await dues()).to.deep.equal([]);
+  });
+});
