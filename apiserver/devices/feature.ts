@@ -43,6 +43,7 @@ const routes = [
     path: "/sdk/v1/config",
     summary: "Show what a client has to know of its app",
     scopes: "app",
+    hasEtag: true,
     reply: DeviceConfig,
     handle: async ({ device }) => ({ body: configOf(device.app) }),
   }),

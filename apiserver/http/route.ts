@@ -83,6 +83,8 @@ type Described<B extends TSchema, Q extends TObject, T extends TSchema> = {
   form?: Form & { schema: TObject };
   query?: Q;
   reply: T;
+  /** Has replies named by an ETag, the handler's own or that of the body: who has that already gets 304. */
+  hasEtag?: true;
   /** Of a route that answers with server-sent events: what their data is. Its handler gives a stream, and `reply` is text. */
   events?: TObject;
   /** What the caller's plan has to include: looked at before the input is parsed. */
@@ -164,10 +166,14 @@ export const done = async (work: Promise<void>): Promise<Answer<{ ok: true }>> =
 
 /** What an operation says of itself because of how it is answered. */
 const followingOf = (
-  { headers, feature, errors = [] }: Pick<Operation, "headers" | "feature" | "errors">,
+  { headers, feature, hasEtag, errors = [] }: Pick<Operation, "headers" | "feature" | "hasEtag" | "errors">,
   { inPlan, repeatable }: { inPlan?: unknown; repeatable?: unknown },
 ): Pick<Operation, "headers" | "errors"> => ({
-  ...(repeatable !== undefined ? { headers: { ...headers, "Idempotency-Key": keyHeader } } : headers && { headers }),
+  headers: {
+    ...headers,
+    ...(repeatable !== undefined && { "Idempotency-Key": keyHeader }),
+    ...(hasEtag && { "If-None-Match": "the `ETag` of a former reply: 304 without a body when nothing changed since" }),
+  },
   errors: [
     ...errors,
     ...(feature === undefined && inPlan === undefined ? [] : ["HS_PLAN_FEATURE_REQUIRED" as const]),

@@ -17,6 +17,7 @@ import { ofRow } from "#core/storage/mongo/collection.ts";
 import { ownSubscription } from "../access/device.ts";
 import { feature } from "../http/feature.ts";
 import { existing } from "../http/locate.ts";
+import { etagOf } from "../http/protocol/etag.ts";
 import { type Located, routeOf } from "../http/route.ts";
 import { locateSetting, settingRoutes } from "../settings/routes.ts";
 import { docs } from "./openapi.ts";
@@ -68,9 +69,14 @@ const others = [
     method: "GET",
     path: "/sdk/v1/in-app-messages",
     summary: "Show a device the in-app messages that are for its person",
+    hasEtag: true,
     query: InAppForDeviceQuery,
     reply: InAppForDevice,
-    handle: async ({ use, device, query }) => ({ body: await use.ofDevices.fetch(ownSubscription(device), query) }),
+    handle: async ({ use, device, query }) => {
+      const body = await use.ofDevices.fetch(ownSubscription(device), query);
+      const { as_of: _asOf, ...shown } = body; // it is another each time
+      return { body, headers: { ETag: etagOf(JSON.stringify(shown)) } };
+    },
   }),
 
   route({

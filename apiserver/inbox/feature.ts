@@ -14,6 +14,7 @@ const routes = [
     method: "GET",
     path: "/sdk/v1/inbox",
     summary: "Show a device the inbox of its person",
+    hasEtag: true,
     query: InboxQuery,
     reply: InboxPage,
     handle: async ({ use, device, query }) => ({ body: await use.page(ownSubscription(device), query) }),

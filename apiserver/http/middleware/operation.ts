@@ -2,6 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import type { RequireFeature } from "../../limits/plan-rules.ts";
+import { etagOf, hasAlready } from "../protocol/etag.ts";
 import { eventStreamHeaders } from "../protocol/event-stream.ts";
 import type { ReadForm } from "../protocol/form.ts";
 import type { Request } from "../route.ts";
@@ -76,7 +77,16 @@ export const operation =
     const status = answer.status ?? route.status[0];
     Object.assign(ctx.state.headers, answer.headers, stream && eventStreamHeaders);
     ctx.state.reply = stream ? { status, text: "", stream } : { status, text: JSON.stringify(answer.body) };
+    if (route.hasEtag === true) tellChanged(ctx);
   };
+
+/** The reply of a route with an ETag is 304 without a body for a caller who has it already. */
+const tellChanged = ({ headers: asked, state: { headers, reply } }: Context): void => {
+  const etag = (headers["ETag"] ??= etagOf(String(reply.text)));
+  if (!hasAlready(asked["if-none-match"], etag)) return;
+  Object.assign(reply, { status: 304, text: "" });
+  delete headers["Content-Type"];
+};
 
 const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unknown, unknown, unknown> => {
   const { route, params, body, resource, signal, traceparent, form = noForm } = ctx.state;

@@ -159,14 +159,21 @@ const withBody: readonly ErrorCode[] = ["HS_PAYLOAD_TOO_LARGE", "HS_UNSUPPORTED_
 const responsesOf = (operation: Operation): Json => {
   const answers = operation.status.map((status) => [
     status,
-    { description: operation.summary, headers: headerRefs, content: contentOf(operation) },
+    { description: operation.summary, headers: headersOf(operation), content: contentOf(operation) },
   ]);
   const errors = [...Map.groupBy(codesOf(operation), (code) => errorStatuses[code])].map(([status, codes]) => [
     status,
     { $ref: "#/components/responses/Error", description: codes.map((code) => `\`${code}\``).join(", ") },
   ]);
-  return Object.fromEntries([...errors, ...answers]) as Json; // sound: pairs of status and response
+  const unchanged = { description: "nothing changed since the reply with this ETag", headers: headerRefs };
+  const ifUnchanged = operation.hasEtag === true ? [[304, unchanged]] : [];
+  return Object.fromEntries([...errors, ...answers, ...ifUnchanged]) as Json; // sound: pairs of status and response
 };
+
+const headersOf = ({ hasEtag }: Operation): Json =>
+  hasEtag === true
+    ? { ...headerRefs, ETag: { schema: { type: "string" }, description: "names what the reply shows" } }
+    : headerRefs;
 
 /** `x-event-data`: OpenAPI 3.1 has no words for what events say. */
 const contentOf = ({ reply, events }: Operation): Json =>

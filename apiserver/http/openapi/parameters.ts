@@ -47,6 +47,7 @@ const inHeaders: Record<string, Json> = {
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: patterns.idempotencyKey },
     example: "order-4711-shipped",
   },
+  "If-None-Match": { schema: { type: "string" }, example: '"X0mZ2b1qYyQv9wR4sT6uA7"' },
   "Last-Event-ID": { schema: { type: "string", pattern: patterns.revision }, example: "4" },
 };
 

@@ -5,6 +5,9 @@ export const figureNames = [
   "requests",
   "failed_requests",
   "slow_requests",
+  "device_requests",
+  "failed_device_requests",
+  "slow_device_requests",
   "deliveries",
   "put_off_deliveries",
   "due_documents",
@@ -35,15 +38,28 @@ export type Rule = {
 export const rules: readonly Rule[] = [
   {
     name: "requests-fail",
-    components: ["api", "dashboard", "sdk"],
-    value: (all) => share(all.failed_requests, all.requests),
+    components: ["api", "dashboard"],
+    value: (all) => share(all.failed_requests - all.failed_device_requests, all.requests - all.device_requests),
     degraded: 0.05,
     outage: 0.5,
   },
   {
     name: "requests-slow", // than a second
-    components: ["api", "dashboard", "sdk"],
-    value: (all) => share(all.slow_requests, all.requests),
+    components: ["api", "dashboard"],
+    value: (all) => share(all.slow_requests - all.slow_device_requests, all.requests - all.device_requests),
+    degraded: 0.1,
+  },
+  {
+    name: "device-requests-fail", // those below /sdk
+    components: ["sdk"],
+    value: (all) => share(all.failed_device_requests, all.device_requests),
+    degraded: 0.05,
+    outage: 0.5,
+  },
+  {
+    name: "device-requests-slow", // than a second
+    components: ["sdk"],
+    value: (all) => share(all.slow_device_requests, all.device_requests),
     degraded: 0.1,
   },
   {

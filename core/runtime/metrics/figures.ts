@@ -2,27 +2,31 @@ import type { Registry } from "prom-client";
 import { type FigureName, figureNames, windowMs } from "../../domain/status/rules.ts";
 
 /** Counters, of which a figure is the increase: the sum of the first less that of the second. */
-type Term = { metric: string; label?: string; matches?: string };
+type Term = { metric: string; matching?: Readonly<Record<string, string>> };
 type Counted = Exclude<FigureName, "dispatchers">;
 
 const requestsMetric = "herald_http_request_duration_seconds";
+const ofDevices = { route: "/sdk/.*" };
 const lagMetric = "herald_timers_lag_seconds";
 
 /** What each figure is counted by: in a program by its own registry, and by Prometheus over all of them. */
 const terms: Record<Counted, readonly [Term, Term?]> = {
   requests: [{ metric: "herald_http_requests_total" }],
-  failed_requests: [{ metric: "herald_http_requests_total", label: "status", matches: "5.." }],
+  failed_requests: [{ metric: "herald_http_requests_total", matching: { status: "5.." } }],
   slow_requests: [
     { metric: `${requestsMetric}_count` },
-    { metric: `${requestsMetric}_bucket`, label: "le", matches: "1(\\.0)?" },
+    { metric: `${requestsMetric}_bucket`, matching: { le: "1(\\.0)?" } },
+  ],
+  device_requests: [{ metric: "herald_http_requests_total", matching: ofDevices }],
+  failed_device_requests: [{ metric: "herald_http_requests_total", matching: { status: "5..", ...ofDevices } }],
+  slow_device_requests: [
+    { metric: `${requestsMetric}_count`, matching: ofDevices },
+    { metric: `${requestsMetric}_bucket`, matching: { le: "1(\\.0)?", ...ofDevices } },
   ],
   deliveries: [{ metric: "herald_deliveries_total" }],
-  put_off_deliveries: [{ metric: "herald_deliveries_total", label: "outcome", matches: "retry_at|uncertain" }],
+  put_off_deliveries: [{ metric: "herald_deliveries_total", matching: { outcome: "retry_at|uncertain" } }],
   due_documents: [{ metric: `${lagMetric}_count` }],
-  late_documents: [
-    { metric: `${lagMetric}_count` },
-    { metric: `${lagMetric}_bucket`, label: "le", matches: "10(\\.0)?" },
-  ],
+  late_documents: [{ metric: `${lagMetric}_count` }, { metric: `${lagMetric}_bucket`, matching: { le: "10(\\.0)?" } }],
 };
 
 /** What a program has counted since it was started. */
@@ -40,8 +44,8 @@ export const totalsIn = async (registry: Registry): Promise<Totals> => {
 
 /** What asks Prometheus for each figure; `selector` narrows it to one installation, as `namespace="herald"`. */
 export const queries = (selector: string): Record<FigureName, string> => {
-  const increase = ({ metric, label, matches = "" }: Term): string => {
-    const own = label === undefined ? [] : [`${label}=~"${matches.replaceAll("\\", "\\\\")}"`];
+  const increase = ({ metric, matching = {} }: Term): string => {
+    const own = Object.entries(matching).map(([label, text]) => `${label}=~"${text.replaceAll("\\", "\\\\")}"`);
     const labels = [...own, ...(selector === "" ? [] : [selector])].join(",");
     return `(sum(increase(${metric}{${labels}}[${windowMs / 60_000}m])) or vector(0))`;
   };
@@ -74,12 +78,9 @@ function nameOf(series: string): string {
   return series.replace(/_(count|bucket)$/, "");
 }
 
-const sumOf = (values: readonly Value[], { metric, label, matches }: Term): number => {
-  const isMeant = matches === undefined ? () => true : matching(label, new RegExp(`^(?:${matches})$`));
+const sumOf = (values: readonly Value[], { metric, matching = {} }: Term): number => {
+  const wanted = Object.entries(matching).map(([label, text]) => [label, new RegExp(`^(?:${text})$`)] as const);
+  const isMeant = ({ labels }: Value): boolean =>
+    wanted.every(([label, text]) => text.test(String(labels[label] ?? "")));
   return values.reduce((sum, one) => (one.metric === metric && isMeant(one) ? sum + one.value : sum), 0);
 };
-
-const matching =
-  (label = "", wanted: RegExp) =>
-  ({ labels }: Value): boolean =>
-    wanted.test(String(labels[label] ?? ""));

@@ -279,6 +279,8 @@ describe("devices by themselves", function () {
     const { headers, body } = await call("GET", "/sdk/v1/config");
     expect(headers.get("Access-Control-Allow-Origin")).to.equal("*");
     expect(body).to.deep.include({ vapid_public_key: "BA", inbox_enabled: true });
+    const known = { "X-HS-App-Id": tenant.app._id, "If-None-Match": headers.get("ETag") ?? "" };
+    expect((await site.api.call("GET", "/sdk/v1/config", { headers: known })).status).to.equal(304);
     const refused = await fetch(`${site.api.url}${path}`, { method: "POST", headers: asked });
     expect(refused.headers.get("Access-Control-Allow-Origin")).to.equal("*");
   });

@@ -7,6 +7,7 @@ import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
 import { aVariant } from "../../../support/api/in-app-messages.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { until } from "../../../support/until.ts";
 
 let count = 0;
 const aName = () => `Shown ${count++}`;
@@ -39,6 +40,20 @@ describe("in-app messages on devices", () => {
     const { body } = await call(device, "GET", query);
     return body as unknown as { messages: { id: string; content: object }[]; ids: string[]; as_of: string }; // sound: the operation's reply
   };
+
+  it("are not sent again to a device that has them, whenever it asks", async () => {
+    const device = await seedDevice(site, tenant);
+    await make();
+    const ask = (tag: string) =>
+      site.api.call("GET", "/sdk/v1/in-app-messages", { headers: { ...device.headers, "If-None-Match": tag } });
+    const first = await ask('"none"');
+    const tag = first.headers.get("etag") ?? "";
+    await until(() => Date.parse(String(first.body["as_of"])) < Date.now()); // it would say another time
+    const again = await ask(tag);
+    expect([first.status, again.status, again.text]).to.deep.equal([200, 304, ""]);
+    await make();
+    expect((await ask(tag)).status).to.equal(200);
+  });
 
   it("are those that are active and due, the highest priority first, in the person's language", async () => {
     const device = await seedDevice(site, tenant, { language: "de" });

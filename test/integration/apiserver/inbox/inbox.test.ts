@@ -81,6 +81,28 @@ describe("the inbox of a person, on their devices", () => {
     expect((await call(device, "GET")).body).to.include({ unread_count: 1, unseen_count: 1, revision: 1 });
   });
 
+  it("is not sent again to who has it already", async () => {
+    const device = await seedDevice(site, tenant);
+    const [id = ""] = await leave(device, 1);
+    const ask = (tag: string) =>
+      site.api.call("GET", "/sdk/v1/inbox", { headers: { ...device.headers, "If-None-Match": tag } });
+    const first = await ask('"another"');
+    const tag = first.headers.get("etag") ?? "";
+    expect([first.status, /^"[\w-]{22}"$/.test(tag)]).to.deep.equal([200, true]);
+    for (const given of [tag, `W/${tag}`, `"another", ${tag}`, "*"]) {
+      const { status, headers, text } = await ask(given);
+      expect([status, headers.get("etag"), headers.get("content-type"), text], given).to.deep.equal([
+        304,
+        tag,
+        null,
+        "",
+      ]);
+    }
+    await change(device, { ids: [id], state: "read" });
+    const second = await ask(tag);
+    expect([second.status, second.headers.get("etag") === tag]).to.deep.equal([200, false]);
+  });
+
   it("is nobody's without the secret of a subscription", async () => {
     const device = await seedDevice(site, tenant);
     for (const secret of ["", "sst_of-somebody-else"]) {

@@ -4,9 +4,12 @@ import type { Figures } from "#core/domain/status/rules.ts";
 import { components } from "#core/schema/status/vocabulary.ts";
 
 const figures = (over: Partial<Figures> = {}): Figures => ({
-  requests: 1_000,
+  requests: 1_100,
   failed_requests: 0,
   slow_requests: 0,
+  device_requests: 100,
+  failed_device_requests: 0,
+  slow_device_requests: 0,
   deliveries: 1_000,
   put_off_deliveries: 0,
   due_documents: 1_000,
@@ -56,7 +59,8 @@ describe("the status of the service", () => {
     expect(wrong({ affected: new Set(["sdk" as const]) })).to.deep.equal({ sdk: "degraded" });
   });
 
-  const served = (status: string) => ({ api: status, dashboard: status, sdk: status });
+  const served = (status: string) => ({ api: status, dashboard: status });
+  const ofDevices = (count: number) => ({ failed_requests: count, failed_device_requests: count });
   const bounds: [over: Partial<Figures>, is: object][] = [
     [{ failed_requests: 49 }, {}],
     [{ failed_requests: 50 }, served("degraded")],
@@ -68,8 +72,13 @@ describe("the status of the service", () => {
     [{ put_off_deliveries: 99 }, {}],
     [{ put_off_deliveries: 100 }, { delivery: "degraded" }],
     [{ put_off_deliveries: 900 }, { delivery: "major_outage" }],
-    [{ requests: 19, failed_requests: 19 }, {}],
-    [{ requests: 20, failed_requests: 20 }, served("major_outage")],
+    [ofDevices(4), {}],
+    [ofDevices(5), { sdk: "degraded" }],
+    [ofDevices(50), { sdk: "major_outage" }],
+    [{ slow_requests: 10, slow_device_requests: 10 }, { sdk: "degraded" }],
+    [{ requests: 19, failed_requests: 19, device_requests: 0 }, {}],
+    [{ requests: 20, failed_requests: 20, device_requests: 0 }, served("major_outage")],
+    [{ device_requests: 19, ...ofDevices(19) }, {}],
   ];
   for (const [over, is] of bounds) {
     it(`says ${JSON.stringify(is)} of ${JSON.stringify(over)}`, () => {

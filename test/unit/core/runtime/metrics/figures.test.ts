@@ -13,12 +13,18 @@ describe("the figures of the status", () => {
     ] as const) {
       requests.inc({ route: "/v1/users", method: "GET", status }, count);
     }
+    requests.inc({ route: "/sdk/v1/inbox", method: "GET", status: "200" }, 3);
+    requests.inc({ route: "/sdk/v1/inbox", method: "GET", status: "503" }, 1);
+    for (const seconds of [1, 1.1]) requestSeconds.observe({ route: "/sdk/v1/inbox", method: "GET" }, seconds);
     for (const seconds of [0.01, 0.9, 1, 1.1, 20])
       requestSeconds.observe({ route: "/v1/users", method: "GET" }, seconds);
     expect(await totalsIn(registry)).to.deep.equal({
-      requests: 16,
-      failed_requests: 7,
-      slow_requests: 2,
+      requests: 20,
+      failed_requests: 8,
+      slow_requests: 3,
+      device_requests: 4,
+      failed_device_requests: 1,
+      slow_device_requests: 1,
       deliveries: 0,
       put_off_deliveries: 0,
       due_documents: 0,
@@ -51,6 +57,7 @@ describe("the figures of the status", () => {
     expect(asked.failed_requests).to.equal(
       '(sum(increase(herald_http_requests_total{status=~"5..",namespace="herald"}[5m])) or vector(0))',
     );
+    expect(asked.failed_device_requests).to.contain('{status=~"5..",route=~"/sdk/.*",namespace="herald"}');
     expect(asked.late_documents).to.contain('le=~"10(\\\\.0)?",namespace="herald"');
     expect(asked.dispatchers).to.equal('count(herald_unsaved_recipients_limit{namespace="herald"}) or vector(0)');
     for (const query of Object.values(asked)) expect(query).to.contain('namespace="herald"');
