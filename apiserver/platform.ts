@@ -30,10 +30,11 @@ import { openInboxStreams } from "./inbox/streams/open.ts";
 import { narrowLimit, uncount } from "./limits/narrow-limit.ts";
 import type { GiveBack, TakeFrom } from "./limits/take-token.ts";
 import { messageUseCases } from "./messages/use-cases.ts";
+import { conversationOutbox } from "./publishing/conversation-outbox.ts";
 import { eventStore } from "./publishing/event-store.ts";
 import type { LateNats } from "./publishing/late-nats.ts";
 import { messageHints } from "./publishing/message-hints.ts";
-import { peopleOutbox } from "./publishing/people-outbox.ts";
+import { type PeopleOutboxDeps, peopleOutbox } from "./publishing/people-outbox.ts";
 import { auditEvents } from "./settings/audit.ts";
 import { openBoard, type StatusDeps } from "./status/open.ts";
 import { whyUseCases } from "./why/use-cases.ts";
@@ -90,13 +91,13 @@ export const platform = (foundation: Foundation) => {
     flush: async (row) => void (await messageEvents.flush(row)),
     log,
   });
-  const people = peopleOutbox({ db, ...publishing });
+  const outboxes = outboxesOf({ db, ...publishing });
   const batches = eventBatches(db);
   const batchEvents = batchOutbox({ batches, ...publishing });
   const events = eventStore({ batches, outbox: batchEvents, clock, log });
   const engines = { templates: bodyTemplates(), contentTemplates: contentTemplates(), mjml: mjmlCompiler() };
   const status = openBoard(foundation);
-  const running: Part[] = [usage, messageEvents, people, batchEvents, hints, events];
+  const running: Part[] = [usage, messageEvents, ...Object.values(outboxes), batchEvents, hints, events];
   const parts = [...running, ...Object.values(engines), status.part];
   const made = {
     ...foundation,
@@ -111,7 +112,7 @@ export const platform = (foundation: Foundation) => {
     /** Callbacks of providers, and our own receipts (`ownCallback`), until a dispatcher reads them. */
     callbacks: callbackQueue({ publisher: nats, subjects }),
     hints,
-    outboxes: { people },
+    outboxes,
     countUsage: usage.count,
     countAccepted: (outcome: "created" | "replayed", tenantId: string): void => {
       metrics.accepted.inc({ outcome });
@@ -133,4 +134,10 @@ export const platform = (foundation: Foundation) => {
 const addressesOf = ({ allowedRanges: allow, allowedPorts: ports }: Foundation["settings"]) => ({
   guard: addressGuard({ allow, ports }),
   resolve: dns(),
+});
+
+/** What publishes events right after their facts were written. */
+const outboxesOf = (deps: PeopleOutboxDeps) => ({
+  people: peopleOutbox(deps),
+  conversations: conversationOutbox(deps),
 });

@@ -7,6 +7,7 @@ import { callbackParts } from "./callbacks/callback-parts.ts";
 import { accountOpener } from "./channels/accounts.ts";
 import { cleanUpParts } from "./clean-up/clean-up-parts.ts";
 import { mediaOf } from "./conversations/media/open.ts";
+import { timedConversations } from "./conversations/timed.ts";
 import { eventParts } from "./events/event-parts.ts";
 import { allJobs } from "./jobs/all.ts";
 import { jobParts } from "./jobs/job-parts.ts";
@@ -31,6 +32,7 @@ export const parts = (made: Made): Part[] => {
     { parts: webhookParts({ ...shared, onSilent: (holder) => void countCutOff(holder) }), timers: [] },
     { parts: eventParts(shared), timers: [] },
     { parts: callbackParts(shared), timers: [] },
+    timedConversations({ ...shared, metrics: shared.metrics.queue }),
     jobParts({
       ...shared,
       jobs: allJobs({ ...shared, ...warehouseParts(shared), ...mediaOf(shared), openAccount, sendHeld }),

@@ -4,6 +4,7 @@ import {
   ConversationListQuery,
   ConversationPage,
   ConversationRead,
+  CreateConversation,
   ReadConversation,
   UpdateConversation,
 } from "#core/schema/conversations/conversation.ts";
@@ -11,7 +12,11 @@ import {
   ConversationMessage,
   ConversationMessageListQuery,
   ConversationMessagePage,
+  ConversationNote,
+  ConversationNoteListQuery,
+  ConversationNotePage,
   CreateConversationMessage,
+  CreateConversationNote,
 } from "#core/schema/conversations/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
@@ -37,6 +42,14 @@ const conversationOfPath = async (located: Located<ConversationUse>): Promise<Fo
 
 const plan = "conversations" as const;
 
+const replyErrors = [
+  "HS_SESSION_CLOSED",
+  "HS_RECIPIENT_SUPPRESSED",
+  "HS_CHANNEL_NOT_CONFIGURED",
+  "HS_QUOTA_EXCEEDED",
+  "HS_CONFLICT",
+] as const;
+
 const routes = [
   route({
     id: "listConversations",
@@ -48,6 +61,32 @@ const routes = [
     reply: ConversationPage,
     locate: appOfPath,
     handle: async ({ use, query, resource }) => ({ body: await use.list(resource, query) }),
+  }),
+
+  route({
+    id: "createConversation",
+    method: "POST",
+    path: base,
+    summary: "Write to somebody, in the conversation with them that is going on, or in a new one",
+    status: [201, 200],
+    feature: plan,
+    errors: [...replyErrors],
+    body: CreateConversation,
+    reply: Conversation,
+    locate: appOfPath,
+    repeatable: {},
+    handle: async ({ use, caller, body, resource: app, newId, traceparent, signal }) =>
+      use.create(
+        {
+          caller,
+          app,
+          body,
+          id: newId("conversationMessage"),
+          conversationId: newId("conversation"),
+          traceparent,
+        },
+        signal,
+      ),
   }),
 
   route({
@@ -83,7 +122,7 @@ const routes = [
     query: ConversationMessageListQuery,
     reply: ConversationMessagePage,
     locate: conversationOfPath,
-    handle: async ({ use, query, resource: { row } }) => ({ body: await use.messages(row, query) }),
+    handle: async ({ use, query, resource: { row }, signal }) => ({ body: await use.messages(row, query, signal) }),
   }),
 
   route({
@@ -93,13 +132,7 @@ const routes = [
     summary: "Answer the person of a conversation",
     status: [202],
     feature: plan,
-    errors: [
-      "HS_SESSION_CLOSED",
-      "HS_RECIPIENT_SUPPRESSED",
-      "HS_CHANNEL_NOT_CONFIGURED",
-      "HS_QUOTA_EXCEEDED",
-      "HS_CONFLICT",
-    ],
+    errors: [...replyErrors],
     body: CreateConversationMessage,
     reply: ConversationMessage,
     locate: conversationOfPath,
@@ -138,6 +171,34 @@ const routes = [
     locate: conversationOfPath,
     repeatable: {},
     handle: async ({ use, body, resource: { row } }) => ({ body: await use.read(row, body) }),
+  }),
+
+  route({
+    id: "listConversationNotes",
+    method: "GET",
+    path: `${ofConversation}/notes`,
+    summary: "List the notes in a conversation",
+    feature: plan,
+    query: ConversationNoteListQuery,
+    reply: ConversationNotePage,
+    locate: conversationOfPath,
+    handle: async ({ use, query, resource: { row } }) => ({ body: await use.notes(row, query) }),
+  }),
+
+  route({
+    id: "createConversationNote",
+    method: "POST",
+    path: `${ofConversation}/notes`,
+    summary: "Note something in a conversation, for whoever answers",
+    status: [201],
+    feature: plan,
+    body: CreateConversationNote,
+    reply: ConversationNote,
+    locate: conversationOfPath,
+    repeatable: { show: ({ use, resource: { row } }, id) => use.shownNote(row, id) },
+    handle: async ({ use, caller, body, resource: { row }, newId }) => ({
+      body: await use.note({ caller, conversation: row, body, id: newId("conversationNote") }),
+    }),
   }),
 ];
 

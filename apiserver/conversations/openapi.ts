@@ -1,10 +1,16 @@
 import type {
   AssignConversation,
   Conversation,
+  CreateConversation,
   ReadConversation,
   UpdateConversation,
 } from "#core/schema/conversations/conversation.ts";
-import type { ConversationMessage, CreateConversationMessage } from "#core/schema/conversations/message.ts";
+import type {
+  ConversationMessage,
+  ConversationNote,
+  CreateConversationMessage,
+  CreateConversationNote,
+} from "#core/schema/conversations/message.ts";
 import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import type { Docs } from "../http/feature.ts";
 import { lastPage } from "../http/openapi/examples.ts";
@@ -13,6 +19,17 @@ import { pathPart } from "../http/openapi/parameters.ts";
 
 const conversationId = "cnv_01JDKQ4WSM7Y2HDB9C4TNEQ0KF";
 const text: CreateConversationMessage = { text: "We have it in red, too." };
+const template = { name: "order_update", language: "en_US", body_params: ["Ada", "4711"] };
+
+const note: ConversationNote = {
+  id: "cnt_01JDKQ4WSM7Y2HDB9C4TNEQ0KH",
+  conversation_id: conversationId,
+  text: "She bought the blue one last year.",
+  mentions: ["grace"],
+  author: { type: "api_key", id: "key_01JDKQ4WSM7Y2HDB9C4TNEQ0KJ" },
+  created_at: exampleTime,
+};
+
 const assignee = { type: "account", id: "ada", name: "Ada" } as const;
 
 const picture = {
@@ -31,6 +48,7 @@ const message: ConversationMessage = {
   conversation_id: conversationId,
   direction: "inbound",
   type: "media",
+  mentions: [],
   text: "Does it come in red?",
   media: [picture],
   template: null,
@@ -95,23 +113,39 @@ export const docs: Docs = {
     ConversationMedia: [picture],
     ConversationMessage: [message],
     ConversationMessagePage: [lastPage(message)],
-    CreateConversationMessage: [
-      text,
-      { whatsapp_template: { name: "order_update", language: "en_US", body_params: ["Ada", "4711"] } },
-    ] satisfies CreateConversationMessage[],
+    CreateConversationMessage: [text, { whatsapp_template: template }] satisfies CreateConversationMessage[],
     UpdateConversation: [
+      { status: "snoozed", snoozed_until: "2099-01-01T08:00:00Z" },
       { status: "closed", tags: ["colours"], custom_attributes: { order: 4711, size: null } },
     ] satisfies UpdateConversation[],
     AssignConversation: [{ assignee, expected_assignee: null }, { assignee: null }] satisfies AssignConversation[],
+    CreateConversation: [
+      { channel: "sms", contact_address: "+4915112345678", message: text, tags: ["colours"] },
+      { channel: "whatsapp", contact_address: "+4915112345678", message: { whatsapp_template: template } },
+    ] satisfies CreateConversation[],
+    ConversationNote: [note],
+    ConversationNotePage: [lastPage(note)],
+    CreateConversationNote: [{ text: note.text, mentions: note.mentions }] satisfies CreateConversationNote[],
     ReadConversation: [{}, { read: false }] satisfies ReadConversation[],
     ConversationRead: [{ unread_count: 0, read_at: exampleTime }],
   },
   pathParameters: { conversationId: pathPart("id of a conversation", conversationId) },
-  queryExamples: { assignee_id: "none", user_id: refs.user_id, contact_address: "+4915112345678" },
+  queryExamples: {
+    assignee_id: "none",
+    tag: "colours",
+    q: "red",
+    user_id: refs.user_id,
+    external_id: "customer-42",
+    contact_address: "+4915112345678",
+  },
   narrowed: {
     CreateConversationMessage: (schema) => ({
       ...schema,
       oneOf: [having("text"), having("whatsapp_template")],
+    }),
+    CreateConversation: (schema) => ({
+      ...schema,
+      oneOf: [having("subscription_id"), having("external_id"), having("contact_address")],
     }),
   },
 };

@@ -1,4 +1,5 @@
 import { canReply } from "#core/domain/conversations/reply.ts";
+import { searchKeys } from "#core/domain/conversations/words.ts";
 import { derivedId, ulid } from "#core/domain/ids.ts";
 import { AppError, invalid } from "#core/errors.ts";
 import type { CreateConversationMessage } from "#core/schema/conversations/message.ts";
@@ -34,7 +35,12 @@ export type Reply = {
   /** Of the message: the same for each attempt at a request. */
   id: string;
   traceparent: string;
+  /** What else is changed of the conversation with it. */
+  more?: Partial<ConversationRow>;
 };
+
+/** The message, and its conversation as it became by it. */
+export type Answered = { conversation: ConversationRow; message: ConversationMessageRow };
 
 /**
  * Answers the person of a conversation: as a notification to them alone, whose delivery says what becomes of it. Who repeats
@@ -45,23 +51,41 @@ export type Reply = {
 export const reply =
   (deps: ReplyDeps) =>
   async (asked: Reply, signal: AbortSignal): Promise<ConversationMessageRow> => {
-    const { caller, app, conversation, body, id, traceparent } = asked;
-    const conversationId = conversation._id;
-    const [known] = await deps.messagesOf([id]);
-    if (known !== undefined) return known;
-    const [person = null] = await deps.subscriptionsOf([conversation.subscription_id]);
-    requireReplyable(asked, person, deps.clock.now());
-    const notification = notificationOf(conversation, body);
-    const request = { caller, app, body: notification, key: keyOf(id), traceparent, conversationId };
-    const { id: messageId } = (await deps.accept(request, signal)).result;
-    const changed = await changeConversation(deps, conversation, (read, now) =>
-      read.appended.some(({ _id }) => _id === id)
-        ? null // an attempt that was cut off had come as far as this
-        : repliedTo(read, rowOf(asked, { messageId, seq: read.seq + 1, now }), now),
-    );
-    const row = changed.appended.find(({ _id }) => _id === id);
-    return row ?? rowOf(asked, { messageId, seq: changed.seq, now: changed.updated_at });
+    const [known] = await deps.messagesOf([asked.id]);
+    return known ?? (await answerTo(deps, asked, signal)).message;
   };
+
+/** Answers in a conversation that is there. @throws as {@link reply} does */
+export const answerTo = async (deps: ReplyDeps, asked: Reply, signal: AbortSignal): Promise<Answered> => {
+  const { conversation, id, more = {} } = asked;
+  const [person = null] = await deps.subscriptionsOf([conversation.subscription_id]);
+  const messageId = await send(deps, { reply: asked, person, make: null }, signal);
+  const changed = await changeConversation(deps, conversation, (read, now) =>
+    read.appended.some(({ _id }) => _id === id)
+      ? null // an attempt that was cut off had come as far as this
+      : { ...repliedTo(read, rowOf(asked, { messageId, seq: read.seq + 1, now }), now), ...more },
+  );
+  const row = changed.appended.find(({ _id }) => _id === id);
+  const message = row ?? rowOf(asked, { messageId, seq: changed.seq, now: changed.updated_at });
+  return { conversation: changed, message };
+};
+
+/** `make` stores the person, where they are not there yet. */
+type Sending = { reply: Reply; person: SubscriptionRow | null; make: (() => Promise<void>) | null };
+
+/** Has a reply accepted as a notification, and gives its id. @throws as {@link reply} does */
+export const send = async (
+  deps: Pick<ReplyDeps, "accept" | "clock">,
+  { reply: asked, person, make }: Sending,
+  signal: AbortSignal,
+): Promise<string> => {
+  requireReplyable(asked, person, deps.clock.now());
+  await make?.();
+  const { caller, app, conversation, body, id, traceparent } = asked;
+  const notification = notificationOf(conversation, body);
+  const request = { caller, app, body: notification, key: keyOf(id), traceparent, conversationId: conversation._id };
+  return (await deps.accept(request, signal)).result.id;
+};
 
 /** What makes repeats of a reply one notification. */
 const keyOf = (id: string): string => derivedId("reply", id);
@@ -109,7 +133,10 @@ const notificationOf = (
 
 type Made = { messageId: string; seq: number; now: Date };
 
-const rowOf = ({ caller, conversation, body, id }: Reply, { messageId, seq, now }: Made): ConversationMessageRow => ({
+export const rowOf = (
+  { caller, conversation, body, id }: Reply,
+  { messageId, seq, now }: Made,
+): ConversationMessageRow => ({
   _id: id,
   tenant_id: conversation.tenant_id,
   app_id: conversation.app_id,
@@ -119,7 +146,7 @@ const rowOf = ({ caller, conversation, body, id }: Reply, { messageId, seq, now 
   position: ulid(now),
   direction: "outbound",
   type: body.whatsapp_template === undefined ? "text" : "template",
-  ...(body.text !== undefined && { text: body.text }),
+  ...(body.text !== undefined && { text: body.text, words: searchKeys(body.text, now) }),
   ...(body.whatsapp_template !== undefined && { template: body.whatsapp_template }),
   message_id: messageId,
   author: { type: "api_key", id: caller.key._id },
@@ -131,7 +158,7 @@ const rowOf = ({ caller, conversation, body, id }: Reply, { messageId, seq, now 
 const repliedTo = (read: ConversationRow, row: ConversationMessageRow, now: Date): Partial<ConversationRow> => ({
   ...(read.status === "closed" && read.place !== undefined && { status: "open", closed_at: null }),
   waiting_since: null,
-  first_response_at: read.first_response_at ?? now,
+  first_response_at: read.first_response_at ?? (read.waiting_since === null ? null : now),
   last_outbound_at: now,
   message_count: read.message_count + 1,
   last_message_id: row._id,

@@ -1,39 +1,44 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
-import { defined } from "#core/domain/defined.ts";
-import type {
-  AssignConversation,
-  Conversation,
-  ConversationListQuery,
-  ReadConversation,
-  UpdateConversation,
-} from "#core/schema/conversations/conversation.ts";
-import { conversationPaging } from "#core/schema/conversations/conversation.ts";
-import {
-  type ConversationMessage,
-  type ConversationMessageListQuery,
-  conversationMessagePaging,
-} from "#core/schema/conversations/message.ts";
+import type { AssignConversation, Conversation, UpdateConversation } from "#core/schema/conversations/conversation.ts";
+import type { ConversationMessage, ConversationNote } from "#core/schema/conversations/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { arrivals } from "#core/storage/conversations/arrivals.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
-import { type Conversations, conversations as conversationStore } from "#core/storage/conversations/conversations.ts";
+import { conversations as conversationStore } from "#core/storage/conversations/conversations.ts";
+import { conversationList } from "#core/storage/conversations/list.ts";
+import { messageList, searchMessages } from "#core/storage/conversations/message-list.ts";
+import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
+import { notes } from "#core/storage/conversations/notes.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
 import { collectionOf, type OfApp, ofApp } from "#core/storage/mongo/collection.ts";
-import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import { inPages } from "#core/storage/mongo/pages.ts";
+import { contacts } from "#core/storage/people/contacts.ts";
+import { usersNamed } from "#core/storage/people/named.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
+import { aliasKey, type UserRow, userCollection } from "#core/storage/people/users.ts";
+import { makeContacts } from "../accepting/make-contacts.ts";
 import { existing } from "../http/locate.ts";
-import { type Cursors, type Page, readPage } from "../http/pages.ts";
+import type { Cursors } from "../http/pages.ts";
+import { billableCount } from "../limits/billable-count.ts";
+import type { ConversationOutbox } from "../publishing/conversation-outbox.ts";
+import type { PeopleOutbox } from "../publishing/people-outbox.ts";
 import { assignmentOf, type ChangeDeps, changeConversation, updateOf } from "./change.ts";
+import { type CreateDeps, type Creating, createConversation } from "./create.ts";
+import { lists } from "./lists.ts";
+import { markRead } from "./mark.ts";
+import { addNote, type NewNote } from "./note.ts";
+import { personOf } from "./person.ts";
 import { type AcceptNotification, type Reply, reply } from "./reply.ts";
-import { type Views, views } from "./views.ts";
+import { noteView, type Views, views } from "./views.ts";
 
 export type ConversationPlatform = {
   db: Db;
   cursors: Cursors;
   files: Pick<FileStore, "kind" | "addressOf">;
   acceptNotification: AcceptNotification;
+  outboxes: { people: PeopleOutbox; conversations: Pick<ConversationOutbox, "publish"> };
   clock: Clock;
 };
 
@@ -41,13 +46,10 @@ export type ConversationUse = ReturnType<typeof conversationUseCases>;
 
 /** What the operations on conversations do. */
 export const conversationUseCases = (platform: ConversationPlatform) => {
-  const { db, clock, cursors, files } = platform;
+  const { db, clock, cursors, files, outboxes } = platform;
   const store = conversationStore(db);
-  const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
-  const subscriptionsOf = (ids: readonly string[]): Promise<SubscriptionRow[]> =>
-    inPages(ids, idsAtOnce, (some) =>
-      subscriptions.find({ _id: { $in: some } }, { batchSize: some.length + 1 }).toArray(),
-    );
+  const [messages, ofNotes] = [messageList(db), notes(db)];
+  const { subscriptionsOf, ...people } = peopleOf(db);
   const show = views({
     messagesOf: store.messagesOf,
     deliveriesOf: deliveries(db).existing,
@@ -59,61 +61,94 @@ export const conversationUseCases = (platform: ConversationPlatform) => {
     const [shown] = await show.conversations(app, [row]);
     return existing(shown ?? null, "conversation");
   };
-  const changing = { conversations: store, clock };
-  const answer = reply({
+  const find = async (of: OfApp, id = ""): Promise<ConversationRow> =>
+    existing(await store.find(of, id), "conversation");
+  const changing = { conversations: store, publish: outboxes.conversations.publish, clock };
+  const replying = {
     ...changing,
     accept: platform.acceptNotification,
     subscriptionsOf,
     messagesOf: store.messagesOf,
-  });
+  };
+  const made = {
+    ...replying,
+    arrivals: arrivals(db),
+    find: (app: AppRow, id: string) => find(ofApp(app), id),
+    personOf: personOf({ ...contactsOf(platform), ...people, subscriptionsOf, clock }),
+  };
   return {
-    find: async (of: OfApp, id = ""): Promise<ConversationRow> => existing(await store.find(of, id), "conversation"),
+    find,
     view,
-    ...lists({ store, show, cursors }),
-    reply: async (asked: Reply, signal: AbortSignal): Promise<ConversationMessage> => {
-      const [shown] = await show.messages([await answer(asked, signal)]);
-      return existing(shown ?? null, "message");
+    ...lists({
+      page: conversationList(db),
+      messages,
+      search: searchMessages(db),
+      notes: ofNotes,
+      userIdOf: people.userIdOf,
+      show,
+      cursors,
+      clock,
+    }),
+    ...writing(made, { show, view }),
+    ...changes(changing, view),
+    read: markRead({ ...changing, messages, messagesOf: store.messagesOf }),
+    note: async (asked: NewNote): Promise<ConversationNote> =>
+      noteView(await addNote({ notes: ofNotes, clock })(asked)),
+    shownNote: async (row: ConversationRow, id: string): Promise<ConversationNote> =>
+      noteView(existing(await ofNotes.find(row, id), "note")),
+  };
+};
+
+/** Makes people of addresses that are written to first, as notifications do. */
+const contactsOf = ({ db, clock, outboxes }: ConversationPlatform) => ({
+  contacts: contacts(db),
+  ...makeContacts({ contacts: contacts(db), countBillable: billableCount(db, clock), publish: outboxes.people }),
+});
+
+type Shown = { show: Views; view: View };
+
+const writing = (made: CreateDeps, { show, view }: Shown) => {
+  const [answer, create] = [reply(made), createConversation(made)];
+  const shown = async (rows: readonly ConversationMessageRow[]): Promise<ConversationMessage> => {
+    const [one] = await show.messages(rows);
+    return existing(one ?? null, "message");
+  };
+  return {
+    reply: async (asked: Reply, signal: AbortSignal): Promise<ConversationMessage> =>
+      shown([await answer(asked, signal)]),
+    shownMessage: async (id: string): Promise<ConversationMessage> => shown(await made.messagesOf([id])),
+    create: async (asked: Creating, signal: AbortSignal): Promise<{ body: Conversation; status: number }> => {
+      const row = await create(asked, signal);
+      return { body: await view(asked.app, row), status: row._id === asked.conversationId ? 201 : 200 };
     },
-    shownMessage: async (id: string): Promise<ConversationMessage> => {
-      const [shown] = await show.messages(await store.messagesOf([id]));
-      return existing(shown ?? null, "message");
+  };
+};
+
+/** People as conversations look for them. */
+const peopleOf = (db: Db) => {
+  const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  const users = collectionOf<UserRow>(db, userCollection);
+  const userIdOf = async (of: OfApp, externalId: string): Promise<string | null> => {
+    const [user] = await usersNamed(users, of, [aliasKey("external_id", externalId)]);
+    return user?._id ?? null;
+  };
+  return {
+    userIdOf,
+    subscriptionsOf: (ids: readonly string[]): Promise<SubscriptionRow[]> =>
+      inPages(ids, idsAtOnce, (some) =>
+        subscriptions.find({ _id: { $in: some } }, { batchSize: some.length + 1 }).toArray(),
+      ),
+    subscriptionsNamed: async (of: OfApp, externalId: string, channel: string): Promise<SubscriptionRow[]> => {
+      const userId = await userIdOf(of, externalId);
+      if (userId === null) return [];
+      const all = { app_id: of.appId, user_id: userId, tenant_id: of.tenantId };
+      const found = await subscriptions.find(all, { hint: "user", batchSize: idsAtOnce }).toArray(); // 100 at most
+      return found.filter((row) => row.channel === channel);
     },
-    ...changes({ conversations: store, clock }, view),
   };
 };
 
 const idsAtOnce = 500;
-
-type Listing = { store: Conversations; show: Views; cursors: Cursors };
-
-const lists = ({ store, show, cursors }: Listing) => ({
-  list: async (app: AppRow, query: ConversationListQuery): Promise<Page<Conversation>> => {
-    const { status, assignee_id, user_id, contact_address } = query;
-    const filter = defined({ status, assigneeId: assignee_id, userId: user_id, contactAddress: contact_address });
-    const page = await readPage<ConversationRow, ConversationRow, SortPosition>({
-      cursors,
-      paging: conversationPaging,
-      list: `conversations/${app._id}`,
-      query,
-      read: (place) => store.page(ofApp(app), filter, place),
-      positionOf: (row) => ({ value: row.updated_at, id: row._id }),
-      view: (row) => row,
-    });
-    return { ...page, data: await show.conversations(app, page.data) };
-  },
-  messages: async (row: ConversationRow, query: ConversationMessageListQuery): Promise<Page<ConversationMessage>> => {
-    const page = await readPage({
-      cursors,
-      paging: conversationMessagePaging,
-      list: `conversation_messages/${row._id}`,
-      query,
-      read: (place) => store.messagePage(row, place),
-      positionOf: ({ position }) => position,
-      view: (one) => one,
-    });
-    return { ...page, data: await show.messages(page.data) };
-  },
-});
 
 type View = (app: AppRow, row: ConversationRow) => Promise<Conversation>;
 
@@ -122,11 +157,4 @@ const changes = (changing: ChangeDeps, view: View) => ({
     view(app, await changeConversation(changing, row, updateOf(body))),
   assign: async (app: AppRow, row: ConversationRow, body: AssignConversation): Promise<Conversation> =>
     view(app, await changeConversation(changing, row, assignmentOf(body))),
-  read: async (row: ConversationRow, { read = true }: ReadConversation) => {
-    const changed = await changeConversation(changing, row, (before, now) => ({
-      unread_count: read ? 0 : Math.max(before.unread_count, 1),
-      read_at: read ? now : null,
-    }));
-    return { unread_count: changed.unread_count, read_at: changed.read_at?.toISOString() ?? null };
-  },
 });

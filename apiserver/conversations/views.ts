@@ -3,11 +3,12 @@ import { canReply } from "#core/domain/conversations/reply.ts";
 import { hourMs } from "#core/domain/durations.ts";
 import { isSessionOpen } from "#core/domain/people/session.ts";
 import { Conversation } from "#core/schema/conversations/conversation.ts";
-import { type ConversationMedia, ConversationMessage } from "#core/schema/conversations/message.ts";
+import { type ConversationMedia, ConversationMessage, ConversationNote } from "#core/schema/conversations/message.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
 import type { ConversationMessageRow, MediaRow } from "#core/storage/conversations/message-row.ts";
+import type { NoteRow } from "#core/storage/conversations/notes.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import { deliveryIdOf } from "#core/storage/messages/deliveries.ts";
@@ -33,6 +34,12 @@ export const views = (deps: ViewDeps) => {
   };
   return {
     messages,
+    /** Messages and notes, in their order. */
+    entries: async (all: readonly (ConversationMessageRow | NoteRow)[]): Promise<ConversationMessage[]> => {
+      const shown = await messages(all.filter((row) => "direction" in row));
+      const byId = new Map(shown.map((one) => [one.id, one]));
+      return all.flatMap((row) => ("direction" in row ? (byId.get(row._id) ?? []) : noteEntry(row)));
+    },
     conversations: async (app: AppRow, rows: readonly ConversationRow[]): Promise<Conversation[]> => {
       const lastIds = rows.flatMap(({ last_message_id: id }) => id ?? []);
       const [last, people] = await Promise.all([
@@ -84,6 +91,12 @@ const sessionOf = (
   };
 };
 
+export const noteView = (row: NoteRow): ConversationNote => showAs(ConversationNote, { ...row, id: row._id });
+
+/** A note as it stands among messages. */
+const noteEntry = (row: NoteRow): ConversationMessage =>
+  showAs(ConversationMessage, { ...row, id: row._id, direction: "outbound", type: "note", media: [] });
+
 /** The delivery of a reply; undefined for what a person wrote. */
 const deliveryOf = ({ message_id: id, subscription_id }: ConversationMessageRow): string | undefined =>
   id === undefined ? undefined : deliveryIdOf(id, subscription_id);
@@ -96,6 +109,7 @@ const messageView = async (
   showAs(ConversationMessage, {
     ...row,
     id: row._id,
+    mentions: [],
     media: await Promise.all((row.media ?? []).map((one) => mediaView(deps, row, one))),
     order: row.order && { catalog_id: row.order.catalogId, items: row.order.items.map(itemView) },
     reaction: row.reaction && { emoji: row.reaction.emoji },

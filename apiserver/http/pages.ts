@@ -74,7 +74,7 @@ export type PageList<Row, T, At extends Position> = {
     sort: string;
     isDescending: boolean;
     limit: number;
-  }) => Promise<Row[] | Within<Row>>;
+  }) => Promise<Row[] | Within<Row, Position>>;
   /** Where a row stands: its id, and what the list is sorted by if that is not the id. */
   positionOf: (row: Row, sort: string) => At;
   view: (row: Row) => T;
@@ -108,7 +108,11 @@ export const readPage = async <Row, T, At extends Position = string>({
 };
 
 /** Behind what the next page begins; null when there is none. */
-const endOf = <Row>(found: Row[] | Within<Row>, limit: number, positionOf: (row: Row) => Position): Position | null => {
+const endOf = <Row>(
+  found: Row[] | Within<Row, Position>,
+  limit: number,
+  positionOf: (row: Row) => Position,
+): Position | null => {
   const { rows, isWhole, readTo } = Array.isArray(found) ? { rows: found, isWhole: true, readTo: undefined } : found;
   if (rows.length <= limit && isWhole) return null;
   if (rows.length <= limit && readTo !== undefined) return readTo;

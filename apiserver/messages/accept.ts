@@ -18,6 +18,7 @@ import {
   type BegunMessage,
   messageOf,
 } from "../accepting/accept-message.ts";
+import type { MakeContacts } from "../accepting/make-contacts.ts";
 import type { Caller } from "../access/caller.ts";
 import type { AimOf } from "../audience/aim.ts";
 import { audienceOf, configuredOf, requireChannels } from "../audience/audience.ts";
@@ -25,7 +26,6 @@ import { type Asked, type Estimate, missingOf } from "../audience/estimate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { RequireFeature } from "../limits/plan-rules.ts";
 import { type Draft, draftOf } from "./draft.ts";
-import type { MakeContacts } from "./make-contacts.ts";
 import type { TakeTemplate } from "./take-template.ts";
 import { splitOf } from "./take-variants.ts";
 

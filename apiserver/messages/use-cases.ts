@@ -23,6 +23,7 @@ import { appSegments } from "#core/storage/segments/segments.ts";
 import { templates } from "#core/storage/templates/templates.ts";
 import { templateVersions } from "#core/storage/templates/versions.ts";
 import type { CountAccepted } from "../accepting/accept-message.ts";
+import { makeContacts } from "../accepting/make-contacts.ts";
 import { aimOf } from "../audience/aim.ts";
 import { counting } from "../audience/counting.ts";
 import { estimate } from "../audience/estimate.ts";
@@ -42,7 +43,6 @@ import { estimateAudience } from "./estimate-audience.ts";
 import { findDelivery } from "./find-delivery.ts";
 import { listMessages } from "./list.ts";
 import { listDeliveries } from "./list-deliveries.ts";
-import { makeContacts } from "./make-contacts.ts";
 import { takeTemplate } from "./take-template.ts";
 import { type ValidateDeps, validate } from "./validate.ts";
 

@@ -9,6 +9,7 @@ import { auditCollection } from "./audit/audit-log.ts";
 import { contentTemplateCollection } from "./content-templates/content-templates.ts";
 import { conversationCollection } from "./conversations/conversation-row.ts";
 import { conversationMessageCollection } from "./conversations/message-row.ts";
+import { noteCollection } from "./conversations/notes.ts";
 import { eventBatchCollection } from "./events/batches.ts";
 import { conversionCollection } from "./events/conversions.ts";
 import { countedBatchCollection } from "./events/counted.ts";
@@ -115,6 +116,7 @@ export const allCollections: readonly CollectionSpec[] = [
   liveActivityCollection,
   liveActivityTypeCollection,
   messageCollection,
+  noteCollection,
   throttleCollection,
   planCollection,
   providerCertificateCollection,

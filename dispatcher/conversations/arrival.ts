@@ -1,6 +1,8 @@
 import type { Inbound, InboundMedia } from "#core/channels/kit/inbound.ts";
 import { blankState, type ConversationPlace, placeOf } from "#core/domain/conversations/conversation.ts";
-import { received } from "#core/domain/conversations/receive.ts";
+import { type ConversationRules, received } from "#core/domain/conversations/receive.ts";
+import { nextLook } from "#core/domain/conversations/timing.ts";
+import { searchKeys } from "#core/domain/conversations/words.ts";
 import { defined } from "#core/domain/defined.ts";
 import { derivedId, newId, ulid } from "#core/domain/ids.ts";
 import type { ContactChannel } from "#core/schema/vocabulary/channels.ts";
@@ -28,6 +30,7 @@ export const placeOfArrival = ({ channel, message: { sender, address } }: Arriva
 
 export type Making = {
   now: Date;
+  rules: ConversationRules;
   /** What a message answers, by its own id. */
   answered: ReadonlyMap<string, string>;
 };
@@ -53,9 +56,11 @@ export const withArrivals = (
     arrivals.map(({ message }) => message),
     { hasSession: channel === "whatsapp", now },
   );
+  const isTimed = read.due_at !== null && (read.status === "open" || read.status === "pending");
   return {
     ...read,
     ...state,
+    ...(!isTimed && { due_at: nextLook({ ...state, updated_at: now }, making.rules, now) }),
     message_count: read.message_count + appended.length,
     user_id: contact.user_id,
     external_id: contact.external_id,
@@ -81,6 +86,8 @@ const openedBy = ({ of, place, contact }: Prepared, now: Date): ConversationRow 
   last_message_id: null,
   seq: 0,
   appended: [],
+  outbox: [],
+  ...noWork,
   created_at: now,
   updated_at: now,
 });
@@ -102,6 +109,7 @@ const messageRow = (
   type: message.type,
   ...defined({
     text: message.text ?? undefined,
+    words: message.text === null ? undefined : searchKeys(message.text, now),
     media: message.media.length === 0 ? undefined : message.media.map(mediaRow),
     button: message.button ?? undefined,
     location: message.location ?? undefined,

@@ -1,5 +1,7 @@
 import type { Db } from "mongodb";
+import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import type { ConversationRules } from "#core/domain/conversations/receive.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 import { type EventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { isOfOne } from "#core/queue/jetstream/passing.ts";
@@ -75,19 +77,21 @@ const receiveOfApp = async (
   some: readonly Received[],
 ): Promise<void> => {
   const [first] = some;
-  if (first === undefined || !(await hasConversations(directory, first.of))) return;
+  const rules = first === undefined ? null : await rulesOf(directory, first.of);
+  if (first === undefined || rules === null) return;
   const arrived = some.flatMap(({ arrivals: of }) => of);
-  await receive(first.of, arrived, { isRepeated: some.some(({ isRepeated }) => isRepeated) });
+  await receive(first.of, arrived, { isRepeated: some.some(({ isRepeated }) => isRepeated), rules });
 };
 
-/** Whether an app is there, and its plan has conversations. */
-const hasConversations = async (
+/** How conversations of an app begin and end; null when it is gone, or its plan has none. */
+const rulesOf = async (
   { app, tenant, plan }: ConversationsDeps["directory"],
   { tenantId, appId }: OfApp,
-): Promise<boolean> => {
+): Promise<ConversationRules | null> => {
   const [found, owner] = await Promise.all([app(appId), tenant(tenantId)]);
-  if (found === null || owner === null) return false;
-  return (await plan(owner.plan))?.features.includes("conversations") ?? false;
+  if (found === null || owner === null) return null;
+  const isInPlan = (await plan(owner.plan))?.features.includes("conversations") ?? false;
+  return isInPlan ? settingsOf(found).conversations : null;
 };
 
 /** Publishes the events of people who were made, without being waited for: what is not published is due again. */

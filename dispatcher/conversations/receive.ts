@@ -1,6 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { placeOf } from "#core/domain/conversations/conversation.ts";
-import { isCurrent } from "#core/domain/conversations/receive.ts";
+import { type ConversationRules, isCurrent } from "#core/domain/conversations/receive.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { Arrivals } from "#core/storage/conversations/arrivals.ts";
@@ -23,6 +23,9 @@ export type ReceiveDeps = {
 
 export type Answered = ReadonlyMap<string, string>;
 
+/** Whether the messages may have been received in part before, and how conversations of the app begin and end. */
+export type Receiving = { isRepeated: boolean; rules: ConversationRules };
+
 const mostAtOnce = 50; // messages of one change of a conversation, which keeps them until the next
 const attempts = 40; // each lost to another writer, or of another 50
 
@@ -33,12 +36,12 @@ const attempts = 40; // each lost to another writer, or of another 50
  */
 export const receiveMessages =
   (deps: ReceiveDeps) =>
-  async (of: OfApp, all: readonly Arrival[], { isRepeated }: { isRepeated: boolean }): Promise<void> => {
+  async (of: OfApp, all: readonly Arrival[], { isRepeated, rules }: Receiving): Promise<void> => {
     const now = deps.clock.now();
     const contacts = await deps.contactsOf(of, all, now);
     const prepared = preparedBy(all, contacts);
     const answered = await deps.answeredBy(of, prepared, now);
-    const kept = await putIn(deps, { of, prepared, making: { now, answered } });
+    const kept = await putIn(deps, { of, prepared, making: { now, answered, rules } });
     const told = isRepeated ? [...kept.written, ...kept.known] : kept.written;
     const events = receivedEvents(told, kept.conversations);
     if (events.length > 0 && !(await deps.publish(of.tenantId, events))) throw new Unavailable("the stream of events");
@@ -105,7 +108,7 @@ type New = { current: readonly ConversationRow[]; open: readonly Prepared[]; mak
 const putNew = async (arrivals: Arrivals, { current, open, making }: New): Promise<ConversationRow[]> => {
   const byPlace = new Map(current.map((row) => [row.place ?? "", row]));
   const groups = [...Map.groupBy(open, ({ place }) => placeOf(place))];
-  const past = current.filter((row) => !isCurrent(row, making.now));
+  const past = current.filter((row) => !isCurrent(row, making.rules, making.now));
   await arrivals.leave(past);
   const changes = groups.flatMap(([place, [first, ...others]]) => {
     const at = byPlace.get(place);

@@ -1,16 +1,23 @@
+import type { AppSettings } from "../../schema/apps/settings.ts";
 import { hourMs } from "../durations.ts";
 import { sessionEnd } from "../people/session.ts";
 import type { ConversationState } from "./conversation.ts";
 
+/** How conversations of an app begin and end. */
+export type ConversationRules = AppSettings["conversations"];
+
 /** What of a message of a person moves their conversation. */
 export type Arrived = { at: Date; name: string | null; isFromAd: boolean };
 
-/** A closed conversation is opened again by a message for so long; later ones open another. */
-export const reopenHours = 24;
-
 /** Whether a message belongs to a conversation as it is, or opens another one. */
-export const isCurrent = ({ status, closed_at }: Pick<ConversationState, "status" | "closed_at">, now: Date): boolean =>
-  status !== "closed" || (closed_at !== null && now.getTime() < closed_at.getTime() + reopenHours * hourMs);
+export const isCurrent = (
+  { status, closed_at }: Pick<ConversationState, "status" | "closed_at">,
+  { reopen, reopen_hours: hours }: Pick<ConversationRules, "reopen" | "reopen_hours">,
+  now: Date,
+): boolean => {
+  if (status !== "closed" || reopen === "same") return true;
+  return reopen === "within_hours" && closed_at !== null && now.getTime() < closed_at.getTime() + hours * hourMs;
+};
 
 /**
  * A conversation after messages of its person, in whichever order they came: it is open, they are unread, and somebody waits

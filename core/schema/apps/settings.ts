@@ -113,6 +113,33 @@ const Inbox = Closed(
   { description: "what messages with add_to_inbox leave for each person" },
 );
 
+/** What becomes of a message to a conversation that was closed. */
+export const reopenRules = ["within_hours", "same", "new"] as const;
+
+const Conversations = Closed(
+  {
+    auto_close_hours: Integer({
+      default: 72,
+      minimum: 0,
+      maximum: 8_760,
+      description: "hours without a change after which one that is open or pending is closed; 0: never",
+    }),
+    reopen: Enum([...reopenRules], {
+      default: "within_hours",
+      description:
+        "what a message of the person does to one that was closed: within_hours opens it again for reopen_hours after " +
+        "that, same always; new begins another one",
+    }),
+    reopen_hours: Integer({
+      default: 24,
+      minimum: 0,
+      maximum: 720,
+      description: "hours after its end in which a message opens it again",
+    }),
+  },
+  { description: "when conversations end" },
+);
+
 /**
  * Every setting of an app, a line each: its schema, with a default and a description. The REST interface's
  * `GET` and `PATCH …/settings`, `spec.settings` of the App resource, what `settingsOf` gives (core/domain/apps/settings.ts) and
@@ -173,6 +200,7 @@ export const settingSchemas = {
       "whether all notifications are sent as with redact_payload: what they say is shown nowhere, and not kept",
   }),
   inbox: Inbox,
+  conversations: Conversations,
   languages: Languages,
   pages: Pages,
 };

@@ -5,9 +5,12 @@ import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
 import { memberName } from "../people/user.ts";
 import { contactChannels } from "../vocabulary/channels.ts";
-import { ConversationMessage } from "./message.ts";
+import { ConversationMessage, CreateConversationMessage } from "./message.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text, Union } = Type;
+
+/** Channels over which an app and a person talk. */
+export const talkingChannels = ["whatsapp", "sms", "rcs"] as const;
 
 export const conversationStatuses = ["open", "pending", "snoozed", "closed"] as const;
 
@@ -69,14 +72,34 @@ export type Conversation = Static<typeof Conversation>;
 
 export const ConversationPage = PageOf(Conversation);
 
-export const conversationPaging = pagingOf({ keys: ["updated_at"], sort: "-updated_at" });
+export const conversationPaging = pagingOf({
+  keys: ["updated_at", "created_at", "waiting_since"],
+  sort: "-updated_at",
+});
+
+/** `unresolved`: all but closed. */
+const listedStatuses = [...conversationStatuses, "unresolved"] as const;
 
 /** Query of `GET /v1/apps/{appId}/conversations`. */
 export const ConversationListQuery = Type.Object({
   ...conversationPaging.pageQuery,
-  status: Optional(Enum([...conversationStatuses])),
+  status: Optional(List(Enum([...listedStatuses]), { maxItems: listedStatuses.length })),
+  channel: Optional(Enum([...contactChannels])),
   assignee_id: Optional(Text({ minLength: 1, maxLength: 64, description: "`none`: nobody's" })),
+  tag: Optional(Label),
+  priority: Optional(Priority),
+  handled_by: Optional(HandledBy),
+  unread: Optional(Flag({ description: "true: with messages that are unread; false: without" })),
+  q: Optional(
+    Text({
+      minLength: 2,
+      maxLength: 100,
+      pattern: patterns.noNull,
+      description: "words that a message of the last 90 days has, all of them",
+    }),
+  ),
   user_id: Optional(Id),
+  external_id: Optional(Text({ minLength: 1, maxLength: 255, pattern: patterns.noNull })),
   contact_address: Optional(Text({ minLength: 1, maxLength: 320 })),
   ...conversationPaging.sortQuery,
 });
@@ -85,7 +108,15 @@ export type ConversationListQuery = Static<typeof ConversationListQuery>;
 /** Body of `PATCH /v1/apps/{appId}/conversations/{conversationId}`: what is left out stays. */
 export const UpdateConversation = Closed(
   {
-    status: Optional(Enum(["open", "pending", "closed"])),
+    status: Optional(Enum([...conversationStatuses])),
+    snoozed_until: Optional(
+      Nullable(
+        Text({
+          format: "date-time",
+          description: "with `snoozed` alone; null: until the person writes",
+        }),
+      ),
+    ),
     handled_by: Optional(HandledBy),
     priority: Optional(Priority),
     tags: Optional(List(Label, { maxItems: 20, uniqueItems: true })),
@@ -101,6 +132,28 @@ export const UpdateConversation = Closed(
   { minProperties: 1 },
 );
 export type UpdateConversation = Static<typeof UpdateConversation>;
+
+/** Body of `POST /v1/apps/{appId}/conversations`: exactly one of the members that say whom it is with. */
+export const CreateConversation = Closed({
+  channel: Enum([...talkingChannels]),
+  subscription_id: Optional(Id),
+  external_id: Optional(Text({ minLength: 1, maxLength: 255, pattern: patterns.noNull })),
+  contact_address: Optional(Text({ minLength: 1, maxLength: 32, description: "a phone number as E.164" })),
+  sender_address: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 104,
+      pattern: patterns.noNull,
+      description: "one of the app's numbers or senders; left out: the first",
+    }),
+  ),
+  message: CreateConversationMessage,
+  assignee: Optional(Nullable(Assignee)),
+  handled_by: Optional(HandledBy),
+  priority: Optional(Priority),
+  tags: Optional(List(Label, { maxItems: 20, uniqueItems: true })),
+});
+export type CreateConversation = Static<typeof CreateConversation>;
 
 /** Body of `…/assign`. */
 export const AssignConversation = Closed({
@@ -118,6 +171,9 @@ export type AssignConversation = Static<typeof AssignConversation>;
 /** Body of `…/read`. */
 export const ReadConversation = Closed({
   read: Optional(Flag({ description: "default true; false marks it unread" })),
+  up_to_message_id: Optional(
+    Text({ minLength: 1, maxLength: 64, description: "the last message that was read; left out: all were" }),
+  ),
 });
 export type ReadConversation = Static<typeof ReadConversation>;
 
@@ -127,6 +183,7 @@ named({
   Assignee,
   Conversation,
   ConversationPage,
+  CreateConversation,
   UpdateConversation,
   AssignConversation,
   ReadConversation,

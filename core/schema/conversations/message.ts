@@ -22,6 +22,9 @@ export const inboundTypes = [
 ] as const;
 
 export const conversationMessageTypes = [...inboundTypes, "template", "system"] as const;
+
+/** A note stands among the messages that are listed with notes. */
+const listedTypes = [...conversationMessageTypes, "note"] as const;
 export const conversationMessageStatuses = ["received", "queued", "sent", "delivered", "read", "failed"] as const;
 export const mediaProblems = [
   "too_large",
@@ -54,8 +57,9 @@ export const ConversationMessage = Type.Object({
   id: Id,
   conversation_id: Id,
   direction: Enum(["inbound", "outbound"]),
-  type: Enum([...conversationMessageTypes]),
+  type: Enum([...listedTypes]),
   text: Name,
+  mentions: List(Text(), { description: "of a note: whom it is for" }),
   media: List(ConversationMedia),
   template: Nullable(WhatsappContent.whatsapp_template),
   button: Nullable(Type.Object({ id: Text(), title: Text() })),
@@ -80,7 +84,7 @@ export const ConversationMessage = Type.Object({
     }),
   ),
   reply_to_id: Nullable(Text({ description: "the message, or the delivery of a notification, that it answers" })),
-  status: Enum([...conversationMessageStatuses]),
+  status: Nullable(Enum([...conversationMessageStatuses], { description: "null: a note, which is sent to nobody" })),
   error: Nullable(Type.Object({ code: Text(), message: Name, provider_code: Name })),
   author: Type.Object({ type: Enum(["contact", "api_key", "system"]), id: Name }),
   message_id: Nullable(Text({ description: "the notification that it was sent as" })),
@@ -100,6 +104,11 @@ export const conversationMessagePaging = pagingOf({ sort: "-created_at" });
 /** Query of `GET /v1/apps/{appId}/conversations/{conversationId}/messages`. */
 export const ConversationMessageListQuery = Type.Object({
   ...conversationMessagePaging.pageQuery,
+  direction: Optional(Enum(["inbound", "outbound"])),
+  type: Optional(Enum([...conversationMessageTypes])),
+  include_notes: Optional(
+    Type.Boolean({ description: "whether notes are among them; not with `direction` or `type`" }),
+  ),
   ...conversationMessagePaging.sortQuery,
 });
 export type ConversationMessageListQuery = Static<typeof ConversationMessageListQuery>;
@@ -113,4 +122,40 @@ export const CreateConversationMessage = Closed({
 });
 export type CreateConversationMessage = Static<typeof CreateConversationMessage>;
 
+/** A note of somebody who answers, for the others who do. */
+export const ConversationNote = Type.Object({
+  id: Id,
+  conversation_id: Id,
+  text: Text(),
+  mentions: List(Text()),
+  author: Type.Object({ type: Enum(["api_key"]), id: Text() }),
+  created_at: DateTime,
+});
+export type ConversationNote = Static<typeof ConversationNote>;
+
+export const ConversationNotePage = PageOf(ConversationNote);
+
+export const conversationNotePaging = pagingOf({ sort: "-created_at" });
+
+/** Query of `GET …/notes`. */
+export const ConversationNoteListQuery = Type.Object({
+  ...conversationNotePaging.pageQuery,
+  ...conversationNotePaging.sortQuery,
+});
+export type ConversationNoteListQuery = Static<typeof ConversationNoteListQuery>;
+
+/** Body of `POST …/notes`. */
+export const CreateConversationNote = Closed({
+  text: Text({ minLength: 1, maxLength: 10_000, pattern: patterns.noNull }),
+  mentions: Optional(
+    List(Text({ minLength: 1, maxLength: 64, pattern: patterns.noNull }), {
+      maxItems: 20,
+      uniqueItems: true,
+      description: "ids of your own of whom it is for",
+    }),
+  ),
+});
+export type CreateConversationNote = Static<typeof CreateConversationNote>;
+
+named({ ConversationNote, ConversationNotePage, CreateConversationNote });
 named({ ConversationMedia, ConversationMessage, ConversationMessagePage, CreateConversationMessage });

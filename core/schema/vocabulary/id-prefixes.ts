@@ -14,6 +14,7 @@ export const idPrefixes = {
   conversion: "cvn",
   conversation: "cnv",
   conversationMessage: "cmg",
+  conversationNote: "cnt",
   batch: "bat",
   recovery: "rec",
   reply: "rpl",

@@ -1,11 +1,14 @@
 import type { ConversationPlace, ConversationState } from "../../domain/conversations/conversation.ts";
-import type { CollectionSpec } from "../mongo/collection.ts";
+import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import { type CollectionSpec, longAgo } from "../mongo/collection.ts";
+import { type DueWork, dueIndex } from "../work/due.ts";
 import type { ConversationMessageRow } from "./message-row.ts";
 import { eraseOfPerson } from "./person.ts";
 
-/** A conversation between an app and a person over one of the app's numbers. */
+/** A conversation between an app and a person over one of the app's numbers. It is due when time may change it. */
 export type ConversationRow = ConversationState &
-  ConversationPlace & {
+  ConversationPlace &
+  DueWork & {
     _id: string;
     tenant_id: string;
     app_id: string;
@@ -16,11 +19,15 @@ export type ConversationRow = ConversationState &
     external_id: string | null;
     /** Of the assignee; `none` when it is nobody's. */
     assignee_id: string;
+    /** Its tags, where it has some: the index of tags holds no others. */
+    tag_keys?: string[] | null;
     last_message_id: string | null;
     /** Grows with every change: who changes it writes only what is as they read it. */
     seq: number;
     /** The messages that were counted last: they may not be among the messages yet. */
     appended: ConversationMessageRow[];
+    /** Events of changes over REST and by time, until they are published. */
+    outbox: OutboxEvent[];
     created_at: Date;
     updated_at: Date;
   };
@@ -36,13 +43,24 @@ export const conversationCollection: CollectionSpec = {
     },
     { key: { app_id: 1, user_id: 1, updated_at: -1, _id: -1 }, name: "person" },
     { key: { app_id: 1, subscription_id: 1 }, name: "subscription" },
-    // lists, of which each has its members in the order of its page
-    { key: { app_id: 1, updated_at: -1, _id: -1 }, name: "list" },
+    // lists, of which each has its members in the order of its page: core/storage/conversations/list.ts
     { key: { app_id: 1, status: 1, updated_at: -1, _id: -1 }, name: "status" },
-    { key: { app_id: 1, assignee_id: 1, updated_at: -1, _id: -1 }, name: "assignee" },
     { key: { app_id: 1, assignee_id: 1, status: 1, updated_at: -1, _id: -1 }, name: "assignee_status" },
+    { key: { app_id: 1, created_at: -1, _id: -1 }, name: "created" },
+    {
+      key: { app_id: 1, waiting_since: 1, _id: 1 },
+      name: "waiting",
+      partialFilterExpression: { waiting_since: { $gt: longAgo } },
+    },
+    {
+      key: { app_id: 1, tag_keys: 1, updated_at: -1, _id: -1 },
+      name: "tag",
+      partialFilterExpression: { tag_keys: { $gt: "" } },
+    },
     { key: { app_id: 1, contact_address: 1, updated_at: -1, _id: -1 }, name: "contact" },
+    dueIndex,
   ],
+  former: ["list", "assignee"],
   owner: { kind: "user", member: "user_id" },
   appRemoval: { index: "person" },
   erasure: { erase: (db, person) => eraseOfPerson(db, "conversations", person) },

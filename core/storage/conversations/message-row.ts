@@ -36,6 +36,8 @@ export type ConversationMessageRow = Partial<DueWork> & {
   direction: "inbound" | "outbound";
   type: InboundContent["type"] | "template" | "system";
   text?: string;
+  /** What its text is searched by: core/domain/conversations/words.ts. */
+  words?: string[];
   media?: MediaRow[];
   button?: NonNullable<InboundContent["button"]>;
   location?: NonNullable<InboundContent["location"]>;
@@ -71,6 +73,7 @@ export const conversationMessageCollection: CollectionSpec = {
       name: "provider_message",
       partialFilterExpression: { provider_message_id: { $gt: "" } },
     },
+    { key: { app_id: 1, words: 1 }, name: "words", partialFilterExpression: { words: { $gt: "" } } },
     ...personIndexes,
     dueIndex,
   ],

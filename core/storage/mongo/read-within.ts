@@ -4,7 +4,7 @@ import { BSON, type Document, type FindCursor } from "mongodb";
  * Documents that were read by one query; `isWhole`: none was left out. Otherwise the list goes on behind the last of them,
  * or behind `readTo`, as far as it was read.
  */
-export type Within<Row> = { rows: Row[]; isWhole: boolean; readTo?: string };
+export type Within<Row, At = string> = { rows: Row[]; isWhole: boolean; readTo?: At };
 
 /**
  * Reads documents until they come to so many bytes; at least one. What is left out is to be read again. The driver has

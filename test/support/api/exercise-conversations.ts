@@ -8,14 +8,28 @@ export const useConversations = async (ask: Ask, { db, app, tenantId }: Sending[
   const { row, person } = await seedConversation(db, of, { conversation: { channel: "sms", sender_address: "" } });
   const base = `/v1/apps/${app._id}/conversations`;
   const one = `${base}/${row._id}`;
+  for (let n = 0; n < 2; n++)
+    await ask("POST", base, { channel: "sms", contact_address: "+491511234000", message: { text: "Hello" } });
   await ask("GET", base);
   for (const narrowed of [`status=open`, `assignee_id=none`, `user_id=${person.user_id}`, "contact_address=%2B491"])
     await ask("GET", `${base}?${narrowed}&limit=1`);
-  await ask("GET", `${base}?assignee_id=none&status=open`);
+  for (const narrowed of [
+    "assignee_id=none&status=open",
+    "tag=colours",
+    "q=yes",
+    "sort=-created_at",
+    "sort=waiting_since",
+  ])
+    await ask("GET", `${base}?${narrowed}`);
   await ask("GET", one);
-  await ask("PATCH", one, { status: "pending", tags: ["colours"] });
+  await ask("PATCH", one, { status: "snoozed", tags: ["colours"], snoozed_until: "2099-01-01T08:00:00Z" });
+  await ask("PATCH", one, { status: "open" });
   await ask("POST", `${one}/assign`, { assignee: { type: "team", id: "one" }, claim: true });
   await ask("POST", `${one}/read`, {});
   for (let n = 0; n < 2; n++) await ask("POST", `${one}/messages`, { text: "Yes" }, "reply-1");
   await ask("GET", `${one}/messages`);
+  await ask("GET", `${one}/messages?direction=inbound`);
+  await ask("POST", `${one}/notes`, { text: "Call back" });
+  await ask("GET", `${one}/notes`);
+  await ask("GET", `${one}/messages?include_notes=true`);
 };

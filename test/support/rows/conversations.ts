@@ -4,6 +4,7 @@ import { newId, ulid } from "#core/domain/ids.ts";
 import { type ConversationRow, conversationCollection } from "#core/storage/conversations/conversation-row.ts";
 import { type ConversationMessageRow, conversationMessageCollection } from "#core/storage/conversations/message-row.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
+import { noWork } from "#core/storage/work/due.ts";
 import { aSubscription } from "./fixtures.ts";
 
 let made = 0;
@@ -42,6 +43,8 @@ export const seedConversation = async (db: Db, of: OfApp, { conversation = {}, s
     last_inbound_at: now,
     seq: 1,
     appended: [],
+    outbox: [],
+    ...noWork,
     created_at: now,
     updated_at: now,
     ...conversation,

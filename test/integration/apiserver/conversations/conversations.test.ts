@@ -94,7 +94,7 @@ describe("the conversations of an app", () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`n${n}`, n]));
     const refused = await call("PATCH", `/${row._id}`, { custom_attributes: many });
     expect([refused.status, refused.body.error.details.field]).to.deep.equal([400, "custom_attributes"]);
-    for (const bad of [{}, { status: "snoozed" }, { tags: ["x", "x"] }, { unread_count: 0 }])
+    for (const bad of [{}, { snoozed_until: null }, { tags: ["x", "x"] }, { unread_count: 0 }])
       expect((await call("PATCH", `/${row._id}`, bad)).status, JSON.stringify(bad)).to.equal(400);
   });
 
@@ -116,7 +116,7 @@ describe("the conversations of an app", () => {
   it("have the message that they came to have right before their writer was killed, once it tries again", async () => {
     const { row, message } = await aConversation();
     const cut = { ...message, _id: newId("conversationMessage", new Date()), position: ulid(new Date()) };
-    const deps = { conversations: conversations(site.db), clock: { now: () => new Date() } };
+    const deps = { conversations: conversations(site.db), publish: () => undefined, clock: { now: () => new Date() } };
     await changeConversation(deps, { ...row, appended: [cut] }, () => null);
     expect(await messageRows().findOne({ _id: cut._id })).to.include({ position: cut.position });
   });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { type Inbound, inboundMessage, said } from "#core/channels/kit/inbound.ts";
+import { settingsOf } from "#core/domain/apps/settings.ts";
 import { hourMs } from "#core/domain/durations.ts";
 import { newId } from "#core/domain/ids.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
@@ -75,7 +76,7 @@ describe("messages of people on their way into conversations", function () {
       receive(
         of,
         messages.map((message) => ({ of, provider: "whatsapp", channel, message })),
-        { isRepeated },
+        { isRepeated, rules: settingsOf({}).conversations },
       );
   };
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { blankState, type ConversationState } from "#core/domain/conversations/conversation.ts";
-import { isCurrent, received } from "#core/domain/conversations/receive.ts";
+import { type ConversationRules, isCurrent, received } from "#core/domain/conversations/receive.ts";
 import { hourMs } from "#core/domain/durations.ts";
 
 const now = new Date("2026-11-27T12:00:00Z");
@@ -67,9 +67,14 @@ describe("a conversation after messages of its person", () => {
 });
 
 describe("a conversation that is closed", () => {
-  it("is the one that goes on for a day", () => {
-    const closed = (at: Date) => isCurrent({ status: "closed", closed_at: at }, now);
+  const rules = { reopen: "within_hours", reopen_hours: 24 } as const;
+
+  it("is the one that goes on for a day, or as the app says", () => {
+    const closed = (at: Date, over: Partial<Pick<ConversationRules, "reopen" | "reopen_hours">> = {}) =>
+      isCurrent({ status: "closed", closed_at: at }, { ...rules, ...over }, now);
     expect([closed(hours(-23.9)), closed(hours(-24))]).to.deep.equal([true, false]);
-    expect(isCurrent({ status: "snoozed", closed_at: null }, now)).to.equal(true);
+    expect([closed(hours(-24), { reopen_hours: 25 }), closed(now, { reopen_hours: 0 })]).to.deep.equal([true, false]);
+    expect([closed(hours(-999), { reopen: "same" }), closed(now, { reopen: "new" })]).to.deep.equal([true, false]);
+    expect(isCurrent({ status: "snoozed", closed_at: null }, { ...rules, reopen: "new" }, now)).to.equal(true);
   });
 });

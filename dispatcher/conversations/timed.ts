@@ -1,0 +1,78 @@
+import type { Db } from "mongodb";
+import { settingsOf } from "#core/domain/apps/settings.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { changeEvent } from "#core/domain/conversations/events.ts";
+import { dueChange, nextLook } from "#core/domain/conversations/timing.ts";
+import { type EventPublisher, gatheredEvents } from "#core/queue/events.ts";
+import { type Outbox, outbox } from "#core/queue/outbox.ts";
+import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
+import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { type ConversationRow, conversationCollection } from "#core/storage/conversations/conversation-row.ts";
+import { type Conversations, conversations } from "#core/storage/conversations/conversations.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
+
+export type TimedDeps = {
+  db: Db;
+  directory: Pick<Directory, "app">;
+  events: EventPublisher;
+  log: Log;
+  metrics: QueueMetrics;
+  clock: Clock;
+};
+
+/** What time does to conversations: a snooze ends, one without a change is closed, and events that wait are published. */
+export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: AnyTimerSource[] } => {
+  const rows = collectionOf<ConversationRow>(deps.db, conversationCollection);
+  const box = outbox<ConversationRow>({
+    rows,
+    done: { status: "closed" },
+    events: gatheredEvents(deps.events),
+    log: deps.log,
+    metrics: deps.metrics,
+  });
+  const change = changeInTime({ ...deps, store: conversations(deps.db), box });
+  return {
+    parts: [box],
+    timers: [
+      timerSource<ConversationRow>({
+        name: "conversations",
+        collection: rows,
+        select: ["tenant_id", "app_id", "outbox"],
+        everyMs: 1_000,
+        handle: change,
+      }),
+    ],
+  };
+};
+
+export type ChangeInTimeDeps = Pick<TimedDeps, "directory" | "clock"> & {
+  store: Pick<Conversations, "find" | "put" | "lookAgain">;
+  box: Pick<Outbox, "flush" | "flushDue">;
+};
+
+type DueConversation = Pick<ConversationRow, "_id" | "tenant_id" | "app_id" | "outbox">;
+
+/**
+ * Does what is due of a conversation. May be done twice, and beside others who change it: what they do stands, and it is looked
+ * at again.
+ * @throws Unavailable when the stream of events is away
+ */
+export const changeInTime =
+  ({ directory, clock, store, box }: ChangeInTimeDeps) =>
+  async (due: DueConversation): Promise<void> => {
+    if (due.outbox.length > 0) return void (await box.flushDue(due)); // due again in 10 s
+    const [read, app] = await Promise.all([store.find(ofRow(due), due._id), directory.app(due.app_id)]);
+    if (read === null || app === null) return;
+    const rules = settingsOf(app).conversations;
+    const now = clock.now();
+    const changed = dueChange(read, rules, now);
+    if (changed === null) return store.lookAgain(read, nextLook(read, rules, now));
+    const plain = { ...read, ...changed, seq: read.seq + 1, updated_at: now };
+    const event = changeEvent(read, plain, "timer");
+    const after = { ...plain, outbox: event === null ? [] : [event], due_at: sweepAfter(now) };
+    if (await store.put(read, after)) await box.flush(after);
+  };
