@@ -3,7 +3,7 @@ import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import { type WarehouseDestinationInput, warehouseSecrets } from "#core/schema/warehouse/destination.ts";
 import type { WarehouseDataset } from "#core/schema/warehouse/export.ts";
-import { secretErrors } from "#core/storage/warehouse/destinations.ts";
+import { destinationSecretErrors, storeOf } from "#core/storage/warehouse/destinations.ts";
 import type { SealedSecrets, WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
 import { type Settings, settingErrors } from "#core/storage/warehouse/settings.ts";
 
@@ -14,15 +14,24 @@ export const checkMembers = (
   { problemOf }: Pick<AddressGuard, "problemOf">,
   body: Members,
   datasets: readonly WarehouseDataset[],
-  of: Pick<WarehouseExportRow, "destination"> | null,
+  of: Pick<WarehouseExportRow, "destination" | "warehouse"> | null,
 ): void => {
   const { destination } = body;
-  if (destination !== undefined && of !== null && of.destination.type !== destination.type)
-    throw invalid("destination.type", `cannot be changed: it is ${of.destination.type}`);
+  if (of?.warehouse !== undefined && body.format !== undefined && body.format !== "parquet")
+    throw invalid("format", `must be parquet: ${of.warehouse.type} reads that`);
+  if (destination !== undefined && of !== null) requireType(destination, of);
   refuse([
     ...settingErrors(problemOf, body, datasets),
-    ...(destination === undefined ? [] : secretErrors(destination.type, destination, { isNew: of === null })),
+    ...(destination === undefined ? [] : destinationSecretErrors(destination, { isNew: of === null })),
   ]);
+};
+
+/** Files and manifests of a chain stay in one store. */
+const requireType = (given: WarehouseDestinationInput, of: Pick<WarehouseExportRow, "destination" | "warehouse">) => {
+  const type = of.warehouse?.type ?? of.destination.type;
+  if (given.type !== type) throw invalid("destination.type", `cannot be changed: it is ${type}`);
+  if (given.staging !== undefined && given.staging.type !== of.destination.type)
+    throw invalid("destination.staging.type", `cannot be changed: it is ${of.destination.type}`);
 };
 
 /** The secrets that a body has, sealed. */
@@ -33,7 +42,7 @@ export const sealedOf = (
 ): SealedSecrets =>
   Object.fromEntries(
     warehouseSecrets.flatMap((name) => {
-      const value = given[name];
+      const value = storeOf(given)[name];
       return value === undefined ? [] : [[name, seal(value, placeOf(name))]];
     }),
   );

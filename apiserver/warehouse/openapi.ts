@@ -76,6 +76,7 @@ const made: WarehouseExport = {
   format: "jsonl",
   compression: "gzip",
   schedule,
+  setup_sql: null,
   status: "active",
   pause_reason: null,
   failure_count: 0,

@@ -5,7 +5,7 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { CreateWarehouseExport, UpdateWarehouseExport } from "#core/schema/warehouse/export.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
-import { destinationOf, mergedSecrets } from "#core/storage/warehouse/destinations.ts";
+import { destinationOf, mergedSecrets, targetOf } from "#core/storage/warehouse/destinations.ts";
 import { type SealedSecrets, type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
 import { beginningOf, newWatermarks, scheduleOf } from "#core/storage/warehouse/settings.ts";
 import type { By } from "../settings/audit.ts";
@@ -37,18 +37,19 @@ export const createWarehouseExport =
     requireKept("start_from", since, { now, keptDays: by.caller.plan.retention_days });
     const other = await findByName({ tenantId: app.tenant_id, appId: app._id }, body.name);
     if (other !== null && other._id !== id) throw taken(other._id);
-    const destination = destinationOf(body.destination);
+    const [destination, target] = [destinationOf(body.destination), targetOf(body.destination)];
     const sealed = sealedOf(secrets, body.destination, (name) => warehouseSecretPlace(id, name));
     if (body.test !== false) await deps.test(app._id, { id, destination, secrets: sealed });
     return settings.create(by, {
       ...newSetting(app, id, now),
       name: body.name,
       destination,
+      ...(target !== null && { warehouse: target }),
       secrets: sealed,
       secrets_updated_at: now,
       datasets: body.datasets,
       excluded_columns: body.excluded_columns ?? [],
-      format: body.format ?? "jsonl",
+      format: body.format ?? (target === null ? "jsonl" : "parquet"),
       ...(body.compression !== undefined && { compression: body.compression }),
       schedule: scheduleOf(body.schedule),
       ...beginningOf(body.datasets, since, now),
@@ -69,6 +70,7 @@ export const updateWarehouseExport =
     const sealed = given === undefined ? {} : sealedOf(secrets, given, (name) => warehouseSecretPlace(found._id, name));
     const merged = (stored: SealedSecrets) => mergedSecrets(found.destination.type, stored, sealed);
     const destination = given && destinationOf(given);
+    const target = given && targetOf(given);
     if (destination !== undefined && test !== false)
       await deps.test(found.app_id, { id: found._id, destination, secrets: merged(found.secrets) });
     const hasSecrets = Object.keys(sealed).length > 0;
@@ -76,6 +78,7 @@ export const updateWarehouseExport =
       set: {
         ...plain,
         ...(destination && { destination }),
+        ...(target && { warehouse: target }),
         ...(hasSecrets && { secrets: merged(row.secrets), secrets_updated_at: now }),
         ...(schedule && { schedule: scheduleOf(schedule), due_at: clock.now() }),
         ...(datasets && {

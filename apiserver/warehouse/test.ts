@@ -68,7 +68,7 @@ export const testSaved =
     return test(found.app_id, {
       id: found._id,
       destination,
-      secrets: mergedSecrets(given.type, found.secrets, sealed),
+      secrets: mergedSecrets(found.destination.type, found.secrets, sealed),
     });
   };
 

@@ -1,4 +1,5 @@
 import { nextRunAt } from "#core/domain/warehouse/schedule.ts";
+import { filesAt, setupSql } from "#core/domain/warehouse/setup-sql.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import { warehouseSecrets } from "#core/schema/warehouse/destination.ts";
 import { WarehouseExport, WarehouseRun } from "#core/schema/warehouse/export.ts";
@@ -12,15 +13,21 @@ export const warehouseExportView = (row: WarehouseExportRow, now: Date): Warehou
     id: row._id,
     compression: compressionOf(row),
     destination: {
-      ...row.destination,
+      ...(row.warehouse === undefined ? row.destination : { ...row.warehouse, staging: row.destination }),
       secret_names: warehouseSecrets.filter((name) => row.secrets[name] !== undefined),
       secrets_updated_at: row.secrets_updated_at.toISOString(),
     },
+    setup_sql: setupOf(row),
     watermarks: instants(row.watermarks),
     last_run: row.last_run && { ...row.last_run, completed_at: row.last_run.completed_at.toISOString() },
     next_run_at: row.status === "paused" ? null : nextRunAt(row.schedule, row.scheduled_until, now),
     managed: row.managed !== null,
   });
+
+const setupOf = ({ warehouse, destination, datasets, excluded_columns }: WarehouseExportRow): string | null =>
+  warehouse === undefined
+    ? null
+    : setupSql(warehouse, { files: filesAt(destination, warehouse), datasets, excluded: excluded_columns });
 
 /** What of it events of changes tell: nothing that a run moves. */
 export const reportedExport = (row: WarehouseExportRow, now: Date): object => {

@@ -4,7 +4,7 @@ import { findTool } from "../files/find-tool.ts";
 import { binDir } from "../files/paths.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
 import { kindsOfOthers } from "./kinds-of-others.ts";
-import { azurite, installPackaged, isPackaged, openapiTypescript, schemathesis } from "./packaged-tools.ts";
+import { azurite, installPackaged, isPackaged, openapiTypescript, schemathesis, sqlglot } from "./packaged-tools.ts";
 import { command, say, step } from "./progress.ts";
 import { isFound, releaseTools, tool } from "./release-tools.ts";
 
@@ -34,7 +34,7 @@ export const missingChartTools = (): string[] => [
   ...packaged.filter((tool) => !isPackaged(tool)).map(({ name }) => name),
 ];
 
-const packaged = [openapiTypescript, schemathesis, azurite] as const;
+const packaged = [openapiTypescript, schemathesis, azurite, sqlglot] as const;
 
 /** Debian's own: to build them takes longer than everything else. */
 const prometheus = ["prometheus", "promtool"] as const;

@@ -29,6 +29,14 @@ export const schemathesis: PackagedTool = {
   program: "venv/bin/schemathesis",
 };
 
+/** Reads the SQL of warehouses. */
+export const sqlglot: PackagedTool = {
+  ...schemathesis,
+  name: "sqlglot",
+  commands: [...schemathesis.commands, ["ln", "-s", "python3", "venv/bin/sqlglot-python"]], // a module has no program
+  program: "venv/bin/sqlglot-python",
+};
+
 /** A server of Azure's Blob Storage. */
 export const azurite: PackagedTool = {
   name: "azurite",

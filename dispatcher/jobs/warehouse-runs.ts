@@ -98,7 +98,7 @@ const finish = async (
 ): Promise<Result> => {
   const isOwnChain = row.trigger === "backfill";
   const previous = isOwnChain ? emptyChain : found.chain;
-  const body = Buffer.from(`${JSON.stringify(manifestOf(row, settings, previous), null, 2)}\n`);
+  const body = Buffer.from(`${JSON.stringify(manifestOf(row, settings, previous))}\n`);
   const key = manifestKey(settings.destination.prefix, row._id);
   const file = { key, body, contentType: "application/json" };
   await putOnce({ ...deps, destination, signal: deps.stopping }, row, file);

@@ -56,6 +56,10 @@ const texts = destinationTexts;
 export const destinationTypes = ["s3", "gcs", "azure_blob"] as const;
 export type DestinationType = (typeof destinationTypes)[number];
 
+/** Warehouses, whose files are kept in a store beside them. */
+export const warehouseTypes = ["bigquery", "snowflake", "redshift", "databricks"] as const;
+export type WarehouseType = (typeof warehouseTypes)[number];
+
 /** The names of secrets. */
 export const warehouseSecrets = [
   "access_key_id",
@@ -88,7 +92,22 @@ export const destinationRules: Readonly<Record<DestinationType, DestinationRules
   },
 };
 
-const members = {
+/** What belongs to a type of warehouse: its members, and the stores that it reads files from. */
+export type WarehouseRules = {
+  needs: readonly string[];
+  takes: readonly string[];
+  staging: readonly DestinationType[];
+};
+
+/** Members of each warehouse; the others are refused. Source: docs/reference/warehouse.md#warehouses. */
+export const warehouseRules: Readonly<Record<WarehouseType, WarehouseRules>> = {
+  bigquery: { needs: ["project_id", "dataset"], takes: ["location"], staging: ["gcs"] },
+  snowflake: { needs: ["database", "schema", "stage"], takes: ["account"], staging: ["s3", "gcs", "azure_blob"] },
+  redshift: { needs: ["database", "schema"], takes: [], staging: ["s3"] },
+  databricks: { needs: ["catalog", "schema"], takes: [], staging: ["s3"] },
+};
+
+const stores = {
   type: Enum([...destinationTypes], {
     description:
       "s3: a bucket of S3, or of a store that speaks its protocol; gcs: Google Cloud Storage; azure_blob: Azure",
@@ -102,6 +121,30 @@ const members = {
   path_style: Optional(Flag({ description: "of s3; default true with an endpoint, else false" })),
   sse: Optional(Enum(["none", "AES256", "aws:kms"], { description: "of s3: encryption by the store; default none" })),
   kms_key_id: Optional(Nullable(Text({ ...texts.kmsKeyId, description: "of s3" }))),
+};
+
+const identifier = {
+  minLength: 1,
+  maxLength: 63,
+  pattern: worded("^[A-Za-z_][A-Za-z0-9_]*$", "must be a plain name: letters, digits and _, and no digit first"),
+};
+
+const warehouses = {
+  project_id: Optional(
+    Text({
+      maxLength: 30,
+      pattern: worded("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", "must be the id of a Google Cloud project"),
+      description: "of bigquery",
+    }),
+  ),
+  dataset: Optional(Text({ ...identifier, description: "of bigquery: where tables are made" })),
+  location: Optional(
+    Text({ maxLength: 32, pattern: worded("^[A-Za-z0-9-]{2,32}$", "must be a location"), description: "of bigquery" }),
+  ),
+  database: Optional(Text({ ...identifier, description: "of snowflake and redshift" })),
+  catalog: Optional(Text({ ...identifier, description: "of databricks" })),
+  schema: Optional(Text({ ...identifier, description: "of snowflake, redshift and databricks" })),
+  stage: Optional(Text({ ...identifier, description: "of snowflake: the name of the stage that is made" })),
 };
 
 const Secret = { minLength: 1, maxLength: 512, pattern: patterns.headerValue };
@@ -130,13 +173,36 @@ const secrets = {
   account_key: Optional(Text(secretTexts.account_key)),
 };
 
-/** Where an export writes: as it is set up or changed, with secrets, which are never shown. In a change those left out stay. */
-export const WarehouseDestinationInput = Closed({ ...members, ...secrets });
+/** A store, with its secrets, which are never shown. */
+const StoreInput = Closed({ ...stores, ...secrets });
+export type StoreInput = Static<typeof StoreInput>;
+
+/**
+ * Where an export writes: a store, or a warehouse with the store in front of it. As it is set up or changed, with secrets, which
+ * are never shown; in a change those left out stay.
+ */
+export const WarehouseDestinationInput = Closed({
+  ...stores,
+  ...secrets,
+  ...warehouses,
+  type: Enum([...destinationTypes, ...warehouseTypes], {
+    description:
+      "s3: a bucket of S3, or of a store that speaks its protocol; gcs: Google Cloud Storage; azure_blob: Azure; " +
+      "bigquery, snowflake, redshift, databricks: a warehouse that reads from the store `staging`",
+  }),
+  account: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 255,
+      pattern: worded("^[A-Za-z0-9][A-Za-z0-9._-]*$", "must be the name of an account"),
+      description: "of azure_blob: the storage account, 3 to 24 small letters and digits; of snowflake",
+    }),
+  ),
+  staging: Optional(StoreInput),
+});
 export type WarehouseDestinationInput = Static<typeof WarehouseDestinationInput>;
 
-/** As it is shown: the members of its type, without secrets. */
-export const WarehouseDestination = Type.Object({
-  type: Enum([...destinationTypes]),
+const shownStore = {
   bucket: Optional(Text()),
   account: Optional(Text()),
   container: Optional(Text()),
@@ -146,6 +212,22 @@ export const WarehouseDestination = Type.Object({
   path_style: Optional(Flag()),
   sse: Optional(Text()),
   kms_key_id: Optional(Nullable(Text())),
+};
+
+/** As it is shown: the members of its type, without secrets. */
+export const WarehouseDestination = Type.Object({
+  ...shownStore,
+  type: Enum([...destinationTypes, ...warehouseTypes]),
+  prefix: Optional(Text()),
+  endpoint: Optional(Nullable(Text())),
+  project_id: Optional(Text()),
+  dataset: Optional(Text()),
+  location: Optional(Text()),
+  database: Optional(Text()),
+  catalog: Optional(Text()),
+  schema: Optional(Text()),
+  stage: Optional(Text()),
+  staging: Optional(Type.Object({ ...shownStore, type: Enum([...destinationTypes]) })),
   secret_names: List(Text()),
   secrets_updated_at: DateTime,
 });

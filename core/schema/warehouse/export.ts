@@ -127,6 +127,9 @@ export const WarehouseExport = Type.Object({
   format: Enum([...warehouseFormats]),
   compression: Enum(["gzip", ...parquetCompressions]),
   schedule: ShownSchedule,
+  setup_sql: Nullable(
+    Text({ description: "of a warehouse: statements that make its tables and load what is in the store; else null" }),
+  ),
   status: Enum([...warehouseExportStatuses]),
   pause_reason: Nullable(Text()),
   failure_count: Type.Integer({ minimum: 0, description: "runs that failed in a row" }),

@@ -2,14 +2,21 @@ import { BadSecret } from "../../channels/kit/secret-text.ts";
 import { serviceAccount } from "../../channels/kit/service-account.ts";
 import type { FieldError } from "../../errors.ts";
 import {
-  type DestinationRules,
   type DestinationType,
   destinationRules,
+  destinationTypes,
+  type StoreInput,
   type WarehouseDestinationInput,
   type WarehouseSecret,
+  type WarehouseType,
+  warehouseRules,
   warehouseSecrets,
+  warehouseTypes,
 } from "../../schema/warehouse/destination.ts";
-import type { DestinationRow, SealedSecrets } from "./exports.ts";
+import type { DestinationRow, SealedSecrets, WarehouseTarget } from "./exports.ts";
+
+/** A store's own members, without secrets. */
+export type StoreSettings = Omit<StoreInput, WarehouseSecret>;
 
 /** A destination's own members, without secrets. */
 export type DestinationSettings = Omit<WarehouseDestinationInput, WarehouseSecret>;
@@ -18,19 +25,48 @@ type ProblemOf = (url: URL) => string | null;
 
 /** What is wrong with a destination, but for its secrets. `problemOf` judges an address by itself. */
 export const destinationErrors = (problemOf: ProblemOf, destination: DestinationSettings): FieldError[] => {
-  const { type, endpoint = null, sse = "none", kms_key_id: key = null } = destination;
+  const type = warehouseOf(destination);
+  if (type === undefined) return memberErrorsOf(problemOf, storeOf(destination));
+  const { staging } = destination;
+  const { needs, takes } = warehouseRules[type];
+  const errors = memberErrors(type, { needs: [...needs, "staging"], takes }, destination);
+  return staging === undefined ? errors : [...errors, ...inStaging(stagingErrors(problemOf, type, staging))];
+};
+
+const stagingErrors = (problemOf: ProblemOf, type: WarehouseType, staging: StoreSettings): FieldError[] => {
+  const { staging: stores } = warehouseRules[type];
+  if (!stores.includes(staging.type)) return [at("type", `is none that ${type} reads from: ${stores.join(", ")}`)];
+  return memberErrorsOf(problemOf, staging);
+};
+
+const memberErrorsOf = (problemOf: ProblemOf, store: StoreSettings): FieldError[] => [
+  ...memberErrors(store.type, destinationRules[store.type], store),
+  ...storeErrors(problemOf, store),
+];
+
+const inStaging = (errors: readonly FieldError[]): FieldError[] =>
+  errors.map(({ field, message }) => ({ field: field.replace(/^destination\./, "destination.staging."), message }));
+
+const warehouseOf = ({ type }: { type: string }): WarehouseType | undefined =>
+  warehouseTypes.find((one) => one === type);
+
+const storeErrors = (problemOf: ProblemOf, store: StoreSettings): FieldError[] => {
+  const { type, account, endpoint = null, sse = "none", kms_key_id: key = null } = store;
   const url = endpoint === null ? null : new URL(endpoint);
   const problem = url && (problemOf(url) ?? pathProblem(url));
+  const isAccount = type !== "azure_blob" || account === undefined || /^[a-z0-9]{3,24}$/.test(account);
   return [
-    ...memberErrors(type, destinationRules[type], destination),
     ...(problem === null ? [] : [at("endpoint", problem)]),
     ...(key !== null && sse !== "aws:kms" ? [at("kms_key_id", "needs sse aws:kms")] : []),
+    ...(isAccount ? [] : [at("account", "must be a storage account: 3 to 24 small letters and digits")]),
   ];
 };
 
 const at = (member: string, message: string): FieldError => ({ field: `destination.${member}`, message });
 
-const memberErrors = (type: string, { needs, takes }: DestinationRules, given: DestinationSettings): FieldError[] => {
+type Members = { needs: readonly string[]; takes: readonly string[] };
+
+const memberErrors = (type: string, { needs, takes }: Members, given: object): FieldError[] => {
   const names = Object.entries(given).flatMap(([name, value]) => (value === undefined || value === null ? [] : [name]));
   const own = ["type", ...needs, ...takes, ...warehouseSecrets];
   return [
@@ -45,6 +81,22 @@ const pathProblem = ({ pathname, search, hash }: URL): string | null =>
 type Secrets = Partial<Record<WarehouseSecret, string | undefined>>;
 
 /** What is wrong with the secrets of a destination. Of a new one none may be left out. */
+export const destinationSecretErrors = (
+  destination: WarehouseDestinationInput,
+  { isNew }: { isNew: boolean },
+): FieldError[] => {
+  const type = warehouseOf(destination);
+  const { staging } = destination;
+  const store = storeOf(destination);
+  if (type === undefined) return secretErrors(store.type, store, { isNew });
+  const outside = warehouseSecrets.filter((name) => destination[name] !== undefined);
+  return [
+    ...outside.map((name) => at(name, `is no member of the type ${type}: it belongs into staging`)),
+    ...(staging === undefined ? [] : inStaging(secretErrors(staging.type, staging, { isNew }))),
+  ];
+};
+
+/** The same of a store. */
 export const secretErrors = (type: DestinationType, given: Secrets, { isNew }: { isNew: boolean }): FieldError[] => {
   const { secrets: groups } = destinationRules[type];
   const names = warehouseSecrets.filter((name) => given[name] !== undefined);
@@ -84,8 +136,17 @@ export const mergedSecrets = (type: DestinationType, stored: SealedSecrets, give
     }),
   );
 
-/** A destination with all of its members, without secrets. Sound where {@link destinationErrors} finds nothing. */
-export const destinationOf = (given: DestinationSettings): DestinationRow => {
+/** The store of a destination: itself, or the one that a warehouse reads from. */
+export const storeOf = (destination: DestinationSettings): StoreSettings & Secrets => {
+  const type = destinationTypes.find((one) => one === destination.type);
+  return type === undefined
+    ? (destination.staging ?? { type: "s3" }) // a warehouse without a store is refused before
+    : { ...destination, type };
+};
+
+/** A store with all of its members, without secrets. Sound where {@link destinationErrors} finds nothing. */
+export const destinationOf = (destination: DestinationSettings): DestinationRow => {
+  const given = storeOf(destination);
   const { type, bucket = "", endpoint: asked = null, prefix = "" } = given;
   const endpoint = asked === null ? null : new URL(asked).origin;
   if (type === "gcs") return { type, bucket, prefix, endpoint };
@@ -103,4 +164,20 @@ export const destinationOf = (given: DestinationSettings): DestinationRow => {
     sse: given.sse ?? "none",
     kms_key_id: given.kms_key_id ?? null,
   };
+};
+
+/** The warehouse of a destination; null when it is a store. Sound as above. */
+export const targetOf = (given: DestinationSettings): WarehouseTarget | null => {
+  const { database = "", schema = "" } = given;
+  const type = warehouseOf(given);
+  if (type === "bigquery") {
+    const { project_id = "", dataset = "", location = "US" } = given;
+    return { type, project_id, dataset, location };
+  }
+  if (type === "snowflake") {
+    const { account, stage = "" } = given;
+    return { type, ...(account !== undefined && { account }), database, schema, stage };
+  }
+  if (type === "redshift") return { type, database, schema };
+  return type === undefined ? null : { type, catalog: given.catalog ?? "", schema };
 };

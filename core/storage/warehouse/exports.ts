@@ -45,6 +45,13 @@ export type AzureBlobRow = {
 /** Where an export writes, without its secrets. */
 export type DestinationRow = S3Row | GcsRow | AzureBlobRow;
 
+/** The warehouse that reads from the store. */
+export type WarehouseTarget =
+  | { type: "bigquery"; project_id: string; dataset: string; location: string }
+  | { type: "snowflake"; account?: string; database: string; schema: string; stage: string }
+  | { type: "redshift"; database: string; schema: string }
+  | { type: "databricks"; catalog: string; schema: string };
+
 /** The secrets of its type, each sealed under {@link warehouseSecretPlace}. */
 export type SealedSecrets = Partial<Record<WarehouseSecret, Sealed>>;
 
@@ -59,6 +66,8 @@ export type WarehouseExportRow = Changeable &
   JobRow & {
     name: string;
     destination: DestinationRow;
+    /** Absent: the store is all there is. */
+    warehouse?: WarehouseTarget;
     secrets: SealedSecrets;
     secrets_updated_at: Date;
     datasets: WarehouseDataset[];

@@ -8,7 +8,7 @@ import type {
   WarehouseSchedule,
   WarehouseScheduleInput,
 } from "../../schema/warehouse/export.ts";
-import { type DestinationSettings, destinationErrors } from "./destinations.ts";
+import { type DestinationSettings, destinationErrors, targetOf } from "./destinations.ts";
 import type { WarehouseExportRow } from "./exports.ts";
 
 /** What of an export is checked by rules that no schema has. */
@@ -23,6 +23,7 @@ export const settingErrors = (
   datasets: readonly WarehouseDataset[],
 ): FieldError[] => [
   ...compressionErrors(settings),
+  ...formatErrors(settings),
   ...(settings.destination === undefined ? [] : destinationErrors(problemOf, settings.destination)),
   ...scheduleErrors(settings.schedule),
   ...(settings.excluded_columns ?? []).flatMap((name, n) => excludedErrors(name, n, datasets)),
@@ -32,6 +33,11 @@ const compressionErrors = ({ format = "jsonl", compression }: Settings): FieldEr
   compression === undefined || format === "parquet"
     ? []
     : [{ field: "compression", message: "is only of the format parquet: the others are gzip" }];
+
+const formatErrors = ({ format, destination }: Settings): FieldError[] =>
+  format === undefined || format === "parquet" || destination === undefined || targetOf(destination) === null
+    ? []
+    : [{ field: "format", message: `must be parquet: ${destination.type} reads that` }];
 
 const scheduleErrors = (schedule: WarehouseScheduleInput | undefined): FieldError[] => {
   if (schedule === undefined) return [];

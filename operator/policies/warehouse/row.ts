@@ -6,7 +6,7 @@ import { camelCase } from "#core/schema/apps/settings-resource.ts";
 import { destinationRules, secretTexts, type WarehouseSecret } from "#core/schema/warehouse/destination.ts";
 import type { WarehouseExportSpec, WarehouseExportStatus } from "#core/schema/warehouse/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { type DestinationSettings, destinationOf, secretErrors } from "#core/storage/warehouse/destinations.ts";
+import { destinationOf, type StoreSettings, secretErrors } from "#core/storage/warehouse/destinations.ts";
 import { type SealedSecrets, type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
 import { type Settings, scheduleOf } from "#core/storage/warehouse/settings.ts";
 import { type Finding, refused } from "../conditions.ts";
@@ -83,7 +83,7 @@ export const secretsOf = (
 
 /** As the REST interface takes them. */
 const secretText =
-  (type: DestinationSettings["type"], name: WarehouseSecret) =>
+  (type: StoreSettings["type"], name: WarehouseSecret) =>
   (text: string): string => {
     const { maxLength } = secretTexts[name];
     if (text.length > maxLength) throw new BadSecret(`is longer than ${maxLength} characters`);

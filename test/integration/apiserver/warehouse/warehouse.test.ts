@@ -14,6 +14,8 @@ const destination = {
   secret_access_key: secret,
 };
 const azure = { type: "azure_blob", account: "acme", container: "lake", account_key: "a-key-of-azure" };
+const bigquery = { type: "bigquery", project_id: "acme-data", dataset: "messaging" };
+const snowflake = { type: "snowflake", database: "DATA", schema: "MESSAGING", stage: "HERALD", staging: destination };
 const aWarehouse = { name: "Lake", destination, datasets: ["deliveries"], test: false };
 
 describe("warehouse exports by REST", () => {
@@ -123,6 +125,32 @@ describe("warehouse exports by REST", () => {
       over: { destination: { ...destination, kms_key_id: "k" } },
       field: "destination.kms_key_id",
     },
+    {
+      it: "a warehouse without a store",
+      over: { destination: { type: "redshift", database: "dev", schema: "messaging" } },
+      field: "destination.staging",
+    },
+    {
+      it: "a store that its warehouse does not read from",
+      over: { destination: { ...bigquery, staging: destination } },
+      field: "destination.staging.type",
+    },
+    {
+      it: "a warehouse's store without its secret",
+      over: { destination: { ...bigquery, staging: { type: "gcs", bucket: "acme-lake" } } },
+      field: "destination.staging.credentials_json",
+    },
+    {
+      it: "a secret beside the store of a warehouse",
+      over: { destination: { ...snowflake, access_key_id: "A" } },
+      field: "destination.access_key_id",
+    },
+    {
+      it: "a name that is no name in SQL",
+      over: { destination: { ...snowflake, schema: "a; drop table b" } },
+      field: "destination.schema",
+    },
+    { it: "files that a warehouse does not read", over: { destination: snowflake, format: "csv" }, field: "format" },
     { it: "a format that is not there", over: { format: "avro" }, field: "format" },
     { it: "a compression of what is gzip", over: { format: "csv", compression: "zstd" }, field: "compression" },
     { it: "a dataset that is not there", over: { datasets: ["conversations"] }, field: "datasets[0]" },
@@ -171,6 +199,31 @@ describe("warehouse exports by REST", () => {
     expect(shown((await change({ ...place, prefix: "herald" })).body).secret_names).to.deep.equal(["sas_token"]);
     const moved = await change(destination);
     expect([moved.status, moved.body.error.details.field]).to.deep.equal([400, "destination.type"]);
+  });
+
+  it("of a warehouse write Parquet to its store, and show the statements that load it", async () => {
+    const made = await make({ destination: snowflake, excluded_columns: ["deliveries.channel"] });
+    expect(made).to.deep.include({ format: "parquet" });
+    const { staging, ...shown } = made.destination as Record<string, unknown>;
+    expect(shown).to.deep.include({ type: "snowflake", database: "DATA", schema: "MESSAGING", stage: "HERALD" });
+    expect(staging).to.deep.include({ type: "s3", bucket: "acme-lake", prefix: "herald" });
+    const sql = String(made.setup_sql);
+    expect(sql)
+      .to.include("URL = 's3://acme-lake/herald/v1/'")
+      .and.include("CREATE OR REPLACE VIEW DATA.MESSAGING.deliveries");
+    expect(sql)
+      .to.match(/ {2}error_code VARCHAR,/)
+      .and.not.match(/ {2}channel VARCHAR/);
+    const row = await exports().findOne({ _id: made.id });
+    expect(row?.destination).to.deep.include({ type: "s3", bucket: "acme-lake" });
+    const change = (body: object) => call("PATCH", `/${made.id}`, { test: false, ...body });
+    const { access_key_id: _a, secret_access_key: _s, ...store } = destination;
+    const moved = await change({ destination: { ...snowflake, schema: "OTHER", staging: { ...store, prefix: "" } } });
+    expect(moved.body.setup_sql).to.include("URL = 's3://acme-lake/v1/'").and.include("DATA.OTHER.deliveries");
+    expect((await change({ format: "jsonl" })).body.error.details.field).to.equal("format");
+    const alone = await change({ destination });
+    expect([alone.status, alone.body.error.details.field]).to.deep.equal([400, "destination.type"]);
+    expect((await make()).setup_sql).to.equal(null);
   });
 
   it("have names of their own, and are ten at most", async () => {
