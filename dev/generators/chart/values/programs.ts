@@ -95,7 +95,7 @@ const ingress = closed("Ingress to /v1", {
   annotations: strings("annotations of it"),
   hosts: texts("names of hosts"),
   tls: kubernetesList("as in an Ingress"),
-  nginxLimits: flag("has ingress-nginx hold edgeLimit too"),
+  nginxLimits: flag("has ingress-nginx hold edgeLimit too, and the zones sdk_ip and auth_ip"),
 });
 
 const httpRoute = closed("HTTPRoute of the Gateway API to /v1", {
