@@ -10,7 +10,7 @@ import { existing } from "../http/locate.ts";
 
 export type ChangeDeps = {
   conversations: Pick<Conversations, "find" | "put" | "keepLast">;
-  /** Publishes what is in an outbox, without being waited for. */
+  /** Publishes what is in an outbox, and has the conversation counted, without being waited for. */
   publish: (row: ConversationRow) => void;
   clock: Clock;
 };
@@ -39,7 +39,13 @@ export const changeConversation = async (
       await conversations.keepLast(before);
       return before;
     }
-    const after = withEvent(before, { ...before, ...changed, seq: before.seq + 1, updated_at: now });
+    const after = withEvent(before, {
+      ...before,
+      ...changed,
+      seq: before.seq + 1,
+      uncounted_at: now,
+      updated_at: now,
+    });
     if (await conversations.put(before, after)) {
       publish(after);
       return after;

@@ -105,6 +105,7 @@ const openedBy = (reply: Reply, messageId: string, now: Date): ConversationRow =
     last_outbound_at: now,
     appended: [message],
     due_at: sweepAfter(now),
+    uncounted_at: now,
     created_at: now,
     updated_at: now,
   };

@@ -18,6 +18,7 @@ import {
   CreateConversationMessage,
   CreateConversationNote,
 } from "#core/schema/conversations/message.ts";
+import { ConversationStats, ConversationStatsQuery } from "#core/schema/conversations/stats.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
@@ -87,6 +88,18 @@ const routes = [
         },
         signal,
       ),
+  }),
+
+  route({
+    id: "getConversationStats",
+    method: "GET",
+    path: `${base}/stats`,
+    summary: "Count the conversations of an app by what they are",
+    feature: plan,
+    query: ConversationStatsQuery,
+    reply: ConversationStats,
+    locate: appOfPath,
+    handle: async ({ use, query, resource }) => ({ body: await use.stats(resource, query) }),
   }),
 
   route({

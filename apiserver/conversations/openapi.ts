@@ -11,6 +11,7 @@ import type {
   CreateConversationMessage,
   CreateConversationNote,
 } from "#core/schema/conversations/message.ts";
+import type { ConversationStats } from "#core/schema/conversations/stats.ts";
 import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import type { Docs } from "../http/feature.ts";
 import { lastPage } from "../http/openapi/examples.ts";
@@ -103,6 +104,24 @@ const conversation: Conversation = {
   updated_at: exampleTime,
 };
 
+const stats: ConversationStats = {
+  open: 12,
+  pending: 3,
+  snoozed: 1,
+  closed_today: 40,
+  unassigned: 2,
+  unread_conversations: 5,
+  unread_messages: 9,
+  waiting: 4,
+  oldest_waiting_since: exampleTime,
+  median_first_response_seconds: 95,
+  by_channel: { whatsapp: 14, sms: 2 },
+  by_assignee: [
+    { assignee_id: "ada", open: 14, unread: 6 },
+    { assignee_id: null, open: 2, unread: 3 },
+  ],
+};
+
 /** What the OpenAPI document says of conversations beside their operations. */
 export const docs: Docs = {
   tags: { Conversations: "What people write to an app on WhatsApp, SMS and RCS, and what it answers." },
@@ -123,6 +142,7 @@ export const docs: Docs = {
       { channel: "sms", contact_address: "+4915112345678", message: text, tags: ["colours"] },
       { channel: "whatsapp", contact_address: "+4915112345678", message: { whatsapp_template: template } },
     ] satisfies CreateConversation[],
+    ConversationStats: [stats],
     ConversationNote: [note],
     ConversationNotePage: [lastPage(note)],
     CreateConversationNote: [{ text: note.text, mentions: note.mentions }] satisfies CreateConversationNote[],

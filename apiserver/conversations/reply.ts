@@ -158,7 +158,11 @@ export const rowOf = (
 const repliedTo = (read: ConversationRow, row: ConversationMessageRow, now: Date): Partial<ConversationRow> => ({
   ...(read.status === "closed" && read.place !== undefined && { status: "open", closed_at: null }),
   waiting_since: null,
-  first_response_at: read.first_response_at ?? (read.waiting_since === null ? null : now),
+  ...(read.first_response_at === null &&
+    read.waiting_since !== null && {
+      first_response_at: now,
+      first_response_ms: now.getTime() - read.waiting_since.getTime(),
+    }),
   last_outbound_at: now,
   message_count: read.message_count + 1,
   last_message_id: row._id,

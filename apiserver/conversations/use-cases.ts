@@ -1,18 +1,21 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import type { Log } from "#core/runtime/process/log.ts";
 import type { AssignConversation, Conversation, UpdateConversation } from "#core/schema/conversations/conversation.ts";
 import type { ConversationMessage, ConversationNote } from "#core/schema/conversations/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { arrivals } from "#core/storage/conversations/arrivals.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
 import { conversations as conversationStore } from "#core/storage/conversations/conversations.ts";
+import { conversationCounts } from "#core/storage/conversations/counts.ts";
 import { conversationList } from "#core/storage/conversations/list.ts";
 import { messageList, searchMessages } from "#core/storage/conversations/message-list.ts";
 import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import { notes } from "#core/storage/conversations/notes.ts";
+import { touching } from "#core/storage/conversations/touching.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
-import { collectionOf, type OfApp, ofApp } from "#core/storage/mongo/collection.ts";
+import { collectionOf, type OfApp, ofApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { inPages } from "#core/storage/mongo/pages.ts";
 import { contacts } from "#core/storage/people/contacts.ts";
 import { usersNamed } from "#core/storage/people/named.ts";
@@ -31,6 +34,7 @@ import { markRead } from "./mark.ts";
 import { addNote, type NewNote } from "./note.ts";
 import { personOf } from "./person.ts";
 import { type AcceptNotification, type Reply, reply } from "./reply.ts";
+import { conversationStats } from "./stats.ts";
 import { noteView, type Views, views } from "./views.ts";
 
 export type ConversationPlatform = {
@@ -40,6 +44,7 @@ export type ConversationPlatform = {
   acceptNotification: AcceptNotification;
   outboxes: { people: PeopleOutbox; conversations: Pick<ConversationOutbox, "publish"> };
   clock: Clock;
+  log: Log;
 };
 
 export type ConversationUse = ReturnType<typeof conversationUseCases>;
@@ -63,7 +68,12 @@ export const conversationUseCases = (platform: ConversationPlatform) => {
   };
   const find = async (of: OfApp, id = ""): Promise<ConversationRow> =>
     existing(await store.find(of, id), "conversation");
-  const changing = { conversations: store, publish: outboxes.conversations.publish, clock };
+  const touch = touching(platform);
+  const publish = (row: ConversationRow): void => {
+    outboxes.conversations.publish(row);
+    touch(ofRow(row));
+  };
+  const changing = { conversations: store, publish, clock };
   const replying = {
     ...changing,
     accept: platform.acceptNotification,
@@ -89,6 +99,7 @@ export const conversationUseCases = (platform: ConversationPlatform) => {
       cursors,
       clock,
     }),
+    stats: conversationStats({ counts: conversationCounts(db), page: conversationList(db), clock }),
     ...writing(made, { show, view }),
     ...changes(changing, view),
     read: markRead({ ...changing, messages, messagesOf: store.messagesOf }),

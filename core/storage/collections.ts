@@ -8,6 +8,7 @@ import { appCollection } from "./apps/apps.ts";
 import { auditCollection } from "./audit/audit-log.ts";
 import { contentTemplateCollection } from "./content-templates/content-templates.ts";
 import { conversationCollection } from "./conversations/conversation-row.ts";
+import { conversationCountsCollection } from "./conversations/counts.ts";
 import { conversationMessageCollection } from "./conversations/message-row.ts";
 import { noteCollection } from "./conversations/notes.ts";
 import { eventBatchCollection } from "./events/batches.ts";
@@ -84,6 +85,7 @@ export const allCollections: readonly CollectionSpec[] = [
   chunkCollection,
   contentTemplateCollection,
   conversationCollection,
+  conversationCountsCollection,
   conversationMessageCollection,
   conversionCollection,
   countedBatchCollection,

@@ -68,6 +68,7 @@ export const withArrivals = (
     last_message_id: appended.at(-1)?._id ?? null,
     seq,
     appended,
+    uncounted_at: now,
     updated_at: now,
   };
 };

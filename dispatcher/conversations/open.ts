@@ -11,6 +11,7 @@ import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { arrivals } from "#core/storage/conversations/arrivals.ts";
+import { touching } from "#core/storage/conversations/touching.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { answerable } from "#core/storage/messages/answered.ts";
 import { collectionOf, type OfApp } from "#core/storage/mongo/collection.ts";
@@ -57,9 +58,10 @@ export const conversations = (
     publish: deps.events.publish,
     clock,
   });
+  const touch = touching(deps);
   const write = async (all: readonly Received[]): Promise<undefined[]> => {
     const byApp = [...Map.groupBy(all, ({ of }) => of.appId)];
-    await Promise.all(byApp.map(([, some]) => receiveOfApp(deps.directory, receive, some)));
+    await Promise.all(byApp.map(([, some]) => receiveOfApp({ ...deps, receive, touch }, some)));
     return all.map(() => undefined);
   };
   const gathered = gather({ write, ...batched, isOfOne });
@@ -71,16 +73,18 @@ export const conversations = (
   };
 };
 
-const receiveOfApp = async (
-  directory: ConversationsDeps["directory"],
-  receive: ReturnType<typeof receiveMessages>,
-  some: readonly Received[],
-): Promise<void> => {
+type ReceiveOfApp = Pick<ConversationsDeps, "directory"> & {
+  receive: ReturnType<typeof receiveMessages>;
+  touch: (of: OfApp) => void;
+};
+
+const receiveOfApp = async ({ directory, receive, touch }: ReceiveOfApp, some: readonly Received[]): Promise<void> => {
   const [first] = some;
   const rules = first === undefined ? null : await rulesOf(directory, first.of);
   if (first === undefined || rules === null) return;
   const arrived = some.flatMap(({ arrivals: of }) => of);
   await receive(first.of, arrived, { isRepeated: some.some(({ isRepeated }) => isRepeated), rules });
+  touch(first.of);
 };
 
 /** How conversations of an app begin and end; null when it is gone, or its plan has none. */

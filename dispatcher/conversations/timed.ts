@@ -11,9 +11,11 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type ConversationRow, conversationCollection } from "#core/storage/conversations/conversation-row.ts";
 import { type Conversations, conversations } from "#core/storage/conversations/conversations.ts";
+import { touching } from "#core/storage/conversations/touching.ts";
 import type { Directory } from "#core/storage/directory.ts";
-import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
+import { collectionOf, type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
+import { countingTimer } from "./counting.ts";
 
 export type TimedDeps = {
   db: Db;
@@ -34,7 +36,8 @@ export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: An
     log: deps.log,
     metrics: deps.metrics,
   });
-  const change = changeInTime({ ...deps, store: conversations(deps.db), box });
+  const touch = touching(deps);
+  const change = changeInTime({ ...deps, store: conversations(deps.db), box, touch });
   return {
     parts: [box],
     timers: [
@@ -45,6 +48,7 @@ export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: An
         everyMs: 1_000,
         handle: change,
       }),
+      countingTimer(deps),
     ],
   };
 };
@@ -52,6 +56,8 @@ export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: An
 export type ChangeInTimeDeps = Pick<TimedDeps, "directory" | "clock"> & {
   store: Pick<Conversations, "find" | "put" | "lookAgain">;
   box: Pick<Outbox, "flush" | "flushDue">;
+  /** Has the conversations of an app counted, without being waited for. */
+  touch: (of: OfApp) => void;
 };
 
 type DueConversation = Pick<ConversationRow, "_id" | "tenant_id" | "app_id" | "outbox">;
@@ -62,7 +68,7 @@ type DueConversation = Pick<ConversationRow, "_id" | "tenant_id" | "app_id" | "o
  * @throws Unavailable when the stream of events is away
  */
 export const changeInTime =
-  ({ directory, clock, store, box }: ChangeInTimeDeps) =>
+  ({ directory, clock, store, box, touch }: ChangeInTimeDeps) =>
   async (due: DueConversation): Promise<void> => {
     if (due.outbox.length > 0) return void (await box.flushDue(due)); // due again in 10 s
     const [read, app] = await Promise.all([store.find(ofRow(due), due._id), directory.app(due.app_id)]);
@@ -71,8 +77,10 @@ export const changeInTime =
     const now = clock.now();
     const changed = dueChange(read, rules, now);
     if (changed === null) return store.lookAgain(read, nextLook(read, rules, now));
-    const plain = { ...read, ...changed, seq: read.seq + 1, updated_at: now };
+    const plain = { ...read, ...changed, seq: read.seq + 1, uncounted_at: now, updated_at: now };
     const event = changeEvent(read, plain, "timer");
     const after = { ...plain, outbox: event === null ? [] : [event], due_at: sweepAfter(now) };
-    if (await store.put(read, after)) await box.flush(after);
+    if (!(await store.put(read, after))) return;
+    touch(ofRow(read));
+    await box.flush(after);
   };

@@ -1,9 +1,10 @@
 import type { ConversationPlace, ConversationState } from "../../domain/conversations/conversation.ts";
+import type { Counted } from "../../domain/conversations/tally.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, longAgo } from "../mongo/collection.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
+import { eraseConversations } from "./erasure.ts";
 import type { ConversationMessageRow } from "./message-row.ts";
-import { eraseOfPerson } from "./person.ts";
 
 /** A conversation between an app and a person over one of the app's numbers. It is due when time may change it. */
 export type ConversationRow = ConversationState &
@@ -28,6 +29,14 @@ export type ConversationRow = ConversationState &
     appended: ConversationMessageRow[];
     /** Events of changes over REST and by time, until they are published. */
     outbox: OutboxEvent[];
+    /** How long its person waited for the first answer. */
+    first_response_ms?: number | null;
+    /** Since when it is other than it was counted: core/storage/conversations/counts.ts. */
+    uncounted_at?: Date | null;
+    /** What of it is counted, as it was at a change of it. */
+    counted?: Counted & { seq: number };
+    /** Its person was deleted: nothing else is left of it, and it goes once it is no longer counted. */
+    gone?: true;
     created_at: Date;
     updated_at: Date;
   };
@@ -58,11 +67,16 @@ export const conversationCollection: CollectionSpec = {
       partialFilterExpression: { tag_keys: { $gt: "" } },
     },
     { key: { app_id: 1, contact_address: 1, updated_at: -1, _id: -1 }, name: "contact" },
+    {
+      key: { app_id: 1, uncounted_at: 1 },
+      name: "uncounted",
+      partialFilterExpression: { uncounted_at: { $gt: longAgo } },
+    },
     dueIndex,
   ],
   former: ["list", "assignee"],
   owner: { kind: "user", member: "user_id" },
   appRemoval: { index: "person" },
-  erasure: { erase: (db, person) => eraseOfPerson(db, "conversations", person) },
+  erasure: { erase: (db, person) => eraseConversations(db, person) },
   retention: { kept: "until its person is deleted" },
 };

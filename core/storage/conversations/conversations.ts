@@ -11,7 +11,7 @@ export const conversations = (db: Db) => {
   const { change, keep, stored } = arrivals(db);
   return {
     find: ({ tenantId, appId }: OfApp, id: string): Promise<ConversationRow | null> =>
-      rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),
+      rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId, gone: { $ne: true } }),
 
     /** Messages of these ids. */
     messagesOf: stored,

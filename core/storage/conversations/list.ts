@@ -47,7 +47,7 @@ export const conversationList =
     const rows = collectionOf<ConversationRow>(db, conversationCollection);
     const read = ({ by, hint }: Stream, after: SortPosition | null, limit: number): Promise<ConversationRow[]> => {
       const { filter: range, sort } = sortedPage(place.sort, { ...place, after });
-      const bounded = place.sort === "waiting_since" ? { $and: [waiting, range] } : range;
+      const bounded = place.sort === "updated_at" ? range : { $and: [anyInstant(place.sort), range] };
       return rows
         .find({ app_id: of.appId, ...by, ...bounded, tenant_id: of.tenantId }, { hint })
         .project<ConversationRow>({ appended: 0 })
@@ -74,7 +74,8 @@ export const conversationList =
     return pageOf(await Promise.all(streamsOf(filter, place.sort).map(readStream)), place);
   };
 
-const waiting = { waiting_since: { $gt: longAgo, $lt: farAhead } };
+/** What has the member at all, as partial indexes say it; not who is gone. */
+const anyInstant = (member: string): Document => ({ [member]: { $gt: longAgo, $lt: farAhead } });
 
 /** Where a conversation stands in a list. */
 export const positionIn =
@@ -132,7 +133,7 @@ const named = async (
   { sort, after, isDescending }: ConversationPlaceInList,
 ): Promise<Part> => {
   const found = await rows
-    .find({ _id: { $in: [...(filter.ids ?? [])] }, app_id: appId, tenant_id: tenantId })
+    .find({ _id: { $in: [...(filter.ids ?? [])] }, app_id: appId, tenant_id: tenantId, gone: { $ne: true } })
     .project<ConversationRow>({ appended: 0 })
     .toArray();
   const isBehind = (row: ConversationRow): boolean =>

@@ -1,4 +1,4 @@
-import type { Db, IndexDescription } from "mongodb";
+import type { Db, Document, IndexDescription } from "mongodb";
 import { idPrefixes } from "../../schema/vocabulary/id-prefixes.ts";
 import type { Person } from "../mongo/collection.ts";
 
@@ -31,6 +31,16 @@ export const idsOfPerson = async (db: Db, collection: string, person: WhoseFiles
       ids.add(_id);
   return [...ids];
 };
+
+/** The same with all that they have. */
+export async function* rowsOfPerson<Row extends OfPerson | Document>(
+  db: Db,
+  collection: string,
+  person: WhoseFiles,
+): AsyncGenerator<Row> {
+  for (const { filter, hint } of filtersOf(person))
+    yield* db.collection<OfPerson>(collection).find(filter, { hint }) as unknown as AsyncIterable<Row>; // its documents
+}
 
 type WhoseFiles = Pick<Person, "tenantId" | "appId" | "userId" | "keys">;
 

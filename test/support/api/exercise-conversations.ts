@@ -21,6 +21,7 @@ export const useConversations = async (ask: Ask, { db, app, tenantId }: Sending[
     "sort=waiting_since",
   ])
     await ask("GET", `${base}?${narrowed}`);
+  await ask("GET", `${base}/stats?channel=sms`);
   await ask("GET", one);
   await ask("PATCH", one, { status: "snoozed", tags: ["colours"], snoozed_until: "2099-01-01T08:00:00Z" });
   await ask("PATCH", one, { status: "open" });

@@ -31,6 +31,7 @@ describe("conversations in time", () => {
       clock: { now: () => now },
       store: conversations(db()),
       box: { flush: publish, flushDue: publish },
+      touch: () => undefined,
     });
     await handle(row);
     const stored = await db().collection<ConversationRow>("conversations").findOne({ _id: row._id });
@@ -93,6 +94,7 @@ describe("conversations in time", () => {
         },
       },
       box: { flush: () => expect.fail("nothing is to be told"), flushDue: () => expect.fail("nor this") },
+      touch: () => expect.fail("nobody has changed it"),
     });
     await handle(row);
     expect(await store.find({ tenantId: of.tenant_id, appId: of.app_id }, row._id)).to.include({
