@@ -16,7 +16,7 @@ import { jobResults } from "./run.ts";
 import { type Turns, tenantTurns } from "./turns.ts";
 
 export type JobPartsDeps = Omit<RunDeps, "metrics"> & {
-  metrics: RunDeps["metrics"] & Pick<Metrics<"dispatcher">, "jobBytes">;
+  metrics: RunDeps["metrics"] & Pick<Metrics<"dispatcher">, "jobBytes" | "warehouseAttempts">;
   jobs: readonly Job[];
   config: { natsPrefix: string; natsReplicas: number; openJobs: number };
   nats: Nats;

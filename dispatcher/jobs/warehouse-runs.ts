@@ -22,7 +22,7 @@ export type WarehouseRunJobDeps = {
   /** Aborts when the program stops. */
   stopping: AbortSignal;
   clock: Clock;
-  metrics: Pick<Metrics<"dispatcher">, "jobBytes">;
+  metrics: Pick<Metrics<"dispatcher">, "jobBytes" | "warehouseAttempts">;
   countUsage: CountUsage;
   /** Another bound of rows in a part, for tests. */
   partRows?: number;
@@ -137,13 +137,14 @@ const lastRun = (
 });
 
 const ended = async (
-  { work, clock }: Deps,
+  { work, clock, metrics }: Deps,
   row: WarehouseRunRow,
-  status: WarehouseRunStatus,
+  status: "completed" | "cancelled" | "failed",
   more: Partial<Pick<WarehouseRunRow, "manifest_key" | "error">> = {},
 ): Promise<Result> => {
   const set = { ...more, status, completed_at: clock.now(), next_retry_at: null };
   await work.end(row, set);
+  metrics.warehouseAttempts.inc({ result: status });
   return { end: null, facts: { status } };
 };
 
@@ -154,7 +155,7 @@ const tryLater = async (
   row: WarehouseRunRow,
   { code, message }: DestinationError,
 ): Promise<Result> => {
-  const { work, clock } = deps;
+  const { work, clock, metrics } = deps;
   const error = { code, message };
   const delayMs = retryDelaysMs[row.attempt];
   if (delayMs === undefined) {
@@ -169,6 +170,7 @@ const tryLater = async (
     return ended(deps, row, "failed", { error });
   }
   const retryAt = new Date(clock.now().getTime() + delayMs);
+  metrics.warehouseAttempts.inc({ result: "retried" });
   const set = { status: "pending", error, attempt: row.attempt + 1, next_retry_at: retryAt } as const;
   return { end: { dueAt: retryAt, set }, facts: { error: code } };
 };

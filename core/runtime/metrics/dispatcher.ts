@@ -125,6 +125,11 @@ const jobMetrics = (registry: Registry) => {
       [0.05, 0.25, 1, 5, 15, 45, 120, 600, 3_600], // a connection test takes a second, an export of a million rows 45
       ["type"],
     ),
+    warehouseAttempts: counterFromZero(
+      "herald_warehouse_attempts_total",
+      "attempts of runs of warehouse exports by result: completed, cancelled (its export was removed), retried (the store failed: later once more), failed (the store failed, and the run was given up)",
+      combinations({ result: ["completed", "cancelled", "retried", "failed"] }),
+    ),
     importRows: counterFromZero(
       "herald_import_rows_total",
       "rows of imported files by result: taken, faulty (nothing of it was taken), skipped (it, or a part of it, makes nothing)",

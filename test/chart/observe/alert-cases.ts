@@ -142,6 +142,17 @@ const delivery: Record<string, AlertCase> = {
       [all("herald_jobs_total", 'type="exports",result="done"')]: "0+1x60",
     },
   },
+  HeraldWarehouseStoresFail: {
+    at: "70m",
+    fires: {
+      [all("herald_warehouse_attempts_total", 'result="retried"')]: "0x14 5x90",
+      [all("herald_warehouse_attempts_total", 'result="completed"')]: "7x105",
+    },
+    rests: {
+      [all("herald_warehouse_attempts_total", 'result="retried"')]: "0x14 5x90",
+      [all("herald_warehouse_attempts_total", 'result="completed"')]: "7x20 8x85", // another's store
+    },
+  },
   HeraldQueueStuck: {
     at: "20m",
     fires: {
