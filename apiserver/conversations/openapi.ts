@@ -53,6 +53,8 @@ const message: ConversationMessage = {
   text: "Does it come in red?",
   media: [picture],
   template: null,
+  template_id: null,
+  interactive: null,
   button: null,
   location: null,
   contacts: null,
@@ -159,10 +161,6 @@ export const docs: Docs = {
     contact_address: "+4915112345678",
   },
   narrowed: {
-    CreateConversationMessage: (schema) => ({
-      ...schema,
-      oneOf: [having("text"), having("whatsapp_template")],
-    }),
     CreateConversation: (schema) => ({
       ...schema,
       oneOf: [having("subscription_id"), having("external_id"), having("contact_address")],

@@ -4,12 +4,14 @@ import { derivedId, ulid } from "#core/domain/ids.ts";
 import { AppError, invalid } from "#core/errors.ts";
 import type { CreateConversationMessage } from "#core/schema/conversations/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import type { ReplyContent } from "#core/schema/messages/reply-content.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
 import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Caller } from "../access/caller.ts";
 import { type ChangeDeps, changeConversation, requirePlace } from "./change.ts";
+import { keptOf, notificationOf, type Quoted, requireForm } from "./content.ts";
 
 export type ReplyDeps = ChangeDeps & {
   accept: AcceptNotification;
@@ -20,7 +22,7 @@ export type ReplyDeps = ChangeDeps & {
 /** Accepts a notification. Of requests with one key the first is accepted, and the others get what it was answered. */
 export type AcceptNotification = (
   asked: Pick<Reply, "caller" | "app" | "traceparent"> & {
-    body: CreateNotification;
+    body: CreateNotification & ReplyContent;
     key: string | undefined;
     conversationId: string;
   },
@@ -75,16 +77,32 @@ type Sending = { reply: Reply; person: SubscriptionRow | null; make: (() => Prom
 
 /** Has a reply accepted as a notification, and gives its id. @throws as {@link reply} does */
 export const send = async (
-  deps: Pick<ReplyDeps, "accept" | "clock">,
+  deps: Pick<ReplyDeps, "accept" | "messagesOf" | "clock">,
   { reply: asked, person, make }: Sending,
   signal: AbortSignal,
 ): Promise<string> => {
   requireReplyable(asked, person, deps.clock.now());
+  const quoted = await quotedBy(deps, asked);
   await make?.();
   const { caller, app, conversation, body, id, traceparent } = asked;
-  const notification = notificationOf(conversation, body);
+  const notification = notificationOf(conversation, body, quoted);
   const request = { caller, app, body: notification, key: keyOf(id), traceparent, conversationId: conversation._id };
   return (await deps.accept(request, signal)).result.id;
+};
+
+/** The message of the person that a reply names, as Meta knows it. @throws ValidationError */
+const quotedBy = async (
+  { messagesOf }: Pick<ReplyDeps, "messagesOf">,
+  { conversation, body }: Reply,
+): Promise<Quoted> => {
+  const [field, id] = body.reaction
+    ? ["reaction.message_id", body.reaction.message_id]
+    : ["reply_to_id", body.reply_to_id];
+  if (id === undefined) return null;
+  const [row = conversation.appended.find(({ _id }) => _id === id)] = await messagesOf([id]);
+  if (row?.conversation_id !== conversation._id || row.provider_raw_id === undefined)
+    throw invalid(field, "is not a message of the person in this conversation");
+  return { rawId: row.provider_raw_id };
 };
 
 /** What makes repeats of a reply one notification. */
@@ -93,10 +111,7 @@ const keyOf = (id: string): string => derivedId("reply", id);
 /** @throws AppError HS_SESSION_CLOSED, HS_RECIPIENT_SUPPRESSED, HS_CHANNEL_NOT_CONFIGURED, HS_CONFLICT; ValidationError */
 const requireReplyable = ({ app, conversation, body }: Reply, person: SubscriptionRow | null, now: Date): void => {
   const { channel } = conversation;
-  if ((body.text === undefined) === (body.whatsapp_template === undefined))
-    throw invalid("text", "exactly one of text and whatsapp_template is required");
-  if (body.whatsapp_template !== undefined && channel !== "whatsapp")
-    throw invalid("whatsapp_template", "belongs to conversations on WhatsApp");
+  requireForm(body, channel);
   const isConfigured = app.channels[channel] !== undefined;
   if (!isConfigured)
     throw new AppError("HS_CHANNEL_NOT_CONFIGURED", `the app has no account of ${channel}`, { channel });
@@ -117,20 +132,6 @@ const requireReplyable = ({ app, conversation, body }: Reply, person: Subscripti
   }
 };
 
-/** Never held back, capped or throttled: somebody waits for it. Without a template its text is sent as it is. */
-const notificationOf = (
-  { channel, subscription_id, sender_address: sender }: ConversationRow,
-  { text, whatsapp_template }: CreateConversationMessage,
-): CreateNotification => ({
-  target: { include_subscription_ids: [subscription_id], channels: [channel] },
-  ...(text !== undefined && { contents: { en: text } }),
-  ...(whatsapp_template !== undefined && { whatsapp_template }),
-  ...(channel === "sms" && sender !== "" && { sms_from: sender }),
-  frequency_cap_exempt: true,
-  quiet_hours_exempt: true,
-  throttle_rate_per_minute: 0,
-});
-
 type Made = { messageId: string; seq: number; now: Date };
 
 export const rowOf = (
@@ -145,9 +146,8 @@ export const rowOf = (
   user_id: conversation.user_id,
   position: ulid(now),
   direction: "outbound",
-  type: body.whatsapp_template === undefined ? "text" : "template",
-  ...(body.text !== undefined && { text: body.text, words: searchKeys(body.text, now) }),
-  ...(body.whatsapp_template !== undefined && { template: body.whatsapp_template }),
+  ...keptOf(body),
+  ...(body.text !== undefined && { words: searchKeys(body.text, now) }),
   message_id: messageId,
   author: { type: "api_key", id: caller.key._id },
   seq,

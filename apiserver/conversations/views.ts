@@ -176,7 +176,7 @@ const addressMs = hourMs;
 const mediaView = async (
   { files, clock }: ViewDeps,
   row: ConversationMessageRow,
-  { type, status, problem, filename, mime_type, size_bytes, sha256, key }: MediaRow,
+  { type, status, problem, filename, mime_type, size_bytes, sha256, key, link }: MediaRow,
 ): Promise<ConversationMedia> => {
   const contentType = mime_type ?? "application/octet-stream";
   const fileName = filename ?? key?.split("/").at(-1) ?? row._id;
@@ -186,7 +186,7 @@ const mediaView = async (
     type,
     status,
     problem: problem ?? null,
-    url: isThere ? await files.addressOf(key, { fileName, contentType, expiresAt }) : null,
+    url: link !== undefined ? link : isThere ? await files.addressOf(key, { fileName, contentType, expiresAt }) : null,
     filename,
     mime_type,
     size_bytes: size_bytes ?? null,

@@ -105,8 +105,8 @@ const needs = (field: string, value: string): FieldError => ({
   message: `needs delayed_option to be "${value}"`,
 });
 
-/** The members of a body that say something. */
-export const contentOf = (body: object): Content => pick(body, Object.keys(Content.properties));
+/** The members of a body that say something. No request has `whatsapp_reply`: replies in conversations do. */
+export const contentOf = (body: object): Content => pick(body, [...Object.keys(Content.properties), "whatsapp_reply"]);
 
 export const pick = (body: object, names: readonly string[]): Record<string, never> => {
   const given = new Map(Object.entries(body));

@@ -22,11 +22,15 @@ export const whatsappProblems = ({ content }: { content: Content }): FieldError[
 const forms = ["whatsapp_template", "whatsapp_media", "whatsapp_interactive"] as const;
 
 /** Whether a message has one of the members that are for WhatsApp alone. */
-export const hasForm = (content: Content): boolean => forms.some((form) => content[form] !== undefined);
+export const hasForm = (content: Content): boolean =>
+  content.whatsapp_reply !== undefined || forms.some((form) => content[form] !== undefined);
 
-/** A template says what it says without a text, and media needs none beside it. */
-export const emptyText = (content: Content): FieldError[] =>
-  content.whatsapp_template === undefined && content.whatsapp_media === undefined ? noText(content) : [];
+/** A template, a place and a reaction say what they say without a text, and media needs none beside it. */
+export const emptyText = (content: Content): FieldError[] => {
+  const { whatsapp_template: template, whatsapp_media: media, whatsapp_reply: reply } = content;
+  const saysAnything = [template, media, reply?.location, reply?.reaction].some((one) => one !== undefined);
+  return saysAnything ? [] : noText(content);
+};
 
 const excluded = (content: Content): FieldError[] => {
   const [first, ...others] = forms.filter((form) => content[form] !== undefined);

@@ -1,5 +1,6 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content } from "../../schema/messages/notification.ts";
+import type { ReplyContent } from "../../schema/messages/reply-content.ts";
 import type { Rendering } from "../kit/rendering.ts";
 
 /** One WhatsApp message, shared by the recipients of a language; `whatsappBody` adds what is the recipient's own. */
@@ -25,6 +26,14 @@ export type Media = NonNullable<Content["whatsapp_media"]>;
 export type Interactive = NonNullable<Content["whatsapp_interactive"]>;
 
 const saidOf = (content: Content, text: string): object => {
+  const { context, location, reaction } = content.whatsapp_reply ?? {};
+  const quoted = context === undefined ? {} : { context: { message_id: context } };
+  if (reaction !== undefined) return { type: "reaction", reaction };
+  if (location !== undefined) return { ...quoted, type: "location", location: placeOf(location) };
+  return { ...quoted, ...formOf(content, text) };
+};
+
+const formOf = (content: Content, text: string): object => {
   const { whatsapp_template: template, whatsapp_media: media, whatsapp_interactive: interactive } = content;
   if (template !== undefined) return { type: "template", template: templateOf(template) };
   if (media !== undefined) return { type: media.type, [media.type]: mediaOf(media, text) };
@@ -58,11 +67,21 @@ const headerOf = (header: NonNullable<Template["header"]>): object => {
     case "document":
       return { type: "document", document: { link: header.url, filename: header.filename } };
     case "location": {
-      const { type, latitude, longitude, ...place } = header;
-      return { type, location: { latitude: latitude.toFixed(6), longitude: longitude.toFixed(6), ...place } };
+      const { type, ...place } = header;
+      return { type, location: placeOf(place) };
     }
   }
 };
+
+const placeOf = ({
+  latitude,
+  longitude,
+  ...place
+}: NonNullable<ReplyContent["whatsapp_reply"]>["location"] & object) => ({
+  latitude: latitude.toFixed(6),
+  longitude: longitude.toFixed(6),
+  ...place,
+});
 
 const buttonValues = {
   url: (text: string) => ({ type: "text", text }),

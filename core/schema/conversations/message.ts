@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Closed, DateTime, Nullable } from "../json/common.ts";
+import { Closed, DateTime, MapOf, Nullable, Url } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
@@ -21,7 +21,7 @@ export const inboundTypes = [
   "unsupported",
 ] as const;
 
-export const conversationMessageTypes = [...inboundTypes, "template", "system"] as const;
+export const conversationMessageTypes = [...inboundTypes, "template", "interactive", "system"] as const;
 
 /** A note stands among the messages that are listed with notes. */
 const listedTypes = [...conversationMessageTypes, "note"] as const;
@@ -62,6 +62,8 @@ export const ConversationMessage = Type.Object({
   mentions: List(Text(), { description: "of a note: whom it is for" }),
   media: List(ConversationMedia),
   template: Nullable(WhatsappContent.whatsapp_template),
+  template_id: Nullable(Text({ description: "the stored template that says what a reply says" })),
+  interactive: Nullable(WhatsappContent.whatsapp_interactive),
   button: Nullable(Type.Object({ id: Text(), title: Text() })),
   location: Nullable(Type.Object({ latitude: Type.Number(), longitude: Type.Number(), name: Name, address: Name })),
   contacts: Nullable(List(Type.Object({ name: Name, phones: List(Text()), emails: List(Text()) }))),
@@ -113,12 +115,43 @@ export const ConversationMessageListQuery = Type.Object({
 });
 export type ConversationMessageListQuery = Static<typeof ConversationMessageListQuery>;
 
-/** Body of `POST /v1/apps/{appId}/conversations/{conversationId}/messages`: exactly one of both. */
+const Coordinate = (most: number) => Type.Number({ minimum: -most, maximum: most });
+
+/** Body of `POST /v1/apps/{appId}/conversations/{conversationId}/messages`: one of what a reply may be. */
 export const CreateConversationMessage = Closed({
   text: Optional(
-    Text({ minLength: 1, maxLength: 4_096, pattern: patterns.noNull, description: "by SMS at most 1,600 characters" }),
+    Text({
+      minLength: 1,
+      maxLength: 4_096,
+      pattern: patterns.noNull,
+      description: "by SMS at most 1,600 characters; beside media 1,024",
+    }),
   ),
+  media: Optional(WhatsappContent.whatsapp_media),
+  media_urls: Optional(List(Url, { minItems: 1, maxItems: 10, description: "by SMS: files that the carrier fetches" })),
   whatsapp_template: Optional(WhatsappContent.whatsapp_template),
+  whatsapp_interactive: Optional(WhatsappContent.whatsapp_interactive),
+  location: Optional(
+    Closed({
+      latitude: Coordinate(90),
+      longitude: Coordinate(180),
+      name: Optional(Text({ minLength: 1, maxLength: 1_000, pattern: patterns.noNull })),
+      address: Optional(Text({ minLength: 1, maxLength: 1_000, pattern: patterns.noNull })),
+    }),
+  ),
+  reaction: Optional(
+    Closed({
+      message_id: Text({ minLength: 1, maxLength: 64, description: "a message of the person" }),
+      emoji: Text({ maxLength: 32, pattern: patterns.noNull, description: "empty: takes it back" }),
+    }),
+  ),
+  template_id: Optional(Text({ minLength: 1, maxLength: 64, description: "a stored template" })),
+  custom_data: Optional(
+    MapOf({ minLength: 1, maxLength: 255 }, Type.Unknown(), { description: "with `template_id`: what it shows" }),
+  ),
+  reply_to_id: Optional(
+    Text({ minLength: 1, maxLength: 64, description: "the message of the person that is answered" }),
+  ),
 });
 export type CreateConversationMessage = Static<typeof CreateConversationMessage>;
 

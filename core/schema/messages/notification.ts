@@ -5,6 +5,7 @@ import { patterns, worded } from "../json/patterns.ts";
 import { RcsContent, WhatsappContent } from "./chat.ts";
 import { FallbackStep } from "./fallback.ts";
 import { ControlPercent } from "./optimized.ts";
+import type { ReplyContent } from "./reply-content.ts";
 import { AskedWinner } from "./winner.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
@@ -133,7 +134,7 @@ export const Content = Partial(
     custom_data: MapOf({ minLength: 1, maxLength: 255 }, Unknown()),
   }),
 );
-export type Content = Static<typeof Content>;
+export type Content = Static<typeof Content> & ReplyContent;
 
 /** How it is delivered. Kept as sent in `messages.options`. */
 export const Options = Partial(

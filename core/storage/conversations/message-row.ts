@@ -16,6 +16,8 @@ export type MediaRow = Pick<InboundMedia, "type" | "filename"> & {
   source?: Pick<InboundMedia, "url" | "id">;
   /** The key of its file, once it is stored. */
   key?: string;
+  /** The address that a reply names it by: nothing of it is kept here. */
+  link?: string;
   size_bytes?: number;
   sha256?: string;
 };
@@ -34,7 +36,7 @@ export type ConversationMessageRow = Partial<DueWork> & {
   /** A ULID: the order of the list, growing with the time of writing. */
   position: string;
   direction: "inbound" | "outbound";
-  type: InboundContent["type"] | "template" | "system";
+  type: InboundContent["type"] | "template" | "interactive" | "system";
   text?: string;
   /** What its text is searched by: core/domain/conversations/words.ts. */
   words?: string[];
@@ -45,6 +47,9 @@ export type ConversationMessageRow = Partial<DueWork> & {
   reaction?: NonNullable<InboundContent["reaction"]>;
   order?: NonNullable<InboundContent["order"]>;
   template?: NonNullable<CreateConversationMessage["whatsapp_template"]>;
+  interactive?: NonNullable<CreateConversationMessage["whatsapp_interactive"]>;
+  /** The stored template that says what a reply says. */
+  template_id?: string;
   /** The message, or the delivery of a notification, that it answers. */
   reply_to_id?: string;
   /** The notification that a reply was sent as: what became of it is in its delivery. */

@@ -144,6 +144,18 @@ describe("a rendered WhatsApp message", () => {
     });
   });
 
+  it("answers a message of the person, puts an emoji on it, or shows a place", () => {
+    const quoted = sent({ contents: { en: "Hi" }, whatsapp_reply: { context: "wamid.1" } });
+    expect(quoted).to.deep.include({ context: { message_id: "wamid.1" }, type: "text", text: { body: "Hi" } });
+    const reaction = { message_id: "wamid.1", emoji: "👍" };
+    expect(sent({ whatsapp_reply: { reaction } })).to.deep.include({ type: "reaction", reaction });
+    const location = { latitude: 52.52, longitude: 13.4049999, name: "Shop" };
+    expect(sent({ whatsapp_reply: { location } })).to.deep.include({
+      type: "location",
+      location: { latitude: "52.520000", longitude: "13.405000", name: "Shop" },
+    });
+  });
+
   it("escapes whatever the texts have", () => {
     expect(sent({ contents: { en: 'a "b"\n\\' } })).to.have.nested.property("text.body", 'a "b"\n\\');
   });
