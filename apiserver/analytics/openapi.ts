@@ -1,3 +1,5 @@
+import type { Channels, Failures, Overview, Timeseries } from "#core/schema/analytics/deliveries.ts";
+import type { Metrics, Rates } from "#core/schema/analytics/metrics.ts";
 import type { Outcome, Outcomes } from "#core/schema/analytics/outcomes.ts";
 import { exampleTime } from "#core/schema/events/refs.ts";
 import type { Docs } from "../http/feature.ts";
@@ -23,14 +25,90 @@ const outcomes: Outcomes = {
   data: [outcome],
 };
 
+const totals: Metrics = {
+  targeted: 1_020,
+  suppressed: 20,
+  sent: 1_000,
+  delivered: 980,
+  failed: 0,
+  errored: 0,
+  expired: 0,
+  opened: 420,
+  clicked: 90,
+  converted: 12,
+  bounced: 20,
+  complained: 1,
+  unsubscribed: 3,
+  sms_segments: 0,
+  machine_opens: 130,
+};
+
+const rates: Rates = {
+  delivery_rate: 0.98,
+  open_rate: 0.4286,
+  click_rate: 0.0918,
+  ctor: 0.2143,
+  conversion_rate: 0.0122,
+  bounce_rate: 0.02,
+  complaint_rate: 0.001,
+  unsubscribe_rate: 0.0031,
+  failure_rate: 0,
+  rate_basis: "delivered",
+};
+
+const { previous: _previous, data: _data, ...plain } = outcomes;
+
+const overview: Overview = {
+  ...plain,
+  previous: { from: "2026-10-18T00:00:00.000Z", to: "2026-11-01T00:00:00.000Z", totals, rates },
+  totals,
+  rates,
+  change: { ...totals, ...Object.fromEntries(Object.keys(totals).map((name) => [name, 0])), failed: null },
+};
+
+const timeseries: Timeseries = {
+  ...plain,
+  interval: "day",
+  series: [{ metric: "sent", group: null, points: [{ at: "2026-11-01T00:00:00.000Z", value: 1_000 }] }],
+};
+
+const channels: Channels = { ...plain, data: [{ channel: "email", totals, rates }] };
+
+const failures: Failures = {
+  ...plain,
+  data: [
+    {
+      key: "HARD_BOUNCE",
+      channel: "email",
+      count: 20,
+      share: 1,
+      last_at: exampleTime,
+      sample_message: "msg_01J9ZK3V8Q4M2N7R5T6W8X0Y1Z",
+      retryable: false,
+      advice: "Nothing: there is no such mailbox, and its address is suppressed from now on.",
+    },
+  ],
+  suppressed: [{ reason: "frequency_cap", count: 20 }],
+};
+
 /** What the OpenAPI document says of analytics beside its operations. */
 export const docs: Docs = {
   tags: { Analytics: "What happened in an app, by its counts." },
-  examples: { Outcome: [outcome], Outcomes: [outcomes] },
+  examples: {
+    Metrics: [totals],
+    Rates: [rates],
+    Overview: [overview],
+    Timeseries: [timeseries],
+    Channels: [channels],
+    Failures: [failures],
+    Outcome: [outcome],
+    Outcomes: [outcomes],
+  },
   queryExamples: {
     from: "2026-11-01T00:00:00Z",
     to: "2026-11-15T00:00:00Z",
     timezone: "Europe/Berlin",
     name: ["order_completed"],
+    metric: ["sent", "open_rate"],
   },
 };

@@ -1,15 +1,29 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { deliveryDays } from "#core/storage/analytics/delivery-days.ts";
+import { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { eventSums } from "#core/storage/analytics/event-sums.ts";
+import { firstDelivery } from "#core/storage/analytics/quarter-counts.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { channelTotals } from "./channels.ts";
+import { failures } from "./failures.ts";
 import { outcomes } from "./outcomes.ts";
+import { overview } from "./overview.ts";
+import { timeseries } from "./timeseries.ts";
 
 export type AnalyticsPlatform = { db: Db; limit: NarrowLimit; clock: Clock };
 
 export type AnalyticsUse = ReturnType<typeof analyticsUseCases>;
 
 /** What the operations on analytics do. */
-export const analyticsUseCases = ({ db, limit, clock }: AnalyticsPlatform) => ({
-  outcomes: outcomes({ sums: eventSums(db), definitions: eventDefinitions(db), limit, clock }),
-});
+export const analyticsUseCases = ({ db, limit, clock }: AnalyticsPlatform) => {
+  const deps = { days: deliveryDays(db), due: dueQuarters(db, clock), firstDelivery: firstDelivery(db), limit, clock };
+  return {
+    overview: overview(deps),
+    timeseries: timeseries(deps),
+    channels: channelTotals(deps),
+    failures: failures(deps),
+    outcomes: outcomes({ sums: eventSums(db), definitions: eventDefinitions(db), limit, clock }),
+  };
+};

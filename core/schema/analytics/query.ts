@@ -12,6 +12,16 @@ export const analyticsLimits = {
   usualDays: 30,
   /** Events in one answer. */
   names: 20,
+  /** Series of one answer, but for groups. */
+  metrics: 5,
+  /** Of a timeseries by the hour. */
+  hourlyDays: 31,
+  /** Intervals of a timeseries. */
+  points: 1_000,
+  /** Groups with series of their own. */
+  groups: 20,
+  /** Values of one timeseries. */
+  values: 20_000,
   /** Days for which counts by hour are kept. */
   keptDays: 800,
 } as const;
@@ -44,6 +54,23 @@ export const rangeQuery = {
   ),
   compare: Optional(
     Enum([...comparisons], { default: "none", description: "whether another range is counted, too, and which" }),
+  ),
+};
+
+/** The same where deliveries are counted, by the quarter of an hour. */
+export const quarterRangeQuery = {
+  ...rangeQuery,
+  from: Optional(
+    Text({
+      format: "date-time",
+      description: `first quarter of an hour; left out: ${analyticsLimits.usualDays} days before \`to\``,
+    }),
+  ),
+  to: Optional(
+    Text({
+      format: "date-time",
+      description: `the quarter of an hour behind the last; at most ${analyticsLimits.days} days after \`from\`; left out: the next one`,
+    }),
   ),
 };
 

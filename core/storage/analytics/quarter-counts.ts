@@ -5,7 +5,7 @@ import { evidence } from "../../domain/messages/progress.ts";
 import { type Metric, metrics } from "../../schema/analytics/metrics.ts";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
 import { neverSent } from "../messages/first-waiting.ts";
-import { collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
+import { collectionOf, farAhead, longAgo, type OfApp } from "../mongo/collection.ts";
 
 /** Counters of a quarter of an hour, made from the deliveries of an app that were made in it. */
 export const countQuarter =
@@ -19,6 +19,16 @@ export const countQuarter =
       batchSize: mostCells + 1,
     });
     return quarterCountsOf(tallies(found));
+  };
+
+/** When the first delivery of an app was made, of those that are still kept; null without one. */
+export const firstDelivery =
+  (db: Db) =>
+  async ({ tenantId, appId }: OfApp): Promise<Date | null> => {
+    const filter = { app_id: appId, created_at: { $gt: longAgo, $lt: farAhead }, tenant_id: tenantId };
+    const options = { hint: "made", sort: { created_at: 1 }, projection: { created_at: 1 } } as const;
+    const row = await collectionOf<DeliveryRow>(db, deliveryCollection).findOne(filter, options);
+    return row === null ? null : row.created_at;
   };
 
 type Group = Record<Metric, number> & {

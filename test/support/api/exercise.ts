@@ -140,6 +140,10 @@ const useEvents = async (ask: Ask, { app: { _id: appId }, db }: Sending["system"
   for (const query of ["", "?limit=1"]) await ask("GET", `${app}/events/definitions${query}`);
   await ask("GET", `${app}/events/definitions/visit`);
   await ask("GET", `${app}/analytics/outcomes?name=visit&compare=previous_period`);
+  await ask("GET", `${app}/analytics/overview?compare=previous_period`);
+  await ask("GET", `${app}/analytics/timeseries?metric=sent,open_rate&group_by=channel`);
+  await ask("GET", `${app}/analytics/channels`);
+  await ask("GET", `${app}/analytics/failures`);
 };
 
 /** Endpoints where nobody listens: their deliveries are made, tried and put off; the second one's are grouped. */

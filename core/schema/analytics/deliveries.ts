@@ -1,0 +1,160 @@
+import { type Static, Type } from "typebox";
+import { ChannelName, DateTime, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
+import { messageSources } from "../messages/message.ts";
+import { channels } from "../vocabulary/channels.ts";
+import { type Metric, Metrics, metrics, Rates, rates } from "./metrics.ts";
+import { analyticsLimits, quarterRangeQuery, rangeReply } from "./query.ts";
+
+const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Object: Members, Optional, String: Text } = Type;
+
+const name = (what: string) =>
+  Optional(Text({ minLength: 1, maxLength: 128, description: `deliveries of messages of ${what} alone` }));
+
+/** Which deliveries count; all that are named have to be true of one. */
+const filterQuery = {
+  channel: Optional(
+    List(Enum([...channels]), { minItems: 1, maxItems: channels.length, description: "left out: every channel" }),
+  ),
+  source: Optional(
+    List(Enum([...messageSources]), {
+      minItems: 1,
+      maxItems: messageSources.length,
+      description: "of which messages; left out: all",
+    }),
+  ),
+  category: name("this category"),
+  campaign_id: name("this campaign"),
+  template_id: name("this template"),
+};
+
+/** Query of the overview. */
+export const OverviewQuery = Members({ ...quarterRangeQuery, ...filterQuery });
+export type OverviewQuery = Static<typeof OverviewQuery>;
+
+const change = "how much more than before, as a part of that: 0.5 is half more; null where that is 0 or unknown";
+const Change = Members(
+  Object.fromEntries(metrics.map((one) => [one, Nullable(Num())])) as Record<
+    Metric,
+    Type.TUnion<[Type.TNumber, Type.TNull]>
+  >, // sound: its names are the metrics
+  { description: change },
+);
+
+const comparedReply = {
+  ...rangeReply,
+  previous: Nullable(
+    Members(
+      { from: DateTime, to: DateTime, totals: Metrics, rates: Rates },
+      {
+        description: "the range that is compared with; null without one, or where it begins before what the plan keeps",
+      },
+    ),
+  ),
+};
+
+/** What became of all deliveries of a range. */
+export const Overview = Members({ ...comparedReply, totals: Metrics, rates: Rates, change: Change });
+export type Overview = Static<typeof Overview>;
+
+/** What a timeseries is divided into. */
+export const intervals = ["hour", "day", "week", "month", "hour_of_week"] as const;
+export type Interval = (typeof intervals)[number];
+
+/** What deliveries can be told apart by. */
+export const groupings = ["channel", "source", "campaign_id", "template_id", "category", "provider"] as const;
+export type Grouping = (typeof groupings)[number];
+
+const { compare: _compare, ...plainRange } = quarterRangeQuery;
+
+/** Query of the timeseries. */
+export const TimeseriesQuery = Members({
+  ...plainRange,
+  ...filterQuery,
+  metric: List(Enum([...metrics, ...rates]), {
+    minItems: 1,
+    maxItems: analyticsLimits.metrics,
+    description: "metrics and rates, each a series",
+  }),
+  interval: Optional(
+    Enum([...intervals], {
+      default: "day",
+      description:
+        `by the clocks of \`timezone\`; \`hour\`: of ${analyticsLimits.hourlyDays} days at most; \`hour_of_week\`: ` +
+        "the 168 hours of a week, from Mondays at midnight on",
+    }),
+  ),
+  group_by: Optional(
+    Enum([...groupings], {
+      description: `a series for each of the ${analyticsLimits.groups} most frequent ones, and one of the others`,
+    }),
+  ),
+});
+export type TimeseriesQuery = Static<typeof TimeseriesQuery>;
+
+const Point = Members({
+  at: Text({
+    description: "when the interval begins; of `hour_of_week` its day, 1 is Monday, and its hour: `1T13:00`",
+  }),
+  value: Nullable(Num({ description: "null: a rate of nothing" })),
+});
+
+const Series = Members({
+  metric: Enum([...metrics, ...rates]),
+  group: Nullable(
+    Text({
+      description: "`none`: of deliveries that have none; `other`: of all others; null when nothing is told apart",
+    }),
+  ),
+  points: List(Point),
+});
+export type Series = Static<typeof Series>;
+
+const { previous: _previous, ...plainReply } = rangeReply;
+
+/** How metrics went. */
+export const Timeseries = Members({ ...plainReply, interval: Enum([...intervals]), series: List(Series) });
+export type Timeseries = Static<typeof Timeseries>;
+
+/** Query of the channels. */
+export const ChannelsQuery = Members({ ...plainRange, ...filterQuery });
+export type ChannelsQuery = Static<typeof ChannelsQuery>;
+
+const ChannelTotals = Members({ channel: ChannelName, totals: Metrics, rates: Rates });
+
+/** What became of the deliveries of each channel. */
+export const Channels = Members({ ...plainReply, data: List(ChannelTotals, { description: "one for each channel" }) });
+export type Channels = Static<typeof Channels>;
+
+/** Query of the failures. */
+export const FailuresQuery = Members({
+  ...plainRange,
+  channel: filterQuery.channel,
+  group_by: Optional(
+    Enum(["error_code", "provider"], { default: "error_code", description: "what they are told apart by" }),
+  ),
+});
+export type FailuresQuery = Static<typeof FailuresQuery>;
+
+const Failed = Members({
+  key: Text({ description: "the code, or the provider; `none`: of none; `other`: of all others" }),
+  channel: ChannelName,
+  count: Integer({ description: "deliveries that failed, bounced or expired" }),
+  share: Num({ description: "of all of these in the range" }),
+  last_at: DateTime,
+  sample_message: Text({ description: "one of their messages" }),
+  retryable: Nullable(Flag({ description: "whether another attempt may help; null for more than one code" })),
+  advice: Nullable(Text({ description: "what to do; null for more than one code" })),
+});
+
+/** Why deliveries did not arrive. */
+export const Failures = Members({
+  ...plainReply,
+  data: List(Failed, { description: "the most frequent first" }),
+  suppressed: List(Members({ reason: Text(), count: Integer() }), {
+    description: "why others were not attempted, on purpose; the most frequent first",
+  }),
+});
+export type Failures = Static<typeof Failures>;
+
+named({ Overview, Timeseries, Channels, Failures });

@@ -1,0 +1,148 @@
+import { expect } from "chai";
+import { boundsOf, type CalendarUnit, calendarUnits, hourOfWeek } from "#core/domain/analytics/intervals.ts";
+import { type QuarterCounts, sumOfQuarters } from "#core/domain/analytics/quarters.ts";
+import { quartersFor, spread } from "#core/domain/analytics/spread.ts";
+import { dayMs, hourMs, quarterMs } from "#core/domain/durations.ts";
+import { dayOf } from "#core/domain/events/days.ts";
+import { seeded } from "../../../../support/filters/random.ts";
+
+const zones = [
+  "UTC",
+  "Europe/Berlin",
+  "America/New_York",
+  "America/St_Johns",
+  "America/Sao_Paulo",
+  "Asia/Kolkata",
+  "Asia/Kathmandu",
+  "Asia/Tehran",
+  "Australia/Lord_Howe",
+  "Pacific/Apia",
+  "Pacific/Chatham",
+  "Pacific/Kiritimati",
+] as const;
+
+/** What clocks of a zone show, by Intl alone: `2026-03-29 Sun 03`. */
+const shownBy = (zone: string) => {
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone: zone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    weekday: "short",
+  });
+  return (ms: number): Record<string, string> =>
+    Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, value]));
+};
+
+/** About when clocks change, in one of the zones or another; and when the Samoan day was left out. */
+const seasons = [Date.UTC(2026, 2, 29), Date.UTC(2026, 3, 5), Date.UTC(2026, 10, 1), Date.UTC(2011, 11, 30)];
+
+const weekdays = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/** Names the unit that clocks are in. A plain program that knows nothing of instants at which units begin. */
+const nameOf = (unit: CalendarUnit, shown: Record<string, string>): string => {
+  const { year, month, day, hour, weekday = "" } = shown;
+  if (unit === "month") return `${year}-${month}`;
+  if (unit === "week") {
+    const noon = Date.UTC(Number(year), Number(month) - 1, Number(day) - weekdays.indexOf(weekday));
+    return new Date(noon).toISOString().slice(0, 10);
+  }
+  return unit === "day" ? `${year}-${month}-${day}` : `${year}-${month}-${day} ${hour}`;
+};
+
+const countsOf = (sent: number): QuarterCounts => ({
+  cells: [
+    {
+      channel: "email",
+      source: "api",
+      template_id: null,
+      campaign_id: null,
+      category: null,
+      provider: null,
+      counts: { sent },
+    },
+  ],
+  failures: [],
+  suppressed: [],
+});
+
+const sentIn = ({ cells }: QuarterCounts): number => cells.reduce((sum, { counts: { sent = 0 } }) => sum + sent, 0);
+
+describe("counters spread over intervals", () => {
+  const random = seeded(35);
+  const anyInt = (below: number): number => Math.floor(random() * below);
+
+  /** Random deliveries in quarters of an hour, and the days that hold them. */
+  const history = (from: number, to: number) => {
+    const quarters = new Map<number, number>();
+    for (let n = 0; n < 200; n++) {
+      const at = from + anyInt((to - from) / quarterMs) * quarterMs;
+      quarters.set(at, (quarters.get(at) ?? 0) + 1 + anyInt(3));
+    }
+    const byDay = Map.groupBy(quarters, ([at]) => dayOf(new Date(at)).getTime());
+    const days = [...byDay].map(([day, of]) => {
+      const named = of.map(([at, sent]) => [(at - day) / quarterMs, countsOf(sent)] as const);
+      return { day: new Date(day), total: sumOfQuarters(named.map(([, counts]) => counts)), quarters: named };
+    });
+    return { quarters, days };
+  };
+
+  for (const zone of zones)
+    it(`are what a plain program counts by the clocks of ${zone}, over both changes of clocks`, () => {
+      const shown = shownBy(zone);
+      for (const [unit, changes] of calendarUnits.flatMap((one) => seasons.map((season) => [one, season] as const))) {
+        const length = unit === "month" ? 36 * dayMs : 12 * dayMs;
+        const start = changes - anyInt(length / quarterMs) * quarterMs;
+        const range = { from: new Date(start), to: new Date(start + length + anyInt(96) * quarterMs) };
+        const { quarters, days } = history(start - 3 * dayMs, start + length + 3 * dayMs);
+        const bounds = boundsOf(range, unit, { zone, most: 1_000 }) ?? [];
+        const needed = quartersFor(bounds);
+        const counted = bounds.slice(1).map(() => 0);
+        const read = days.map(({ quarters: of, ...day }) => ({
+          ...day,
+          quarters: Object.fromEntries(of.filter(([n]) => needed.has(n))),
+        }));
+        spread(read, bounds, (n, counts, by) => {
+          counted[n] = (counted[n] ?? 0) + by * sentIn(counts);
+        });
+        const plain = new Map<string, number>();
+        for (let ms = range.from.getTime(); ms < range.to.getTime(); ms += quarterMs) {
+          const name = nameOf(unit, shown(ms));
+          const ofUnit = (plain.get(name) ?? 0) + (quarters.get(ms) ?? 0);
+          plain.set(name, ofUnit);
+        }
+        const named = new Map<string, number>();
+        for (const [n, at] of bounds.slice(0, -1).entries()) {
+          const name = nameOf(unit, shown(at.getTime()));
+          named.set(name, (named.get(name) ?? 0) + (counted[n] ?? 0));
+        }
+        expect([...named], `${unit} from ${range.from.toISOString()}`).to.deep.equal([...plain]);
+        if (unit !== "hour") expect(named.size, unit).to.equal(bounds.length - 1);
+      }
+    });
+
+  it("are in the hour of the week that clocks show", () => {
+    for (const zone of zones) {
+      const shown = shownBy(zone);
+      for (let n = 0; n < 10; n++) {
+        const ms = Date.UTC(2026, 0, 1) + anyInt(365 * 96) * quarterMs;
+        const { weekday = "", hour } = shown(ms);
+        expect(hourOfWeek(new Date(ms), zone)).to.equal(weekdays.indexOf(weekday) * 24 + Number(hour));
+      }
+    }
+  });
+
+  it("read little more than whole days where each day is cut once, at one of two times", () => {
+    const range = { from: new Date("2026-01-01T00:00:00Z"), to: new Date("2027-01-01T00:00:00Z") };
+    const bounds = boundsOf(range, "day", { zone: "Europe/Berlin", most: 1_000 }) ?? [];
+    expect([...quartersFor(bounds)].sort((a, b) => a - b)).to.deep.equal([88, 89, 90, 91, 92, 93, 94, 95]);
+  });
+
+  it("are not more intervals than may be", () => {
+    const range = { from: new Date(0), to: new Date(1_001 * hourMs) };
+    expect(boundsOf(range, "hour", { zone: "UTC", most: 1_000 })).to.equal(null);
+    expect(boundsOf(range, "hour", { zone: "UTC", most: 1_001 })).to.have.length(1_002);
+  });
+});
