@@ -3,6 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
+import { failedReplies } from "../conversations/failed.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import { type ApplyDeps, applyReceipts } from "./apply.ts";
 import { keepResends } from "./resends.ts";
@@ -25,6 +26,7 @@ export const receiptApplier = ({ db, suppressions, events, clock, repeat = (writ
     causesOf: suppressions.causesOf,
     suppress: suppressions.suppress,
     closeSessions: sessions(db).close,
+    repliesFailed: failedReplies(db),
     resend: keepResends({ plansOf: receipts.plansOf, keep: chunks(db).keep, clock }),
     events,
     clock,

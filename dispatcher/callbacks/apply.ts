@@ -7,6 +7,7 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Added, Move } from "#core/storage/messages/receipts.ts";
+import type { TellFailed } from "../conversations/failed.ts";
 import type { About } from "../suppressions/causes.ts";
 import type { Cause } from "../suppressions/suppress.ts";
 import { eventsOf } from "./events.ts";
@@ -34,6 +35,8 @@ export type ApplyDeps = {
   suppress: (causes: readonly Cause[]) => Promise<void>;
   /** Closes the sessions of deliveries that the provider refused because there was none. */
   closeSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
+  /** The events of replies in conversations that failed. */
+  repliesFailed: TellFailed;
   /** Has deliveries sent again that failed for now. May be done twice. */
   resend: (waiting: readonly DeliveryRow[]) => Promise<void>;
   events: Pick<EventPublisher, "publish">;
@@ -147,9 +150,10 @@ const summed = (moves: readonly Move[]): Counts => {
 
 const isMoved = (counts: Counts): boolean => Object.values(counts).some((by) => by !== 0);
 
-const tell = async ({ events }: ApplyDeps, all: readonly About[]): Promise<void> => {
+const tell = async ({ events, repliesFailed }: ApplyDeps, all: readonly About[]): Promise<void> => {
   for (const [tenantId, of] of Map.groupBy(all, ({ row }) => row.tenant_id)) {
-    const made = new Map(of.flatMap(eventsOf).map((event) => [event.id, event]));
+    const failed = await repliesFailed(of.map(({ row }) => row));
+    const made = new Map([...of.flatMap(eventsOf), ...failed].map((event) => [event.id, event]));
     if (made.size > 0 && !(await events.publish(tenantId, [...made.values()])))
       throw new Unavailable("the stream of events");
   }

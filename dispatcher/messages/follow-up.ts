@@ -8,6 +8,7 @@ import { showAs } from "#core/schema/json/show.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Gone } from "#core/storage/people/ended.ts";
+import type { TellFailed } from "../conversations/failed.ts";
 import type { About } from "../suppressions/causes.ts";
 import type { Lease } from "../work/lease.ts";
 import { insteadChunks } from "./delivery/instead.ts";
@@ -26,6 +27,8 @@ export type FollowUpDeps = {
   subscriptions: { invalidate: (gone: readonly Gone[], now: Date) => Promise<void> };
   /** Closes the sessions of deliveries that the provider refused because there was none. */
   closeSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
+  /** The events of replies in conversations that failed. */
+  repliesFailed: TellFailed;
   /** Suppresses addresses that bounced, that bounce again and again, or whose owner wants nothing more. */
   suppress: (refused: readonly About[], now: Date) => Promise<void>;
   events: Pick<EventPublisher, "publish">;
@@ -53,7 +56,8 @@ export const followUp =
     await deps.closeSessions(delivered.stored);
     const refused = [...bouncesOf(delivered), ...delivered.stored.flatMap(refusedOf)];
     if (refused.length > 0) await deps.suppress(refused, now);
-    return deps.events.publish(chunk.tenant_id, delivered.stored.flatMap(eventOf), message.traceparent);
+    const events = [...delivered.stored.flatMap(eventOf), ...(await deps.repliesFailed(delivered.stored))];
+    return deps.events.publish(chunk.tenant_id, events, message.traceparent);
   };
 
 /** Chunks for who is sent to in the place of others, but for those that an earlier run has kept. */

@@ -33,6 +33,7 @@ import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { templatePeople } from "#core/storage/templates/people.ts";
 import { receiptApplier } from "../callbacks/applier.ts";
 import type { Senders } from "../channels/registry.ts";
+import { failedReplies } from "../conversations/failed.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
 import { type SendHeld, sendHeld } from "../live-activities/send-held.ts";
 import { type ActivityStores, activityStores } from "../live-activities/stores.ts";
@@ -250,13 +251,13 @@ const following = ({ db, people, events, suppressions, chunks: parts, clock }: J
     chunks: parts,
     subscriptions: { invalidate: invalidated(db) },
     closeSessions: sessions(db).close,
+    repliesFailed: failedReplies(db),
     suppress: async (bounced, now) => suppressions.suppress(await suppressions.causesOf(bounced, now)),
     events: { publish: (...given) => events.publish(...given).catch(falseWhenAway) },
     clock,
   });
 
-/** A write is repeated for so long, which is longer than any outage that a program should survive: what was sent and
- * is not stored would be sent again. */
+/** A write is repeated for longer than any outage: what was sent and is not stored would be sent again. */
 const storeForMs = 600_000;
 
 const timed =

@@ -33,6 +33,8 @@ export type DeliveryRow = Progress & {
   fallback_of?: string;
   /** Of a message that is part of a campaign: its name. */
   campaign_id?: string;
+  /** Of a reply: its conversation. */
+  conversation_id?: string;
   /** What its message is, as far as counters tell it apart; absent: `api`, none and none. */
   source?: Exclude<MessageSource, "api">;
   template_id?: string;

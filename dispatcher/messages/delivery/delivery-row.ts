@@ -31,7 +31,7 @@ export type Attempt = {
   /** Of a message that is part of a campaign. */
   campaignId?: string | undefined;
   /** What the delivery says of its message. */
-  message?: Pick<MessageRow, "source" | "template_id" | "category">;
+  message?: Pick<MessageRow, "source" | "template_id" | "category" | "conversation_id">;
   /** Of a live activity: as callers name it. */
   activityId?: string | undefined;
   /** Of a message with variants: the one that they get. */
@@ -175,7 +175,13 @@ const common = ({ deliveryId, chunk, subscription, now, activityId, variantId, c
   updated_at: now,
 });
 
-const of = ({ source, template_id: template, category }: NonNullable<Attempt["message"]>) => ({
+const of = ({
+  source,
+  template_id: template,
+  category,
+  conversation_id: conversation,
+}: NonNullable<Attempt["message"]>) => ({
+  ...(conversation === undefined ? {} : { conversation_id: conversation }),
   ...(source === "api" ? {} : { source }),
   ...(template === undefined ? {} : { template_id: template }),
   ...(category === null ? {} : { category }),

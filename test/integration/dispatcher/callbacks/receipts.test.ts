@@ -158,6 +158,7 @@ describe("receipts on their way into the store", function () {
         },
       },
       closeSessions: sessions(db()).close,
+      repliesFailed: async () => [],
       resend: async () => undefined,
       events,
       clock,

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { makeEvent } from "#core/domain/events/make.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
@@ -27,13 +28,14 @@ const aDelivery = (over: Partial<DeliveryRow>): DeliveryRow => ({
 });
 
 /** The events that follow from one delivery. */
-const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
+const eventsOf = async (row: DeliveryRow, ofReplies: EventEnvelope[] = []): Promise<EventEnvelope[]> => {
   const published: EventEnvelope[] = [];
   const follow = followUp({
     chunks: { keep: async () => undefined, recipientsOfRetries: async () => [] },
     keepLater: async () => undefined,
     subscriptions: { invalidate: async () => undefined },
     closeSessions: async () => undefined,
+    repliesFailed: async () => ofReplies,
     suppress: async () => undefined,
     events: {
       publish: async (_tenant, events) => {
@@ -89,6 +91,21 @@ describe("the events of a delivery", () => {
     const [, bounced] = await eventsOf(aDelivery({ error_code: "HARD_BOUNCE", bounce_type: "hard" }));
     expect(bounced?.data).to.include({ bounce_type: "hard", provider_code: "550 5.1.1", external_id: "ada" });
   });
+
+  it("are told with those of replies in conversations that failed", async () => {
+    const failed = makeEvent({
+      kind: "event.received",
+      appId: "app_1",
+      subjectId: "usr_1",
+      at: noon,
+      from: ["a"],
+      data: { name: "hs.conversation.message_failed" },
+    });
+    expect((await eventsOf(aDelivery({}), [failed])).map(({ type }) => type)).to.deep.equal([
+      "delivery.failed",
+      "event.received",
+    ]);
+  });
 });
 
 const whyOf = (receipt: Receipt): string =>
@@ -102,6 +119,7 @@ describe("addresses that bounce", () => {
       keepLater: async () => undefined,
       subscriptions: { invalidate: async () => undefined },
       closeSessions: async () => undefined,
+      repliesFailed: async () => [],
       suppress: async (all) => void suppressed.push(...all.map(({ receipt }) => whyOf(receipt))),
       events: { publish: async () => true },
       clock: handClock(),
@@ -148,6 +166,7 @@ describe("whom to try again", () => {
       keepLater: async () => undefined,
       subscriptions: { invalidate: async () => undefined },
       closeSessions: async () => undefined,
+      repliesFailed: async () => [],
       suppress: async () => undefined,
       events: { publish: async () => true },
       clock: handClock(),
