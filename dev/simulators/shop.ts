@@ -65,13 +65,17 @@ const filesOf = async ({ url }: Account): Promise<Files> => {
 
 const answers: Record<string, (account: Account, request: IncomingMessage) => Reply | Promise<Reply>> = {
   "GET /": async (account) => {
-    const { path = "", integrity = "" } = (await filesOf(account))["herald.js"] ?? {};
-    const policy = `default-src 'none'; script-src 'self' ${account.url}; connect-src 'self' ${account.url}; style-src 'self'; worker-src 'self'; base-uri 'none'`;
+    const files = await filesOf(account);
+    const scripts = ["herald.js", "herald-inbox.js", "herald-in-app.js"].flatMap((name) => {
+      const { path, integrity } = files[name] ?? {};
+      return path === undefined || integrity === undefined ? [] : [{ address: account.url + path, integrity }];
+    });
+    const policy = `default-src 'none'; script-src 'self' ${account.url}; connect-src 'self' ${account.url}; img-src https:; worker-src 'self'; base-uri 'none'`;
     return {
       status: 200,
       type: "text/html",
       policy,
-      body: pageOf({ ...account, script: account.url + path, integrity }),
+      body: pageOf({ ...account, scripts }),
     };
   },
   "GET /herald-worker.js": async (account) => {
@@ -86,6 +90,7 @@ const answers: Record<string, (account: Account, request: IncomingMessage) => Re
       body: JSON.stringify({
         app_id: appId,
         target: { include_subscription_ids: [subscriptionId] },
+        add_to_inbox: true,
         headings: { en: "Your parcel" },
         contents: { en: "It is on its way." },
         url: `http://${request.headers.host}/`,

@@ -9,6 +9,10 @@ export type ClientFile = { name: string; text: string };
 const wanted: Readonly<Record<string, BuildOptions>> = {
   "herald.mjs": { entryPoints: ["client.ts"], format: "esm" },
   "herald.js": { entryPoints: ["client.ts"], format: "iife", globalName: "Herald" },
+  "herald-inbox.mjs": { entryPoints: ["inbox/element.ts"], format: "esm" },
+  "herald-inbox.js": { entryPoints: ["inbox/element.ts"], format: "iife" },
+  "herald-in-app.mjs": { entryPoints: ["renderer/render.ts"], format: "esm" },
+  "herald-in-app.js": { entryPoints: ["renderer/render.ts"], format: "iife", globalName: "HeraldInApp" },
   "herald-worker.js": { entryPoints: ["worker/main.ts"], format: "iife" },
   "worker.mjs": { entryPoints: ["worker/worker.ts"], format: "esm" },
 };

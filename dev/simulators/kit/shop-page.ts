@@ -1,7 +1,7 @@
-type Page = { url: string; appId: string; script: string; integrity: string };
+type Page = { url: string; appId: string; scripts: readonly { address: string; integrity: string }[] };
 
 /** The shop's page: what a site puts into its own to have the client. */
-export const pageOf = ({ url, appId, script: address, integrity }: Page): string => `<!doctype html>
+export const pageOf = ({ url, appId, scripts }: Page): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -14,9 +14,10 @@ export const pageOf = ({ url, appId, script: address, integrity }: Page): string
 <h1>A shop</h1>
 <p><button id="ask">Tell me about my parcels</button> <button id="send" disabled>Send me a notification</button>
 <button id="leave" disabled>No more</button></p>
+<p>What came: <herald-inbox></herald-inbox></p>
 <p id="state" role="status">Nobody is registered yet.</p>
 </main>
-<script src="${address}" integrity="${integrity}" crossorigin="anonymous"></script>
+${scripts.map(({ address, integrity }) => `<script src="${address}" integrity="${integrity}" crossorigin="anonymous"></script>`).join("\n")}
 <script src="/shop.js"></script>
 </body>
 </html>
@@ -25,6 +26,8 @@ export const pageOf = ({ url, appId, script: address, integrity }: Page): string
 /** The shop's own script. */
 export const script = `const { app: appId, service: url } = document.body.dataset;
 const app = Herald.herald({ appId, url });
+document.querySelector("herald-inbox").app = app;
+HeraldInApp.showInApp(app);
 const [ask, send, leave, state] = ["ask", "send", "leave", "state"].map((id) => document.getElementById(id));
 
 const show = async (done) => {

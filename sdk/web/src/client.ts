@@ -1,11 +1,13 @@
 import { browser } from "./browser.ts";
 import { ask } from "./http.ts";
+import { inbox } from "./inbox/inbox.ts";
 import { type InstallOptions, installs } from "./install.ts";
 import { outbox } from "./outbox.ts";
 import type { WorkerPlace } from "./push.ts";
 
 export type { Subscription } from "./browser.ts";
 export { HeraldError } from "./http.ts";
+export type * from "./inbox/inbox.ts";
 
 export type HeraldOptions = InstallOptions & {
   /** Where the worker lies on the site, and below which path it works: `/herald-worker.js` and `/herald/` when left out. */
@@ -20,6 +22,8 @@ export type Who = { subscriptionId: string | null; userId: string | null };
 
 /** What belongs to an event beside its name. */
 export type Tracked = { properties?: Record<string, unknown>; value?: number };
+
+export type TrackListener = (name: string, properties: Readonly<Record<string, unknown>>) => void;
 
 export type Receipt = {
   type: "received" | "opened" | "clicked";
@@ -40,11 +44,24 @@ export const herald = (options: HeraldOptions) => {
   const out = outbox(options.appId, install);
   const place = { url: "/herald-worker.js", scope: "/herald/", ...options.worker };
   const config = once(() => ask<Config>(install.asking(), "config"));
+  const listeners = new Set<TrackListener>();
   const here = browser({ install, place, key: async () => (await config()).vapid_public_key });
 
   return {
     ...here,
     config,
+    inbox: inbox(options.appId, install),
+
+    /** What the other files of the client are made of. */
+    parts: {
+      appId: options.appId,
+      install,
+      keep: out.keep,
+      onTracked: (listener: TrackListener): (() => void) => {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+    },
 
     who: async (): Promise<Who> => {
       const { subscriptionId = null, userId = null } = (await install.current()) ?? {};
@@ -57,6 +74,7 @@ export const herald = (options: HeraldOptions) => {
      * @throws RangeError above 32 KiB
      */
     track: (name: string, { properties = {}, value }: Tracked = {}): Promise<boolean> => {
+      for (const listener of listeners) listener(name, properties);
       const said = { id: crypto.randomUUID(), name, properties, occurred_at: new Date().toISOString() };
       return out.keep({ path: "events", list: "events", item: value === undefined ? said : { ...said, value } });
     },

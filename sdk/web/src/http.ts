@@ -23,40 +23,52 @@ export type IdentityToken = (refused: boolean) => Promise<string | null> | strin
 /** Which requests go to the service, and as whom. */
 export type Asking = Pick<Install, "appId" | "url"> & { secret?: string | null; identityToken?: IdentityToken };
 
-/** `token`: of the person's identity. */
-type Sent = Asked & { token: string | null; signal?: AbortSignal };
-
-export type Asked = { method?: string; body?: unknown; keepalive?: boolean; headers?: Record<string, string> };
+export type Asked = {
+  method?: string;
+  body?: unknown;
+  keepalive?: boolean;
+  headers?: Record<string, string>;
+  /** What ends it: 15 seconds when nothing is said. */
+  signal?: AbortSignal;
+};
 
 const timeoutMs = 15_000;
+const longestWaitMs = 10_000;
 
 /**
- * Asks the service, and once more with a new identity token when it did not take the one it had.
+ * Asks the service and gives what it answered.
  * @throws HeraldError when it refuses, TypeError when it cannot be reached
  */
 export const ask = async <T>(asking: Asking, path: string, asked: Asked = {}): Promise<T> => {
-  const token = (await asking.identityToken?.(false)) ?? null;
-  const first = await send(asking, path, { ...asked, token });
-  const isRefused = first.status === 401 && token !== null && (await codeOf(first.clone())) === invalid;
-  const again = isRefused ? ((await asking.identityToken?.(true)) ?? null) : null;
-  const reply = again === null ? first : await send(asking, path, { ...asked, token: again });
-  const body: unknown = reply.status === 304 ? null : await reply.json().catch(() => ({}));
-  if (reply.ok || reply.status === 304) return body as T; // sound: the service's document says so
-  throw new HeraldError(reply.status, (body as { error?: Problem }).error ?? {}, reply.headers.get("Retry-After"));
+  const reply = await reach(asking, path, asked);
+  return (await reply.json()) as T; // sound: the service's document says so
 };
 
-const invalid = "HS_IDENTITY_TOKEN_INVALID";
+/**
+ * The same as it came, for streams. It asks once more with a new identity token when the service did not take the one it had, and
+ * when it is told to wait for a moment.
+ */
+export const reach = async (asking: Asking, path: string, asked: Asked = {}): Promise<Response> => {
+  const token = (await asking.identityToken?.(false)) ?? null;
+  try {
+    return await send(asking, path, asked, token);
+  } catch (error) {
+    if (!(error instanceof HeraldError)) throw error;
+    const isTokenRefused = token !== null && error.code === "HS_IDENTITY_TOKEN_INVALID";
+    const waitMs = error.status === 429 ? (error.retryAfterMs ?? longestWaitMs) : 0;
+    if ((!isTokenRefused && waitMs === 0) || waitMs > longestWaitMs) throw error;
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    return send(asking, path, asked, isTokenRefused ? ((await asking.identityToken?.(true)) ?? null) : token);
+  }
+};
 
-const codeOf = async (reply: Response): Promise<string | undefined> =>
-  ((await reply.json().catch(() => ({}))) as { error?: Problem }).error?.code;
-
-/** The same as it came, for streams. */
-export const send = (
+const send = async (
   { url, appId, secret = null }: Asking,
   path: string,
-  { method = "GET", body, keepalive = false, headers, token, signal = AbortSignal.timeout(timeoutMs) }: Sent,
-): Promise<Response> =>
-  fetch(`${url}/sdk/v1/${path}`, {
+  { method = "GET", body, keepalive = false, headers, signal = AbortSignal.timeout(timeoutMs) }: Asked,
+  token: string | null,
+): Promise<Response> => {
+  const reply = await fetch(`${url}/sdk/v1/${path}`, {
     method,
     keepalive,
     credentials: "omit",
@@ -70,3 +82,7 @@ export const send = (
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
+  if (reply.ok) return reply;
+  const { error = {} } = (await reply.json().catch(() => ({}))) as { error?: Partial<Problem> };
+  throw new HeraldError(reply.status, error, reply.headers.get("Retry-After"));
+};

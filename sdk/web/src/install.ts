@@ -1,5 +1,5 @@
 import { details, device, language } from "./device.ts";
-import { type Asked, type Asking, ask, HeraldError, type IdentityToken } from "./http.ts";
+import { type Asked, type Asking, ask, HeraldError, type IdentityToken, reach } from "./http.ts";
 import { type Install, store } from "./store.ts";
 
 export type InstallOptions = { appId: string; url: string; identityToken?: IdentityToken };
@@ -57,17 +57,31 @@ export const installs = ({ appId, url, identityToken }: InstallOptions) => {
     change,
     current: (): Promise<Install | undefined> => store.install(appId),
     forget: (): Promise<unknown> => locked(() => store.forget(appId)),
+    ...calls({ asking, registered, renew }),
+  };
+};
 
-    /** Asks as this install. One that the service lost is made anew, once. */
-    call: async <T>(path: Of<string>, asked: Of<Asked> = {}): Promise<T> => {
-      const once = (install: Registered) =>
-        ask<T>(asking(install), ofInstall(path, install), ofInstall(asked, install));
-      const install = await registered();
-      return once(install).catch(async (error: unknown) => {
-        if (!isLost(error)) throw error;
-        return once(await renew(install));
-      });
-    },
+type Calling = {
+  asking: (install: Install) => Asking;
+  registered: () => Promise<Registered>;
+  renew: (lost: Registered) => Promise<Registered>;
+};
+
+/** Asks as an install. One that the service lost is made anew, once. */
+const calls = ({ asking, registered, renew }: Calling) => {
+  const alive = async <T>(once: (known: Registered) => Promise<T>): Promise<T> => {
+    const known = await registered();
+    return once(known).catch(async (error: unknown) => {
+      if (!isLost(error)) throw error;
+      return once(await renew(known));
+    });
+  };
+  return {
+    call: <T>(path: Of<string>, asked: Of<Asked> = {}): Promise<T> =>
+      alive((known) => ask<T>(asking(known), ofInstall(path, known), ofInstall(asked, known))),
+
+    /** The same, for streams. */
+    reach: (path: string, asked: Asked): Promise<Response> => alive((known) => reach(asking(known), path, asked)),
   };
 };
 

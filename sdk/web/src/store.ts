@@ -14,11 +14,13 @@ export type Install = {
 /** An event or a receipt that the service does not have yet. */
 export type Waiting = { key: number; appId: string; path: string; list: string | null; item: object };
 
-type Stores = { installs: Install; outbox: Waiting };
+/** The names of stores, each of which has one kind of row. */
+type Stores = "installs" | "outbox" | "inApp";
 
-const keys: Readonly<Record<keyof Stores, IDBObjectStoreParameters>> = {
+const keys: Readonly<Record<Stores, IDBObjectStoreParameters>> = {
   installs: { keyPath: "appId" },
   outbox: { keyPath: "key", autoIncrement: true },
+  inApp: { keyPath: "appId" },
 };
 
 let opened: Promise<IDBDatabase> | undefined;
@@ -45,7 +47,7 @@ const open = (): Promise<IDBDatabase> =>
 
 /** Asks one store, and gives the answer of the request that `ask` gives once everything is written. */
 export const run = async <T>(
-  name: keyof Stores,
+  name: Stores,
   mode: IDBTransactionMode,
   ask: (store: IDBObjectStore) => IDBRequest<T>,
 ): Promise<T> => {

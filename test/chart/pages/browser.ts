@@ -75,9 +75,13 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
  * What axe finds that keeps people from using a page: ids of its rules. The page is loaded anew without its
  * Content-Security-Policy, as axe is a script inside of it; `prepare` runs in the page before.
  */
-export const barriers = async (page: Page, prepare = "null"): Promise<string[]> => {
+export const barriers = async (
+  page: Page,
+  prepare = "null",
+  waitUntil: "load" | "networkidle0" = "networkidle0",
+): Promise<string[]> => {
   await page.setBypassCSP(true);
-  await page.reload({ waitUntil: "networkidle0" });
+  await page.reload({ waitUntil });
   await page.evaluate(prepare);
   await page.evaluate(axe);
   type Found = { violations: { id: string; nodes: { html: string }[] }[] };

@@ -1,4 +1,6 @@
 import { eventCases } from "./events.ts";
+import { inAppCases } from "./in-app.ts";
+import { inboxCases } from "./inbox.ts";
 import { pushCases } from "./pushes.ts";
 import { type Service, startService } from "./service.ts";
 
@@ -12,4 +14,6 @@ describe("a browser with the client", function () {
 
   pushCases(() => service);
   eventCases(() => service);
+  inboxCases(() => service);
+  inAppCases(() => service);
 });

@@ -2,11 +2,10 @@ import { expect } from "chai";
 import type { Page } from "puppeteer-core";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { BrowserSubscription } from "../../../dev/simulators/kit/web-push-keys.ts";
 import { startShop } from "../../../dev/simulators/shop.ts";
 import { send } from "../../support/system/sending.ts";
 import { until } from "../../support/until.ts";
-import type { Service } from "./service.ts";
+import { pushService, type Service } from "./service.ts";
 import { clickShown, pushesTo, type Shows, showsOf, watchShows, workerOf } from "./site.ts";
 
 /** What a browser does about pushes. */
@@ -51,11 +50,6 @@ export const pushCases = (service: () => Service): void => {
     return String(push.log.page().find(({ body }) => body.includes(message))?.body);
   };
 
-  /** Stands for the push service, which Debian's build of Chromium has no key for. */
-  const pushService = (given: BrowserSubscription): string => `PushManager.prototype.subscribe = async (options) => {
-    if (options.userVisibleOnly !== true || options.applicationServerKey.length !== 87) throw new TypeError("options");
-    return { toJSON: () => (${JSON.stringify(given)}) };
-  };`;
   const rows = () => system.db.collection<SubscriptionRow>("subscriptions").find({ app_id: system.app._id }).toArray();
   const who = "app.who()";
 
@@ -95,18 +89,22 @@ export const pushCases = (service: () => Service): void => {
     await Promise.all([first, second].map((page) => page.close()));
   });
 
-  it("is registered by the page that make demo names, which has it sent a push", async () => {
+  it("is registered by the page that make demo names, which has it sent a push, and shows its inbox", async () => {
     const shop = await startShop(0);
     const account = { url: api.url, token: system.token, appId: system.app._id };
     await fetch(`${shop.url}/account`, { method: "POST", body: JSON.stringify(account) });
     await site.browser.defaultBrowserContext().overridePermissions(shop.url, ["notifications"]);
     const page = await site.browser.newPage();
-    await page.goto(shop.url, { waitUntil: "networkidle0" });
+    await page.goto(shop.url);
     await page.evaluate(pushService(push.subscribe()));
     await page.click("#ask");
     await page.waitForSelector("#send:not([disabled])");
     await page.click("#send");
     await page.waitForFunction("document.querySelector('#state').textContent.startsWith('The service answered 202')");
+    await page.waitForSelector("herald-inbox >>> [part=badge]:not([hidden])");
+    await page.click("herald-inbox >>> [part=button]");
+    await page.waitForSelector("herald-inbox >>> [part~=item]");
+    expect(await page.$eval("herald-inbox >>> [part=title]", ({ textContent }) => textContent)).to.equal("Your parcel");
     await page.close();
     await shop.stop();
   });

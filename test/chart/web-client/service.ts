@@ -3,6 +3,7 @@ import type { Page } from "puppeteer-core";
 import webPushLibrary from "web-push";
 import type { Manifest } from "../../../apiserver/web-client/outside.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
+import type { BrowserSubscription } from "../../../dev/simulators/kit/web-push-keys.ts";
 import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web-push.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { call } from "../../support/system/calling.ts";
@@ -19,6 +20,8 @@ export type Service = {
   ask: (method: string, path: string, body?: object) => Promise<{ status: number; body: unknown }>;
   /** A tab with the client, whose browser is nobody's yet. */
   openFresh: () => Promise<Page>;
+  /** Has a page's browser get pushes, as its person would; gives its subscription. */
+  subscribe: (page: Page) => Promise<string>;
   stop: () => Promise<void>;
 };
 
@@ -45,29 +48,55 @@ export const startService = async (): Promise<Service> => {
       await page.evaluate("app.remove()");
       return page;
     };
-    return { system, api, push, site, ask, openFresh, stop: () => stack.disposeAsync() };
+    const subscribe = async (page: Page) => {
+      await page.evaluate(pushService(push.subscribe()));
+      await page.bringToFront();
+      await page.click("button");
+      await page.waitForSelector('[data-done="true"]');
+      return ((await page.evaluate("app.who()")) as { subscriptionId: string }).subscriptionId;
+    };
+    return { system, api, push, site, ask, openFresh, subscribe, stop: () => stack.disposeAsync() };
   } catch (error) {
     await stack.disposeAsync();
     throw error;
   }
 };
 
+/** Stands for the push service, which Debian's build of Chromium has no key for. */
+export const pushService = (
+  given: BrowserSubscription,
+): string => `PushManager.prototype.subscribe = async (options) => {
+  if (options.userVisibleOnly !== true || options.applicationServerKey.length !== 87) throw new TypeError("options");
+  return { toJSON: () => (${JSON.stringify(given)}) };
+};`;
+
 const filesOf = async (appId: string, url: string): Promise<Files> => {
   const { files } = (await (await fetch(`${url}/sdk/web/manifest.json`)).json()) as Manifest;
   const worker = await fetch(url + files["herald-worker.js"]?.path);
-  const { path, integrity } = files["herald.js"] ?? {};
+  const script = (name: string): string =>
+    `<script src="${url}${files[name]?.path}" integrity="${files[name]?.integrity}" crossorigin="anonymous"></script>`;
   const start = `app = Herald.herald({ appId: "${appId}", url: "${url}/" });
     document.querySelector("button").onclick = async ({ target }) => {
       target.dataset.done = await app.askForPush().catch(String);
     };`;
+  const strict = `default-src 'none'; script-src 'self' ${url}; connect-src ${url}; worker-src 'self'`;
+  const page = (body: string) => ({
+    type: "text/html",
+    policy: strict,
+    body: `<!doctype html><html lang="en"><title>Shop</title><main><h1>Shop</h1><button>Tell me</button>${body}</main>`,
+  });
   return {
-    "/app": {
-      type: "text/html",
-      policy: `default-src 'none'; script-src 'self' ${url}; connect-src ${url}; worker-src 'self'`,
-      body: `<!doctype html><html lang="en"><title>App</title><button>Tell me</button>
-        <script src="${url}${path}" integrity="${integrity}" crossorigin="anonymous"></script>
-        <script src="/start.js"></script>`,
-    },
+    "/app": page(`${script("herald.js")}<script src="/start.js"></script>`),
+    "/inbox": page(
+      `<herald-inbox></herald-inbox>${script("herald.js")}${script("herald-inbox.js")}
+        <script src="/start.js"></script><script src="/inbox.js"></script>`,
+    ),
+    "/inbox.js": { type: "text/javascript", body: `document.querySelector("herald-inbox").app = app;` },
+    "/in-app": page(
+      `${script("herald.js")}${script("herald-in-app.js")}
+        <script src="/start.js"></script><script src="/in-app.js"></script>`,
+    ),
+    "/in-app.js": { type: "text/javascript", body: "showing = HeraldInApp.showInApp(app);" },
     "/start.js": { type: "text/javascript", body: start },
     "/": { type: "text/html", body: "<!doctype html><title>Shop</title>" },
     "/offer": { type: "text/html", body: "<!doctype html><title>Offer</title>" },

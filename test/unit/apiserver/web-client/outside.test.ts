@@ -23,6 +23,10 @@ const manifest = async () => JSON.parse(String((await get("manifest.json")).body
 const most: Readonly<Record<keyof typeof built, number>> = {
   "herald.mjs": 6_144,
   "herald.js": 6_144,
+  "herald-inbox.mjs": 6_144,
+  "herald-inbox.js": 6_144,
+  "herald-in-app.mjs": 6_144,
+  "herald-in-app.js": 6_144,
   "herald-worker.js": 2_048,
   "worker.mjs": 2_048,
 };
@@ -53,6 +57,11 @@ describe("the client for browsers, as it is served", () => {
     it(`has at most ${bytes} bytes of ${name}, zipped`, () => {
       expect(gzipSync(built[name as keyof typeof built]).length).to.be.below(bytes);
     });
+
+  it("has at most 12 kB of what an inbox needs, zipped", () => {
+    const sizes = [built["herald.js"], built["herald-inbox.js"]].map((text) => gzipSync(text).length);
+    expect(sizes.reduce((all, size) => all + size)).to.be.below(12_288);
+  });
 
   for (const { it: what, path, method } of [
     { it: "another name", path: "herald-worker.js" },

@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import type { Page } from "puppeteer-core";
+import { send } from "../../support/system/sending.ts";
+import { until } from "../../support/until.ts";
+import { barriers } from "../pages/browser.ts";
+import type { Service } from "./service.ts";
+
+/** What a browser does about the inbox of its person. */
+export const inboxCases = (service: () => Service): void => {
+  const at = (part: string): string => `herald-inbox >>> [part~=${part}]`;
+  const textOf = (page: Page, part: string): Promise<string> =>
+    page.$eval(at(part), ({ textContent }) => `${textContent}`);
+  const isHidden = (page: Page, part: string): Promise<boolean> =>
+    page.$eval(at(part), (one) => one.hasAttribute("hidden"));
+  const titles = (page: Page): Promise<string[]> =>
+    page.$$eval(at("title"), (all) => all.map(({ textContent }) => `${textContent}`));
+  const leave = async (subscription: string, message: object): Promise<void> => {
+    const { system, api } = service();
+    const target = { include_subscription_ids: [subscription] };
+    await system.ended(await send(system, api, { target, add_to_inbox: true, ...message }), 60_000);
+  };
+
+  it("shows the inbox in two tabs, of which one listens, and what is done in one is seen in both", async () => {
+    const first = await service().openFresh();
+    await first.goto(`${service().site.origin}/inbox`);
+    const subscription = await service().subscribe(first);
+    const second = await service().site.open("/inbox");
+    expect(await isHidden(second, "badge")).to.equal(true);
+    await leave(subscription, {
+      headings: { en: "Your parcel" },
+      contents: { en: "It is here" },
+      url: `${service().site.origin}/offer`,
+    });
+    await leave(subscription, { contents: { en: "<b>Only</b> today" } });
+    for (const page of [first, second]) await until(async () => (await textOf(page, "badge")) === "2");
+    expect(await first.$eval(at("button"), (one) => one.getAttribute("aria-label"))).to.equal("Inbox, 2 unread");
+    await first.bringToFront(); // what lies behind cannot be clicked
+    await first.click(at("button"));
+    await until(async () => (await titles(first)).length === 2);
+    expect(await titles(first)).to.deep.equal(["<b>Only</b> today", "Your parcel"]);
+    const seen = { app_id: service().system.app._id, unseen: 0, unread: 2 };
+    await until(async () => (await service().system.db.collection("inboxes").countDocuments(seen)) === 1);
+
+    await first.click(`${at("item")}:first-child [data-act=read]`);
+    for (const page of [first, second]) await until(async () => (await textOf(page, "badge")) === "1");
+    const focused = () =>
+      first.evaluate("document.querySelector('herald-inbox').shadowRoot.activeElement?.dataset.act");
+    await first.waitForSelector(`${at("item")}:first-child [data-act=unread]`);
+    await first.focus(`${at("item")}:first-child [data-act=archived]`);
+    await first.keyboard.press("Enter");
+    await until(async () => (await titles(first)).length === 1);
+    expect(await focused()).to.equal("open");
+    await Promise.all([first.waitForNavigation(), first.keyboard.press("Enter")]);
+    expect(first.url()).to.equal(`${service().site.origin}/offer`);
+    await until(async () => isHidden(second, "badge")); // the tab that listened is gone, and this one does
+    await second.bringToFront(); // timers of what lies behind wait for a minute
+    await leave(subscription, { contents: { en: "Again" } });
+    await until(async () => (await textOf(second, "badge")) === "1", 45_000); // half a minute where the stream is refused
+    // so fast a person makes more requests than a device may, and the client waits as it is told to
+    expect(service().site.complaints.filter((text) => !text.includes("429"))).to.deep.equal([]);
+    service().site.complaints.length = 0;
+    await first.close();
+    await second.close();
+  });
+
+  for (const scheme of ["light", "dark"] as const)
+    it(`keeps nobody from using its inbox, in ${scheme} colours`, async () => {
+      const page = await service().site.open("/inbox");
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      const open = `(async () => {
+        const { shadowRoot } = document.querySelector("herald-inbox");
+        shadowRoot.querySelector("[part=button]").click();
+        while (!shadowRoot.querySelector("[part~=item]")) await new Promise((resolve) => setTimeout(resolve, 10));
+      })()`;
+      expect(await barriers(page, open, "load")).to.deep.equal([]);
+      await page.close();
+    });
+};
