@@ -9,6 +9,7 @@ import type { Tally } from "../support/suite/reporter.ts";
 import { audience } from "./audience/audience.ts";
 import { callbacks } from "./callbacks/callbacks.ts";
 import { besideBusyCore } from "./cores.ts";
+import { devices } from "./devices/devices.ts";
 import { customEvents } from "./events/custom-events.ts";
 import { exports } from "./exports/exports.ts";
 import { warehouse } from "./exports/warehouse.ts";
@@ -45,6 +46,7 @@ const all: Record<string, Measurements> = {
   imports,
   "custom-events": customEvents,
   people,
+  devices,
   audience,
   templates,
   operator,

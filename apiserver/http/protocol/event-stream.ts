@@ -21,13 +21,18 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
   "X-Accel-Buffering": "no",
 };
 
-/** Writes texts as they come, once the head is written. A reader who takes nothing for a minute is left. */
-export const writeEvents = async ({ req, res }: Context, { texts, close }: EventStream): Promise<void> => {
+/** Writes texts as they come, once the head is written; never rejects. A reader who takes nothing for a minute is left. */
+export const writeEvents = async ({ req, res }: Pick<Context, "req" | "res">, stream: EventStream): Promise<void> => {
+  const { texts, close } = stream;
   res.once("close", close);
   if (req.method === "HEAD" || res.destroyed) close();
   res.flushHeaders();
-  for await (const text of texts) if (!res.write(text)) await drained(res);
-  res.end();
+  try {
+    for await (const text of texts) if (!res.write(text)) await drained(res);
+    res.end();
+  } catch {
+    res.destroy(); // its reader sees that it broke off, and comes back
+  }
 };
 
 const mostWaitMs = 60_000;

@@ -24,7 +24,9 @@ export const writeReply =
     if (isStopping()) headers["Connection"] = "close";
     if (reply.stream !== undefined) {
       ctx.res.writeHead(reply.status, headers);
-      return writeEvents(ctx, reply.stream);
+      void writeEvents(ctx, reply.stream);
+      forget(ctx.state);
+      return;
     }
     if (reply.status !== 304)
       headers["Content-Length"] = String(reply.long?.sizeBytes ?? Buffer.byteLength(reply.text));
@@ -32,6 +34,13 @@ export const writeReply =
     if (reply.long === undefined) ctx.res.end(reply.text);
     else await send(ctx, reply.long);
   };
+
+/** Koa keeps the context as long as a reply goes on: it need not keep what was read to answer, some kB of each. */
+const forget = (state: Context["state"]): void => {
+  delete state.device;
+  state.resource = state.body = undefined;
+  state.headers = {};
+};
 
 const longestMs = 3_600_000; // nobody reads a file slower than that on purpose
 

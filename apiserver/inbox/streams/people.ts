@@ -43,23 +43,23 @@ export const watchedPeople = ({ inboxes, listen, clock, onError }: PeopleDeps): 
   const people = new Map<string, Person>();
   const sinceOf = (userId: string): Since[] => Array.from(people.get(userId)?.watchers ?? [], (one) => one.revision);
   const readAll = inboxReads({ inboxes, sinceOf, clock });
-  const read = gather<string, InboxRead>({ write: readAll, most: mostRead, inFlight: reads });
+  const orNone = (userIds: readonly string[]): Promise<(InboxRead | null)[]> =>
+    readAll(userIds).catch((error: unknown) => {
+      onError(error);
+      return userIds.map(() => null);
+    });
+  const read = gather<string, InboxRead | null>({ write: orNone, most: mostRead, inFlight: reads });
 
   const follow = async (userId: string, person: Person): Promise<void> => {
     person.isReading = true;
-    try {
-      do {
-        person.isStale = false;
-        const now = await read(userId);
-        person.revision = now.inbox.revision;
-        for (const watcher of person.watchers) tell(watcher, now);
-      } while (person.isStale && person.watchers.size > 0);
-    } catch (error) {
-      onError(error); // the next check reads it again
-      person.revision = unread;
-    } finally {
-      person.isReading = false;
-    }
+    do {
+      person.isStale = false;
+      const now = await read(userId);
+      person.revision = now?.inbox.revision ?? unread;
+      if (now === null) setTimeout(refresh, againMs, userId).unref();
+      else for (const watcher of person.watchers) tell(watcher, now);
+    } while (person.isStale && person.watchers.size > 0);
+    person.isReading = false;
   };
 
   const refresh = (userId: string): void => {
@@ -91,6 +91,7 @@ export const watchedPeople = ({ inboxes, listen, clock, onError }: PeopleDeps): 
   };
 };
 
+const againMs = 1_000; // after a read that failed
 const unread = -1; // no inbox has that: it differs from what is stored
 const untouched = { revision: unread, isReading: false, isStale: false, stop: () => undefined };
 

@@ -9,8 +9,10 @@ export type Load = {
   requests: number;
   /** Requests a second, evenly, while connections are free; else each is sent when the one before was answered. */
   perSecond?: number;
-  headers: Readonly<Record<string, string>>;
-  body: (n: number) => string;
+  /** The same for every request, or that of the n-th one. */
+  headers: Readonly<Record<string, string>> | ((n: number) => Readonly<Record<string, string>>);
+  /** Left out: GET, without a body. */
+  body?: ((n: number) => string) | undefined;
   /** Status that counts as success. */
   status: number;
 };
@@ -29,9 +31,13 @@ export const runLoad = async (load: Load): Promise<LoadResult> => {
     while (next < load.requests) {
       const n = next++;
       if (dueInMs(n) > 0) await sleep(dueInMs(n));
-      const body = load.body(n);
+      const request = {
+        url: typeof load.url === "string" ? load.url : load.url(n),
+        headers: typeof load.headers === "function" ? load.headers(n) : load.headers,
+        body: load.body?.(n),
+      };
       const startedMs = performance.now();
-      const status = await post({ ...load, url: typeof load.url === "string" ? load.url : load.url(n) }, agent, body);
+      const status = await ask(request, agent);
       latenciesMs.push(performance.now() - startedMs);
       if (status !== load.status) failures[status] = (failures[status] ?? 0) + 1;
     }
@@ -49,10 +55,16 @@ export const quantiles = (valuesMs: readonly number[]): { p50Ms: number; p99Ms: 
   return { p50Ms: at(0.5), p99Ms: at(0.99) };
 };
 
-const post = ({ url, headers }: Load & { url: string }, agent: Agent, body: string): Promise<number> =>
+type Asked = { url: string; headers: Readonly<Record<string, string>>; body: string | undefined };
+
+const ask = ({ url, headers, body }: Asked, agent: Agent): Promise<number> =>
   new Promise((resolve, reject) => {
-    const length = { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
-    const sent = request(url, { method: "POST", agent, headers: { ...headers, ...length } }, (reply) => {
+    const length = body !== undefined && {
+      "content-type": "application/json",
+      "content-length": String(Buffer.byteLength(body)),
+    };
+    const method = body === undefined ? "GET" : "POST";
+    const sent = request(url, { method, agent, headers: { ...headers, ...length } }, (reply) => {
       reply.resume();
       reply.on("end", () => resolve(reply.statusCode ?? 0));
       reply.on("error", reject);

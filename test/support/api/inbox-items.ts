@@ -9,11 +9,11 @@ const hourMs = 3_600_000;
 
 /** An item of a message of its own, for a device's person. */
 export const anItem = (
-  { subscription: { user_id: userId, tenant_id, app_id } }: SeededDevice,
+  { subscription: { user_id: userId, tenant_id, app_id } }: Pick<SeededDevice, "subscription">,
   title: string,
   now = new Date(),
+  messageId = newId("message", now),
 ): InboxItemRow => {
-  const messageId = newId("message", now);
   return {
     _id: inboxItemId(messageId, userId),
     tenant_id,
