@@ -6,6 +6,7 @@ import { bundledPrograms } from "../../dev/bundle/bundled-programs.ts";
 import { devDir } from "../../dev/files/paths.ts";
 import { withLock } from "../../dev/processes/lock.ts";
 import type { Tally } from "../support/suite/reporter.ts";
+import { analytics } from "./analytics/analytics.ts";
 import { audience } from "./audience/audience.ts";
 import { callbacks } from "./callbacks/callbacks.ts";
 import { besideBusyCore } from "./cores.ts";
@@ -39,6 +40,7 @@ const all: Record<string, Measurements> = {
   foundation,
   rules,
   million,
+  analytics,
   callbacks,
   webhooks,
   exports,

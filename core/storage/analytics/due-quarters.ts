@@ -97,7 +97,7 @@ const isCounted = (row: TouchedDelivery): boolean => !waitsForFirst(row);
 
 const touchedBy = ({ tenant_id, app_id, created_at }: TouchedDelivery): Touched => {
   const quarter = quarterOf(created_at);
-  return { _id: `${app_id}/${quarter.toISOString()}`, tenant_id, app_id, quarter };
+  return { _id: `${app_id}_${quarter.getTime()}`, tenant_id, app_id, quarter };
 };
 
 /** The quarter of an hour of an instant: its first moment. */

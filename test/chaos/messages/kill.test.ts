@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { expectCountersAreExact } from "../../support/analytics/counters.ts";
 import { aSubscription, aUser, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { inSuite, testTiming } from "../../support/suite/soak.ts";
@@ -82,6 +83,7 @@ describe("programs that are killed during a send", function () {
     const repeated = [whole, ...small].reduce((sum, one) => sum + one.repeated, 0);
     expect(repeated, "pushes repeated").to.be.within(1, 2 * unsavedLimit); // none: the kills would have hit nothing
     await expectUsageIsExact(system);
+    await expectCountersAreExact(system.db, system.app._id);
   });
 
   it("plan ranges of one message to a segment, and leave nobody out and nobody twice when they are killed there", async () => {

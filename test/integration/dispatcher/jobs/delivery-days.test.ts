@@ -3,18 +3,12 @@ import { expect } from "chai";
 import type { Db } from "mongodb";
 import { quarterMs } from "#core/domain/durations.ts";
 import { newId } from "#core/domain/ids.ts";
-import { reportedOf } from "#core/domain/messages/progress.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 import { timings } from "#core/domain/timing.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { type DeliveryDayRow, deliveryDayCollection } from "#core/storage/analytics/delivery-days.ts";
-import {
-  type DueQuarterRow,
-  dueQuarterCollection,
-  dueQuarters,
-  quarterOf,
-} from "#core/storage/analytics/due-quarters.ts";
+import { type DueQuarterRow, dueQuarterCollection, dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { appCollection } from "#core/storage/apps/apps.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { passedOver } from "#core/storage/messages/passed-over.ts";
@@ -24,6 +18,7 @@ import { collectionOf, farAhead } from "#core/storage/mongo/collection.ts";
 import { receiptApplier } from "../../../../dispatcher/callbacks/applier.ts";
 import { deliveryDayJob } from "../../../../dispatcher/jobs/delivery-days.ts";
 import { suppressions } from "../../../../dispatcher/suppressions/open.ts";
+import { keptCounters, plainCounters } from "../../../support/analytics/counters.ts";
 import { aMail, aReceipt, facts, seedMails } from "../../../support/callbacks/deliveries.ts";
 import { seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { lendDatabase } from "../../../support/servers/database.ts";
@@ -85,32 +80,8 @@ describe("counters of deliveries", function () {
       },
     });
 
-  /** What a plain program counts of the deliveries that are stored. */
-  const plain = async () => {
-    const all = await rows().find({ app_id: of.app_id }).toArray();
-    const counts = new Map<string, Record<string, number>>();
-    for (const row of all) {
-      const name = quarterOf(row.created_at).toISOString();
-      const sum = counts.get(name) ?? {};
-      for (const key of ["targeted", ...reportedOf(row), ...endsOf(row)]) sum[key] = (sum[key] ?? 0) + 1;
-      counts.set(name, sum);
-    }
-    return Object.fromEntries(counts);
-  };
-
-  const endsOf = ({ status }: DeliveryRow): string[] =>
-    ["failed", "errored", "expired", "suppressed"].includes(status) ? [status] : [];
-
-  const counted = async () => {
-    const found = (await days()).flatMap(({ day, quarters }) =>
-      Object.entries(quarters).map(([n, { cells }]) => {
-        const sum: Record<string, number> = {};
-        for (const { counts } of cells) for (const [key, by] of Object.entries(counts)) sum[key] = (sum[key] ?? 0) + by;
-        return [new Date(day.getTime() + Number(n) * quarterMs).toISOString(), sum] as const;
-      }),
-    );
-    return Object.fromEntries(found.filter(([, sum]) => Object.keys(sum).length > 0));
-  };
+  const plain = () => plainCounters(db, of.app_id);
+  const counted = () => keptCounters(db, of.app_id);
 
   const anyOf = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)] as T; // sound: there are some
 
