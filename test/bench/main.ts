@@ -9,6 +9,7 @@ import type { Tally } from "../support/suite/reporter.ts";
 import { analytics } from "./analytics/analytics.ts";
 import { audience } from "./audience/audience.ts";
 import { callbacks } from "./callbacks/callbacks.ts";
+import { conversations } from "./conversations/conversations.ts";
 import { besideBusyCore } from "./cores.ts";
 import { devices } from "./devices/devices.ts";
 import { customEvents } from "./events/custom-events.ts";
@@ -42,6 +43,7 @@ const all: Record<string, Measurements> = {
   million,
   analytics,
   callbacks,
+  conversations,
   webhooks,
   exports,
   warehouse,
