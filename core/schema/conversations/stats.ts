@@ -10,7 +10,7 @@ const Count = Integer({ minimum: 0 });
 /** How many assignees are told of by themselves: those with the most open conversations. */
 export const mostAssignees = 200;
 
-/** How many conversations of an app are what: a second or two after they changed. */
+/** How many conversations of an app are what: some seconds after they changed. */
 export const ConversationStats = Type.Object({
   open: Count,
   pending: Count,

@@ -1,6 +1,5 @@
 import type { Db } from "mongodb";
 import type { Counted, Tallies } from "../../domain/conversations/tally.ts";
-import { hourMs } from "../../domain/durations.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo, type OfApp } from "../mongo/collection.ts";
 import { retryConflicts } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex, noWork } from "../work/due.ts";
@@ -111,5 +110,7 @@ export const conversationCounts = (db: Db) => {
   };
 };
 
+const lookMs = 300_000;
+
 /** When an app is looked at again in which nothing is known to have changed: who changed something may have been killed. */
-export const countAgainAfter = (now: Date): Date => new Date(now.getTime() + hourMs);
+export const countAgainAfter = (now: Date): Date => new Date(now.getTime() + lookMs);

@@ -8,7 +8,7 @@ const afterMs = 250; // what changes in between is counted with it
 
 /**
  * Has the conversations of an app counted soon after a change, without being waited for: one write for all changes of a moment.
- * Where it fails, they are counted with the next change, or within an hour.
+ * Where it fails, they are counted with the next change, or within five minutes.
  */
 export const touching = ({ db, clock, log }: { db: Db; clock: Clock; log: Log }): ((of: OfApp) => void) => {
   const { touch } = conversationCounts(db);
