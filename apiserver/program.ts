@@ -30,6 +30,7 @@ import { heartbeat } from "#core/storage/status/heartbeat.ts";
 import { authenticate } from "./access/authenticate.ts";
 import { findDevice } from "./access/device.ts";
 import { findApp } from "./access/find-app.ts";
+import { verifyIdentity } from "./access/identity.ts";
 import { keyLookup } from "./access/key-lookup.ts";
 import { keyUses } from "./access/key-uses.ts";
 import { features, outsides } from "./features.ts";
@@ -135,7 +136,12 @@ const rest = httpServer({
       routes,
       outside: outsides.map(({ bind, ...said }) => ({ ...said, answer: bind(shared) })),
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
-      findDevice: findDevice({ ...known, devices: devices(db), limit: shared.limit }),
+      findDevice: findDevice({
+        ...known,
+        devices: devices(db),
+        verifyIdentity: verifyIdentity(clock),
+        limit: shared.limit,
+      }),
       used: keyUses({ keys: apiKeys(db), clock, log }),
       findApp: findApp(known),
       requireFeature: requireFeature(shared.plans),

@@ -1,3 +1,4 @@
+import { settingsOf } from "#core/domain/apps/settings.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
@@ -5,13 +6,18 @@ import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Devices } from "#core/storage/people/devices.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Caller } from "./caller.ts";
+import { type Identity, identityRefused, type VerifyIdentity } from "./identity.ts";
 import { requirePlan, suspension } from "./tenant.ts";
 
-/** A device that calls: of which app, and which subscription it has proven to be. */
-export type Device = Pick<Caller, "tenant" | "plan"> & { app: AppRow; subscription: SubscriptionRow | null };
+/** A device that calls: of which app, which subscription it has proven to be, and for whom its identity token vouches. */
+export type Device = Pick<Caller, "tenant" | "plan"> & {
+  app: AppRow;
+  subscription: SubscriptionRow | null;
+  identity: Identity | null;
+};
 
-/** What a device says of itself in headers; empty where it says nothing. */
-export type Said = { appId: string; secret: string; hasKey: boolean };
+/** What a device says of itself in headers; empty where it says nothing. `source`: whose requests are counted together. */
+export type Said = { appId: string; secret: string; identityToken: string; hasKey: boolean; source: string };
 
 /**
  * Finds the app that a device names, and the subscription whose secret it has. Source:
@@ -22,13 +28,15 @@ export type FindDevice = (said: Said) => Promise<Device>;
 
 export type FindDeviceDeps = Pick<Directory, "app" | "tenant" | "plan"> & {
   devices: Pick<Devices, "bySecret">;
-  /** Counts a request of a device. @throws RateLimited */
-  limit: (rate: "sdk.subscription", subscriptionId: string) => Promise<void>;
+  verifyIdentity: VerifyIdentity;
+  /** Counts a request of a device, or a token that is not accepted. @throws RateLimited */
+  limit: (rate: "sdk.subscription" | "sdk.auth", id: string) => Promise<void>;
 };
 
 export const findDevice =
-  ({ app: appOf, tenant: tenantOf, plan: planOf, devices, limit }: FindDeviceDeps): FindDevice =>
-  async ({ appId, secret, hasKey }) => {
+  (deps: FindDeviceDeps): FindDevice =>
+  async ({ appId, secret, identityToken, hasKey, source }) => {
+    const { app: appOf, tenant: tenantOf, plan: planOf, devices, limit } = deps;
     if (hasKey) throw refused("invalid", "devices have no API key: they never send one");
     if (appId === "") throw refused("missing", `the id of the app is required in ${appHeader}`);
     const app = await appOf(appId);
@@ -39,8 +47,24 @@ export const findDevice =
     const subscription = secret === "" ? null : await devices.bySecret(ofApp(app), secret);
     if (secret !== "" && subscription === null) throw refused("invalid", `the secret in ${secretHeader} is not known`);
     if (subscription !== null) await limit("sdk.subscription", subscription._id);
-    return { app, tenant, plan, subscription };
+    const identity = identityToken === "" ? null : await identityOf(deps, app, identityToken, source);
+    return { app, tenant, plan, subscription, identity };
   };
+
+/** Tokens that are not accepted are counted by where they come from. */
+const identityOf = async (
+  { verifyIdentity, limit }: FindDeviceDeps,
+  app: AppRow,
+  token: string,
+  source: string,
+): Promise<Identity> => {
+  try {
+    return await verifyIdentity(app, token);
+  } catch (error) {
+    if (error instanceof AppError) await limit("sdk.auth", `${app._id} ${source}`);
+    throw error;
+  }
+};
 
 export const appHeader = "X-HS-App-Id";
 export const secretHeader = "X-HS-Subscription-Token";
@@ -49,6 +73,23 @@ export const secretHeader = "X-HS-Subscription-Token";
 export const ownSubscription = ({ subscription }: Device): SubscriptionRow => {
   if (subscription === null) throw refused("missing", `the secret of a subscription is required in ${secretHeader}`);
   return subscription;
+};
+
+/**
+ * The subscription of a device, for what is its person's: with an identity token that is theirs, where the app asks for one, or
+ * where the device has logged in without. Source: docs/reference/devices.md#identity-tokens.
+ * @throws AppError HS_UNAUTHENTICATED, HS_IDENTITY_TOKEN_INVALID
+ */
+export const ownPerson = (device: Device): SubscriptionRow => {
+  const own = ownSubscription(device);
+  const { identity, app } = device;
+  if (identity !== null && identity.externalId !== own.external_id)
+    throw identityRefused("identity_mismatch", "the token is of another person than the device's");
+  const { identity_verification: mode } = settingsOf(app);
+  const isAsked = mode === "required" || (mode === "optional" && own.install?.unproven === true);
+  if (identity === null && isAsked && own.external_id !== null)
+    throw identityRefused("missing", "an identity token of the person is required in Authorization");
+  return own;
 };
 
 const refused = (reason: "missing" | "invalid", message: string): AppError =>

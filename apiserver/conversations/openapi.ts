@@ -154,6 +154,8 @@ export const docs: Docs = {
   pathParameters: { conversationId: pathPart("id of a conversation", conversationId) },
   queryExamples: {
     assignee_id: "none",
+    unread: true,
+    include_notes: false,
     tag: "colours",
     q: "red",
     user_id: refs.user_id,

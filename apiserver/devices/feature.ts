@@ -2,6 +2,10 @@ import { NotFound } from "#core/errors.ts";
 import { DeviceEvents, DeviceReceipts, ReceiptsAccepted } from "#core/schema/devices/reports.ts";
 import {
   DeviceConfig,
+  DeviceLoggedIn,
+  DeviceLoggedOut,
+  DeviceLogin,
+  DeviceLogout,
   DeviceRegistered,
   DeviceSubscription,
   RegisterDevice,
@@ -98,6 +102,36 @@ const routes = [
     reply: OkReply,
     locate: ownOfPath,
     handle: ({ use, resource }) => done(use.remove(resource)),
+  }),
+
+  route({
+    id: "logInDevice",
+    method: "POST",
+    path: "/sdk/v1/login",
+    summary: "Make a device that of a person whom the app knows",
+    errors: ["HS_IDENTITY_TOKEN_INVALID", "HS_CONFLICT"],
+    body: DeviceLogin,
+    reply: DeviceLoggedIn,
+    handle: async ({ use, device, body, ip, signal }) => {
+      ownOf(device, [body]);
+      await use.limit("sdk.auth", `${device.app._id} ${sourceOf(ip)}`);
+      return { body: await use.logIn(device, body.external_id, signal) };
+    },
+  }),
+
+  route({
+    id: "logOutDevice",
+    method: "POST",
+    path: "/sdk/v1/logout",
+    summary: "Give a device to a new anonymous user",
+    errors: ["HS_CONFLICT"],
+    body: DeviceLogout,
+    reply: DeviceLoggedOut,
+    handle: async ({ use, device, body, ip }) => {
+      ownOf(device, [body]);
+      await use.limit("sdk.auth", `${device.app._id} ${sourceOf(ip)}`);
+      return { body: await use.logOut(device) };
+    },
   }),
 
   route({

@@ -1,6 +1,10 @@
 import type { DeviceEvents, DeviceReceipts, ReceiptsAccepted } from "#core/schema/devices/reports.ts";
 import type {
   DeviceConfig,
+  DeviceLoggedIn,
+  DeviceLoggedOut,
+  DeviceLogin,
+  DeviceLogout,
   DeviceRegistered,
   DeviceSubscription,
   RegisterDevice,
@@ -43,6 +47,10 @@ export const docs: Docs = {
       { ...own, subscription_token: "sst_c2VjcmV0LW9mLXRoaXMtaW5zdGFsbGF0aW9uLW9ubHk" },
     ] satisfies DeviceRegistered[],
     UpdateDevice: [{ enabled: false }, { token, status_detail: 1 }] satisfies UpdateDevice[],
+    DeviceLogin: [{ external_id: "customer-42" }] satisfies DeviceLogin[],
+    DeviceLoggedIn: [{ user_id: refs.user_id, merged: true }] satisfies DeviceLoggedIn[],
+    DeviceLogout: [{}] satisfies DeviceLogout[],
+    DeviceLoggedOut: [{ user_id: refs.user_id }] satisfies DeviceLoggedOut[],
     DeviceReceipt: [receipt],
     DeviceReceipts: [{ receipts: [receipt] }] satisfies DeviceReceipts[],
     ReceiptsAccepted: [{ accepted: 1, duplicates: 0, errors: [] }] satisfies ReceiptsAccepted[],
@@ -63,6 +71,7 @@ export const docs: Docs = {
     ] satisfies DeviceSubscription[],
     DeviceConfig: [
       {
+        identity_verification: "optional",
         vapid_public_key: null,
         inbox_enabled: true,
         outcomes: { direct_minutes: 1440, influenced_minutes: 1440, influenced_limit: 10 },

@@ -18,6 +18,11 @@ export const deviceView = (row: SubscriptionRow): DeviceSubscription => {
 
 /** What a client has to know of its app. */
 export const configOf = (app: AppRow): DeviceConfig => {
-  const { inbox, outcomes } = settingsOf(app);
-  return { vapid_public_key: app.channels.web_push?.public_key ?? null, inbox_enabled: inbox.enabled, outcomes };
+  const { identity_verification, inbox, outcomes } = settingsOf(app);
+  return {
+    identity_verification,
+    vapid_public_key: app.channels.web_push?.public_key ?? null,
+    inbox_enabled: inbox.enabled,
+    outcomes,
+  };
 };

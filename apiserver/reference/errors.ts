@@ -9,6 +9,11 @@ const errors: Record<ErrorCode, Known> = {
     details: "`field` names the first failing member, `errors` lists all of them",
   },
   HS_UNAUTHENTICATED: { meaning: "the key is missing, unknown, revoked or expired", details: "`reason`" },
+  HS_IDENTITY_TOKEN_INVALID: {
+    meaning: "a device's identity token is missing, or is not valid for its person",
+    details:
+      "`reason`: `missing`, `malformed`, `algorithm`, `unknown_key`, `signature`, `issuer`, `expired`, `not_yet_valid`, `identity_mismatch`",
+  },
   HS_FORBIDDEN: {
     meaning: "the key does not have the scope of the operation",
     details: "`required_scopes`, `granted_scopes`; or `reason`: `key_of_apps`, a key that is bound to apps",

@@ -5,6 +5,7 @@ import { type Authenticate, unauthenticated } from "../../access/authenticate.ts
 import { appHeader, type FindDevice, ownSubscription, secretHeader } from "../../access/device.ts";
 import type { RequestTraces } from "../request-traces.ts";
 import type { Check, Context } from "../state.ts";
+import { sourceOf } from "./edge-limit.ts";
 
 /** Of routes that need a key: Bearer, and `Key` or `Basic` with the raw key, or `X-API-Key`. Source: docs/reference/requests.md#authentication. */
 export const authentication =
@@ -27,10 +28,18 @@ export const authentication =
     return null;
   };
 
-/** What devices say of themselves stands in headers of their own. */
+/** What devices say of themselves stands in headers of their own; a token of three parts is an identity token, and no key. */
 const ofDevice = async (ctx: Context, find: FindDevice, scopes: "app" | "device"): Promise<null> => {
-  const hasKey = ctx.get("Authorization") !== "" || ctx.get("X-API-Key") !== "";
-  ctx.state.device = await find({ appId: ctx.get(appHeader), secret: ctx.get(secretHeader), hasKey });
+  const given = ctx.get("Authorization");
+  const identityToken = /^Bearer +([\w-]+\.[\w-]*\.[\w-]*)$/i.exec(given)?.[1] ?? "";
+  const hasKey = (given !== "" && identityToken === "") || ctx.get("X-API-Key") !== "";
+  ctx.state.device = await find({
+    appId: ctx.get(appHeader),
+    secret: ctx.get(secretHeader),
+    identityToken,
+    hasKey,
+    source: sourceOf(ctx.ip),
+  });
   if (scopes === "device") ownSubscription(ctx.state.device);
   return null;
 };

@@ -51,6 +51,10 @@ const inHeaders: Record<string, Json> = {
   "Last-Event-ID": { schema: { type: "string", pattern: patterns.revision }, example: "4" },
 };
 
-/** The first of the values that there are. */
-const exampleOf = (schema: object): unknown =>
-  "enum" in schema && Array.isArray(schema.enum) ? schema.enum[0] : undefined;
+/** The first of the values that there are; of a list, it alone. */
+const exampleOf = (schema: object): unknown => {
+  if ("enum" in schema && Array.isArray(schema.enum)) return schema.enum[0];
+  const items = "items" in schema && typeof schema.items === "object" && schema.items !== null ? schema.items : {};
+  const item = "enum" in items ? exampleOf(items) : undefined;
+  return item === undefined ? undefined : [item];
+};

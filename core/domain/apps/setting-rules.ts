@@ -2,6 +2,7 @@ import type { FieldError } from "../../errors.ts";
 import { mostPageCategories } from "../../schema/apps/pages.ts";
 import type { SettingValues } from "../../schema/apps/settings.ts";
 import { isSecure } from "../../schema/json/secure-address.ts";
+import { identityKey } from "../devices/identity-keys.ts";
 import { dayMs } from "../durations.ts";
 import { timeOfDayMs } from "../messages/time-of-day.ts";
 import { isTimeZone } from "../time-zone.ts";
@@ -96,5 +97,19 @@ const pages: Rule = (given) => {
   ];
 };
 
+const identityKeys: Rule = ({ identity_keys: keys }) =>
+  (keys ?? []).flatMap(({ kid, alg, public_key: text }, i) => {
+    const at = `identity_keys[${i}]`;
+    const missing = Object.entries({ kid, alg, public_key: text }).find(([, value]) => value === undefined)?.[0];
+    if (missing !== undefined || alg === undefined || text === undefined)
+      return [{ field: `${at}.${missing}`, message: "is required" }];
+    const key = identityKey(text, alg);
+    const isTwice = (keys ?? []).findIndex((other) => other.kid === kid) < i;
+    return [
+      ...(typeof key === "string" ? [{ field: `${at}.public_key`, message: key }] : []),
+      ...(isTwice ? [{ field: `${at}.kid`, message: "is that of another key" }] : []),
+    ];
+  });
+
 /** One for each setting that needs it. */
-const rules: readonly Rule[] = [zone, quietHours, frequencyCaps, holdout, languages, pages];
+const rules: readonly Rule[] = [identityKeys, zone, quietHours, frequencyCaps, holdout, languages, pages];

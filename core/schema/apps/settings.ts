@@ -1,7 +1,8 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { ChannelName, Closed, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { patterns } from "../json/patterns.ts";
+import { patterns, worded } from "../json/patterns.ts";
+import { identityAlgorithms } from "../vocabulary/identity-algorithms.ts";
 import type { PlanFeature } from "../vocabulary/plan-features.ts";
 import { FrequencyCap } from "./frequency-cap.ts";
 import { Languages, Pages } from "./pages.ts";
@@ -140,6 +141,23 @@ const Conversations = Closed(
   { description: "when conversations end" },
 );
 
+/** Whether devices have to show that the app's server vouches for their person. */
+export const identityModes = ["off", "optional", "required"] as const;
+
+const IdentityKey = Closed(
+  {
+    kid: Text({
+      minLength: 1,
+      maxLength: 64,
+      pattern: worded("^[A-Za-z0-9._-]+$", "must be letters, digits, _, . and -"),
+      description: "the key's name, which tokens have as `kid`",
+    }),
+    alg: Enum([...identityAlgorithms], { description: "what it signs with" }),
+    public_key: Text({ minLength: 1, maxLength: 4096, description: "in PEM, or a JWK" }),
+  },
+  { description: "a key of the app's server" },
+);
+
 /**
  * Every setting of an app, a line each: its schema, with a default and a description. The REST interface's
  * `GET` and `PATCH …/settings`, `spec.settings` of the App resource, what `settingsOf` gives (core/domain/apps/settings.ts) and
@@ -200,6 +218,17 @@ export const settingSchemas = {
       "whether all notifications are sent as with redact_payload: what they say is shown nowhere, and not kept",
   }),
   inbox: Inbox,
+  identity_verification: Enum([...identityModes], {
+    default: "optional",
+    description:
+      "whether a device shows an identity token for its person: required: to log in and to read an inbox; optional: " +
+      "without one it may log in, and reads no inbox; off: its secret is enough",
+  }),
+  identity_keys: Type.Array(IdentityKey, {
+    default: [],
+    maxItems: 5,
+    description: "public keys of the app's server, by which identity tokens are verified",
+  }),
   conversations: Conversations,
   languages: Languages,
   pages: Pages,
@@ -210,6 +239,7 @@ export const settingFeatures: Partial<Record<SettingName, PlanFeature>> = {
   quiet_hours: "quiet_hours",
   frequency_caps: "frequency_caps",
   holdout: "ab_testing",
+  identity_keys: "identity_verification",
 };
 
 export type SettingName = keyof typeof settingSchemas;

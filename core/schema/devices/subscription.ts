@@ -1,7 +1,8 @@
 import { type Static, Type } from "typebox";
+import { identityModes } from "../apps/settings.ts";
 import { Closed, conditional, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { worded } from "../json/patterns.ts";
+import { patterns, worded } from "../json/patterns.ts";
 import { Device, Language, WebKeys } from "../people/subscription.ts";
 
 const { Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
@@ -89,6 +90,7 @@ export type DeviceSubscription = Static<typeof DeviceSubscription>;
 
 /** Reply to `GET /sdk/v1/config`: what a client has to know of its app. */
 export const DeviceConfig = Type.Object({
+  identity_verification: Enum([...identityModes], { description: "whether identity tokens are asked for" }),
   vapid_public_key: Nullable(Text({ description: "of the app's web push account, base64url; null without one" })),
   inbox_enabled: Flag({ description: "whether messages are kept in inboxes" }),
   outcomes: Type.Object({
@@ -99,4 +101,39 @@ export const DeviceConfig = Type.Object({
 });
 export type DeviceConfig = Static<typeof DeviceConfig>;
 
-named({ RegisterDevice, UpdateDevice, DeviceRegistered, DeviceSubscription, DeviceConfig });
+/** Body of `POST /sdk/v1/login`. */
+export const DeviceLogin = Closed({
+  external_id: Text({
+    minLength: 1,
+    maxLength: 128,
+    pattern: patterns.noNull,
+    description: "who the person is for the app",
+  }),
+  subscription_id: Optional(Text({ description: "of the device itself" })),
+});
+export type DeviceLogin = Static<typeof DeviceLogin>;
+
+/** Body of `POST /sdk/v1/logout`. */
+export const DeviceLogout = Closed({ subscription_id: Optional(Text({ description: "of the device itself" })) });
+export type DeviceLogout = Static<typeof DeviceLogout>;
+
+export const DeviceLoggedIn = Type.Object({
+  user_id: Text(),
+  merged: Flag({ description: "whether the anonymous user before became part of this one" }),
+});
+export type DeviceLoggedIn = Static<typeof DeviceLoggedIn>;
+
+export const DeviceLoggedOut = Type.Object({ user_id: Text({ description: "of the anonymous user from now on" }) });
+export type DeviceLoggedOut = Static<typeof DeviceLoggedOut>;
+
+named({
+  DeviceLogin,
+  DeviceLogout,
+  DeviceLoggedIn,
+  DeviceLoggedOut,
+  RegisterDevice,
+  UpdateDevice,
+  DeviceRegistered,
+  DeviceSubscription,
+  DeviceConfig,
+});

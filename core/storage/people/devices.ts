@@ -52,6 +52,14 @@ export const devices = (db: Db) => {
         { returnDocument: "after" },
       ),
 
+    /** Notes whether an installation has proven who its person is. Null when it has another secret meanwhile. */
+    prove: (read: SubscriptionRow, isProven: boolean): Promise<SubscriptionRow | null> =>
+      rows.findOneAndUpdate(
+        { _id: read._id, tenant_id: read.tenant_id, "install.secret_hash": read.install?.secret_hash ?? "" },
+        isProven ? { $unset: { "install.unproven": "" } } : { $set: { "install.unproven": true } },
+        { returnDocument: "after" },
+      ),
+
     /** Takes the token from a subscription, which is invalid from then on. False when it has another token meanwhile. */
     release: async ({ _id, tenant_id, token }: SubscriptionRow, now: Date): Promise<boolean> => {
       const change = {

@@ -1,0 +1,133 @@
+import { settingsOf } from "#core/domain/apps/settings.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { newId } from "#core/domain/ids.ts";
+import { AppError, NotFound } from "#core/errors.ts";
+import { ofRow } from "#core/storage/mongo/collection.ts";
+import type { Devices } from "#core/storage/people/devices.ts";
+import { blankUser } from "#core/storage/people/made.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { UserRow, Users } from "#core/storage/people/users.ts";
+import { type Device, ownSubscription } from "../access/device.ts";
+import { identityRefused } from "../access/identity.ts";
+import { newUser } from "../people/upsert-user.ts";
+import type { People } from "../people/use-cases.ts";
+
+export type LoginDeps = Pick<People, "mergeUsers" | "moveSubscription" | "updateUser"> & {
+  users: Pick<Users, "find" | "insert">;
+  devices: Pick<Devices, "prove">;
+  /** Publishes what is in an outbox, without being waited for. */
+  publish: (user: UserRow) => void;
+  clock: Clock;
+};
+
+/** `merged`: the anonymous user before is part of this one now. */
+export type LoggedIn = { user_id: string; merged: boolean };
+
+const attempts = 3; // each lost to another login with the same id
+
+/**
+ * Makes a device that of the person with an external id. With an identity token, or where the app asks for none, what the anonymous user
+ * before had is theirs from then on; else the subscription is moved alone. Source: docs/reference/devices.md#login.
+ * @throws AppError HS_IDENTITY_TOKEN_INVALID
+ */
+export const logIn =
+  (deps: LoginDeps) =>
+  async (device: Device, externalId: string, signal: AbortSignal): Promise<LoggedIn> => {
+    const own = ownSubscription(device);
+    const isProven = provenAs(device, externalId);
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const before = await ownerOf(deps, own);
+      const known = await deps.users.find(ofRow(own), "external_id", externalId);
+      if (!isProven && own.external_id !== externalId) await deps.devices.prove(own, false);
+      const done = isProven
+        ? await asProven(deps, { own, before, known, externalId }, signal)
+        : await alone(deps, { own, known, externalId });
+      if (done === null) continue;
+      if (isProven) await deps.devices.prove(own, true);
+      return done;
+    }
+    throw new AppError("HS_CONFLICT", "others log in as this person at the same moment", { status: "busy" });
+  };
+
+/** Whether the person is who the app says; false: nobody knows. @throws AppError HS_IDENTITY_TOKEN_INVALID */
+const provenAs = ({ app, identity }: Device, externalId: string): boolean => {
+  const { identity_verification: mode } = settingsOf(app);
+  if (identity === null && mode === "required")
+    throw identityRefused("missing", "an identity token of the person is required in Authorization");
+  if (identity !== null && identity.externalId !== externalId)
+    throw identityRefused("identity_mismatch", "the token is of another person than external_id");
+  return identity !== null || mode === "off";
+};
+
+const ownerOf = async ({ users }: Pick<LoginDeps, "users">, own: SubscriptionRow): Promise<UserRow> => {
+  const owner = await users.find(ofRow(own), "user_id", own.user_id);
+  if (owner === null) throw new NotFound("user");
+  return owner;
+};
+
+type Login = { own: SubscriptionRow; known: UserRow | null; externalId: string };
+
+/** Null when another login was quicker. */
+const asProven = async (
+  deps: LoginDeps,
+  { own, before, known, externalId }: Login & { before: UserRow },
+  signal: AbortSignal,
+): Promise<LoggedIn | null> => {
+  if (known?._id === before._id) return { user_id: known._id, merged: false };
+  if (before.external_id !== null) return alone(deps, { own, known, externalId });
+  if (known === null) {
+    const named = await deps.updateUser(before, { external_id: externalId }).catch(unlessTaken);
+    return named && { user_id: named._id, merged: false };
+  }
+  const merged = await deps.mergeUsers(before, known, signal).catch(unlessFull);
+  return merged === null ? alone(deps, { own, known, externalId }) : { user_id: merged._id, merged: true };
+};
+
+/** The subscription alone goes to the person. Null when another login was quicker. */
+const alone = async (deps: LoginDeps, { own, known, externalId }: Login): Promise<LoggedIn | null> => {
+  const user = known ?? (await made(deps, own, externalId));
+  if (user === null) return null;
+  await deps.moveSubscription(own, user);
+  return { user_id: user._id, merged: false };
+};
+
+/** Null when somebody else has the external id. */
+const made = async (
+  { users, publish, clock }: Omit<LoginDeps, "devices">,
+  own: SubscriptionRow,
+  externalId: string | null,
+): Promise<UserRow | null> => {
+  const now = clock.now();
+  const row = newUser(
+    blankUser(newId("user", now), ofRow(own), now),
+    externalId === null ? {} : { external_id: externalId },
+  );
+  if (!(await users.insert(row))) return null;
+  publish(row);
+  return row;
+};
+
+const unlessTaken = (error: unknown): null => {
+  if (error instanceof AppError && error.code === "HS_ALIAS_CLAIMED") return null;
+  throw error;
+};
+
+/** Both together would be more than one user may be. */
+const unlessFull = (error: unknown): null => {
+  if (error instanceof AppError && error.code === "HS_CONFLICT" && error.details["status"] === "full") return null;
+  throw error;
+};
+
+/** Gives the device to a new anonymous user; one whose user is anonymous stays theirs. */
+export const logOut =
+  (deps: LoginDeps) =>
+  async (device: Device): Promise<{ user_id: string }> => {
+    const own = ownSubscription(device);
+    const before = await ownerOf(deps, own);
+    if (before.external_id === null) return { user_id: before._id };
+    const user = await made(deps, own, null);
+    if (user === null) throw new Error("a user without an id of the app's is new");
+    await deps.moveSubscription(own, user);
+    await deps.devices.prove(own, true);
+    return { user_id: user._id };
+  };
