@@ -110,5 +110,8 @@ export const docs: Docs = {
     timezone: "Europe/Berlin",
     name: ["order_completed"],
     metric: ["sent", "open_rate"],
+    category: "news",
+    campaign_id: "spring-sale",
+    template_id: "tpl_01JDKQ4WSM3B9F0D5K7H2WTEMP",
   },
 };
