@@ -1,6 +1,6 @@
 import type { CallbackQueue } from "#core/queue/callbacks.ts";
 import { knownMessages } from "#core/storage/messages/known.ts";
-import { contacts } from "#core/storage/people/contacts.ts";
+import { sharedContacts } from "#core/storage/people/contacts.ts";
 import { devices as deviceStore } from "#core/storage/people/devices.ts";
 import { users } from "#core/storage/people/users.ts";
 import { type EventPlatform, eventUseCases } from "../events/use-cases.ts";
@@ -29,7 +29,7 @@ export const deviceUseCases = (platform: DevicePlatform) => {
     register: registerDevice({
       subscriptions,
       devices,
-      contacts: contacts(db),
+      contacts: sharedContacts(db),
       requireSubscribers,
       publish: (user, row) => {
         if (user !== null) outboxes.people.user(user);

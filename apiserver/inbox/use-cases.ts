@@ -98,11 +98,13 @@ const backAt = (until: string | undefined, now: Date): Date => {
   return at;
 };
 
+type ItemState = Omit<InboxEntry, "id">;
+
 /** Which items a view has. */
-const viewOf = (view: InboxView, now: Date): ((entry: InboxEntry) => boolean) => {
-  const isSnoozed = ({ snoozed_until: until }: InboxEntry) => until !== undefined && until > now;
-  const isCurrent = (entry: InboxEntry) => entry.archived_at === undefined && !isSnoozed(entry);
-  const views: Record<InboxView, (entry: InboxEntry) => boolean> = {
+const viewOf = (view: InboxView, now: Date): ((entry: ItemState) => boolean) => {
+  const isSnoozed = ({ snoozed_until: until }: ItemState) => until !== undefined && until > now;
+  const isCurrent = (entry: ItemState) => entry.archived_at === undefined && !isSnoozed(entry);
+  const views: Record<InboxView, (entry: ItemState) => boolean> = {
     all: () => true,
     current: isCurrent,
     unread: (entry) => isCurrent(entry) && entry.read_at === undefined,

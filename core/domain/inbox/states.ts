@@ -79,7 +79,10 @@ const changed = (entry: InboxEntry, change: InboxChange, now: Date): InboxEntry 
 };
 
 /** States with what is counted of them at an instant: an archived or deleted item does not count, nor does one that expired. */
-export const statesOf = (entries: readonly InboxEntry[], now: Date): InboxStates => {
+export const statesOf = <Entry extends Omit<InboxEntry, "id">>(
+  entries: readonly Entry[],
+  now: Date,
+): Omit<InboxStates, "entries"> & { entries: Entry[] } => {
   const counted = entries.filter((one) => isShown(one, now) && one.archived_at === undefined);
   const expiries = counted.map(({ expires_at: at }) => at.getTime());
   return {
@@ -93,5 +96,7 @@ export const statesOf = (entries: readonly InboxEntry[], now: Date): InboxStates
 const farAheadMs = Date.parse("9999-12-31T23:59:59Z");
 
 /** Whether an item is there for the person. */
-export const isShown = ({ deleted_at: deletedAt, expires_at: expiresAt }: InboxEntry, now: Date): boolean =>
-  deletedAt === undefined && expiresAt > now;
+export const isShown = (
+  { deleted_at: deletedAt, expires_at: expiresAt }: Pick<InboxEntry, "deleted_at" | "expires_at">,
+  now: Date,
+): boolean => deletedAt === undefined && expiresAt > now;

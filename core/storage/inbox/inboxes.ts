@@ -15,7 +15,7 @@ import { findIds } from "../mongo/pages.ts";
 import { type InboxItemRow, inboxItems } from "./items.ts";
 
 /** Without an id it has that of its message and person: one that came with a merged user brings its own. */
-type StoredEntry = Omit<InboxEntry, "id"> & { id?: string };
+export type StoredEntry = Omit<InboxEntry, "id"> & { id?: string };
 
 /**
  * A person's inbox: the states of their items and what is counted of them, which one conditional write changes together.
@@ -47,6 +47,11 @@ export const inboxItemId = (messageId: string, userId: string): string => derive
 /** An inbox as it is at an instant. */
 export type Inbox = RevisedInbox;
 
+/** An inbox whose items have no ids yet. */
+export type InboxOfStates = Pick<InboxRow, "entries" | "revision" | "unread" | "unseen"> & {
+  withId: (entry: StoredEntry) => InboxEntry;
+};
+
 /** What one message leaves in the inboxes of some people, at most `most` in each. */
 export type Arrivals = { messageId: string; items: readonly InboxItemRow[]; most: number; now: Date };
 
@@ -59,25 +64,7 @@ export const inboxes = (db: Db) => {
   return {
     ...arriving(rows, bodies, changeOne),
 
-    /** A person's inbox, null for one who never had an item. What is counted holds for `now`. */
-    read: async ({ tenantId, appId }: OfApp, userId: string, now: Date): Promise<Inbox | null> => {
-      const row = await findOne(userId);
-      if (row === null || row.tenant_id !== tenantId || row.app_id !== appId) return null;
-      return inboxAt(row, now);
-    },
-
-    /** The inboxes of at most 500 people, by their ids; who never had an item has none. */
-    readMany: async (userIds: readonly string[], now: Date): Promise<Map<string, Inbox>> => {
-      const found = await rows.find({ _id: { $in: [...userIds] } }, { batchSize: userIds.length + 1 }).toArray();
-      return new Map(found.map((row) => [row._id, inboxAt(row, now)]));
-    },
-
-    /** The revisions of the inboxes of at most 500 people. */
-    revisions: async (userIds: readonly string[]): Promise<Map<string, number>> => {
-      const options = { projection: { revision: 1 }, batchSize: userIds.length + 1 } as const;
-      const found = await rows.find({ _id: { $in: [...userIds] } }, options).toArray();
-      return new Map(found.map(({ _id, revision }) => [_id, revision]));
-    },
+    ...reading(rows),
 
     /** Changes items of a person (`all`: each) in one write with what is counted; gives the inbox as it is then. */
     change: ({
@@ -106,6 +93,42 @@ export const inboxes = (db: Db) => {
     },
 
     bodies,
+  };
+};
+
+const reading = (rows: Collection<InboxRow>) => {
+  const findOne = async ({ tenantId, appId }: OfApp, userId: string): Promise<InboxRow | null> => {
+    const row = await rows.findOne({ _id: userId });
+    return row?.tenant_id === tenantId && row.app_id === appId ? row : null;
+  };
+  return {
+    /** A person's inbox, null for one who never had an item. What is counted holds for `now`. */
+    read: async (of: OfApp, userId: string, now: Date): Promise<Inbox | null> => {
+      const row = await findOne(of, userId);
+      return row && inboxAt(row, now);
+    },
+
+    /** The same for who shows a page of it: the id of an item, a hash, is made of those alone that are asked for. */
+    readStates: async (of: OfApp, userId: string, now: Date): Promise<InboxOfStates | null> => {
+      const row = await findOne(of, userId);
+      if (row === null) return null;
+      const { entries, revision } = row;
+      const { unread, unseen } = row.next_expiry > now ? row : statesOf(entries, now);
+      return { entries, revision, unread, unseen, withId: (entry) => entryFor(entry, userId) };
+    },
+
+    /** The inboxes of at most 500 people, by their ids; who never had an item has none. */
+    readMany: async (userIds: readonly string[], now: Date): Promise<Map<string, Inbox>> => {
+      const found = await rows.find({ _id: { $in: [...userIds] } }, { batchSize: userIds.length + 1 }).toArray();
+      return new Map(found.map((row) => [row._id, inboxAt(row, now)]));
+    },
+
+    /** The revisions of the inboxes of at most 500 people. */
+    revisions: async (userIds: readonly string[]): Promise<Map<string, number>> => {
+      const options = { projection: { revision: 1 }, batchSize: userIds.length + 1 } as const;
+      const found = await rows.find({ _id: { $in: [...userIds] } }, options).toArray();
+      return new Map(found.map(({ _id, revision }) => [_id, revision]));
+    },
   };
 };
 

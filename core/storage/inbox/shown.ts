@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { type InboxEntry, isShown } from "../../domain/inbox/states.ts";
 import type { OfApp } from "../mongo/collection.ts";
-import { inboxes, mostEntries } from "./inboxes.ts";
+import { inboxes, inboxItemId, mostEntries, type StoredEntry } from "./inboxes.ts";
 import type { InboxItemRow } from "./items.ts";
 
 /** An item with its state, as a person sees it. */
@@ -16,7 +16,7 @@ export type InboxPage = {
   now: Date;
   after?: InboxPlace | null;
   limit?: number;
-  among?: (entry: InboxEntry) => boolean;
+  among?: (entry: StoredEntry) => boolean;
 };
 
 /** A page of a person's inbox, with what is counted of all of it. */
@@ -24,17 +24,19 @@ export type ShownInbox = { revision: number; unread: number; unseen: number; ite
 
 /** Reads inboxes: two reads by id, however many items a person has. */
 export const shownInboxes = (db: Db) => {
-  const { read, bodies } = inboxes(db);
+  const { readStates, bodies } = inboxes(db);
   return async (
     of: OfApp,
     userId: string,
     { now, after = null, limit = mostEntries, among = () => true }: InboxPage,
   ): Promise<ShownInbox> => {
-    const inbox = await read(of, userId, now);
+    const inbox = await readStates(of, userId, now);
     if (inbox === null) return { revision: 0, unread: 0, unseen: 0, items: [] };
-    const there = inbox.entries.filter((entry) => isShown(entry, now)).toSorted(newestFirst);
+    const newestFirst = (a: Place, b: Place): number =>
+      b.at.getTime() - a.at.getTime() || (idOf(a, userId) < idOf(b, userId) ? 1 : -1);
+    const there = inbox.entries.filter((entry) => isShown(entry, now) && among(entry));
     const behind = there.filter((entry) => after === null || newestFirst(entry, after) > 0);
-    const page = behind.filter(among).slice(0, limit);
+    const page = behind.toSorted(newestFirst).slice(0, limit).map(inbox.withId);
     const rows = new Map((await bodies.read(page.map(({ id }) => id))).map((row) => [row._id, row]));
     const items = page.flatMap((entry) => {
       const row = rows.get(entry.id);
@@ -50,7 +52,11 @@ export const itemOf = (entry: InboxEntry, row: InboxItemRow): ShownItem => {
   return { ...row, id, ...stateOf({ seen_at, read_at, archived_at, snoozed_until }) };
 };
 
-const newestFirst = (a: InboxPlace, b: InboxPlace): number => b.at.getTime() - a.at.getTime() || (a.id < b.id ? 1 : -1);
+type Place = InboxPlace | Pick<StoredEntry, "at" | "id" | "message_id">;
+
+/** Looked at only where two items came at the same instant. */
+const idOf = (place: Place, userId: string): string =>
+  "message_id" in place ? (place.id ?? inboxItemId(place.message_id, userId)) : place.id;
 
 type State = { [K in "seen_at" | "read_at" | "archived_at" | "snoozed_until"]: Date | undefined };
 

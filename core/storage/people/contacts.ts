@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import type { Contact } from "../../channels/contacts.ts";
 import { userCreated } from "../../domain/people/events.ts";
+import { gather } from "../../runtime/batching/gather.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { blankSubscription, blankUser } from "./made.ts";
@@ -78,6 +79,27 @@ export const contacts = (db: Db) => {
     },
   };
 };
+
+/**
+ * Stores contacts that many requests make at the same moment, each one of its own, by commands that they share. A command that
+ * fails is not made again: it may have stored some of them.
+ */
+export const sharedContacts = (db: Db): Pick<Contacts, "add"> => {
+  const { add } = contacts(db);
+  const addOne = gather<NewContact, NewContact | null>({
+    write: async (made) => {
+      const stored = (await add(made)).flatMap((one) => one.subscriptions.map(({ _id }) => [_id, one] as const));
+      const byId = new Map(stored);
+      return made.map(({ subscriptions }) => subscriptions.flatMap(({ _id }) => byId.get(_id) ?? [])[0] ?? null);
+    },
+    most: sharedAtOnce,
+    inFlight: 2,
+    isOfTurn: true,
+  });
+  return { add: async (made) => (await Promise.all(made.map(addOne))).filter((one) => one !== null) };
+};
+
+const sharedAtOnce = 100;
 
 /**
  * What is to be made of contacts that are not among the `known` ones. A number that is known on another channel is its owner's
