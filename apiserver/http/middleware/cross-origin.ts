@@ -25,6 +25,6 @@ const forAll = {
 
 const preflight = {
   "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-  "Access-Control-Allow-Headers": `Content-Type, If-None-Match, Last-Event-ID, ${appHeader}, ${secretHeader}`,
+  "Access-Control-Allow-Headers": `Authorization, Content-Type, If-None-Match, Last-Event-ID, ${appHeader}, ${secretHeader}`,
   "Access-Control-Max-Age": "86400",
 };

@@ -3,10 +3,11 @@ import { ask } from "./http.ts";
 import { inbox } from "./inbox/inbox.ts";
 import { type InstallOptions, installs } from "./install.ts";
 import { outbox } from "./outbox.ts";
+import { person } from "./person.ts";
 import type { WorkerPlace } from "./push.ts";
 
 export type { Subscription } from "./browser.ts";
-export { HeraldError } from "./http.ts";
+export { HeraldError, type IdentityToken } from "./http.ts";
 export type * from "./inbox/inbox.ts";
 
 export type HeraldOptions = InstallOptions & {
@@ -18,7 +19,7 @@ export type HeraldOptions = InstallOptions & {
 export type Config = { vapid_public_key: string | null; inbox_enabled: boolean };
 
 /** Who this browser is to the service; nulls before it is registered. */
-export type Who = { subscriptionId: string | null; userId: string | null };
+export type Who = { subscriptionId: string | null; userId: string | null; externalId: string | null };
 
 /** What belongs to an event beside its name. */
 export type Tracked = { properties?: Record<string, unknown>; value?: number };
@@ -49,6 +50,7 @@ export const herald = (options: HeraldOptions) => {
 
   return {
     ...here,
+    ...person({ install, flush: out.flush }),
     config,
     inbox: inbox(options.appId, install),
 
@@ -64,8 +66,8 @@ export const herald = (options: HeraldOptions) => {
     },
 
     who: async (): Promise<Who> => {
-      const { subscriptionId = null, userId = null } = (await install.current()) ?? {};
-      return { subscriptionId, userId };
+      const { subscriptionId = null, userId = null, externalId = null } = (await install.current()) ?? {};
+      return { subscriptionId, userId, externalId };
     },
 
     /**

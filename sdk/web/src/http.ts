@@ -28,6 +28,8 @@ export type Asked = {
   body?: unknown;
   keepalive?: boolean;
   headers?: Record<string, string>;
+  /** Whether the person's identity is told, as it is of who is logged in. */
+  isIdentified?: boolean;
   /** What ends it: 15 seconds when nothing is said. */
   signal?: AbortSignal;
 };
@@ -57,8 +59,10 @@ export const reach = async (asking: Asking, path: string, asked: Asked = {}): Pr
     const isTokenRefused = token !== null && error.code === "HS_IDENTITY_TOKEN_INVALID";
     const waitMs = error.status === 429 ? (error.retryAfterMs ?? longestWaitMs) : 0;
     if ((!isTokenRefused && waitMs === 0) || waitMs > longestWaitMs) throw error;
+    const again = isTokenRefused ? ((await asking.identityToken?.(true)) ?? null) : token;
+    if (isTokenRefused && again === null) throw error;
     await new Promise((resolve) => setTimeout(resolve, waitMs));
-    return send(asking, path, asked, isTokenRefused ? ((await asking.identityToken?.(true)) ?? null) : token);
+    return send(asking, path, asked, again);
   }
 };
 

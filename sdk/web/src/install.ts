@@ -14,11 +14,11 @@ export type Installs = ReturnType<typeof installs>;
 /** What this browser is to the service: registered when it is needed first, by one of its tabs. */
 export const installs = ({ appId, url, identityToken }: InstallOptions) => {
   const base = url.replace(/\/+$/, "");
-  const asking = (install?: Install): Asking => ({
+  const asking = (install?: Install, isIdentified = install?.externalId != null): Asking => ({
     appId,
     url: base,
     secret: install?.secret ?? null,
-    ...(identityToken !== undefined && { identityToken }),
+    ...(identityToken !== undefined && isIdentified && { identityToken }),
   });
 
   const fresh = (): Install => unregistered(appId, base);
@@ -62,7 +62,7 @@ export const installs = ({ appId, url, identityToken }: InstallOptions) => {
 };
 
 type Calling = {
-  asking: (install: Install) => Asking;
+  asking: (install: Install, isIdentified?: boolean) => Asking;
   registered: () => Promise<Registered>;
   renew: (lost: Registered) => Promise<Registered>;
 };
@@ -78,7 +78,10 @@ const calls = ({ asking, registered, renew }: Calling) => {
   };
   return {
     call: <T>(path: Of<string>, asked: Of<Asked> = {}): Promise<T> =>
-      alive((known) => ask<T>(asking(known), ofInstall(path, known), ofInstall(asked, known))),
+      alive((known) => {
+        const what = ofInstall(asked, known);
+        return ask<T>(asking(known, what.isIdentified), ofInstall(path, known), what);
+      }),
 
     /** The same, for streams. */
     reach: (path: string, asked: Asked): Promise<Response> => alive((known) => reach(asking(known), path, asked)),

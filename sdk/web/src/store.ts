@@ -7,6 +7,8 @@ export type Install = {
   subscriptionId: string | null;
   secret: string | null;
   userId: string | null;
+  /** Whom this browser is logged in as. */
+  externalId?: string | null;
   /** The endpoint that the service was told last. */
   token: string | null;
 };

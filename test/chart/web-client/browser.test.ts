@@ -1,6 +1,7 @@
 import { eventCases } from "./events.ts";
 import { inAppCases } from "./in-app.ts";
 import { inboxCases } from "./inbox.ts";
+import { personCases } from "./persons.ts";
 import { pushCases } from "./pushes.ts";
 import { type Service, startService } from "./service.ts";
 
@@ -16,4 +17,5 @@ describe("a browser with the client", function () {
   eventCases(() => service);
   inboxCases(() => service);
   inAppCases(() => service);
+  personCases(() => service);
 });

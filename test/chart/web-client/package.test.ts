@@ -11,8 +11,12 @@ import { packClient } from "../../../dev/web-client/pack.ts";
 const run = promisify(execFile);
 
 const consumer = (call: string): string => `import { herald, type Herald } from "herald-web";
+import { showInApp } from "herald-web/in-app";
+import "herald-web/inbox";
 const app: Herald = herald({ appId: "app_1", url: "https://herald.example" });
 export const told: Promise<boolean> = app.${call};
+export const stop: Promise<() => void> = showInApp(app).then((showing) => showing.stop);
+for (const inbox of document.querySelectorAll("herald-inbox")) inbox.app = app;
 `;
 
 describe("the package of the client for browsers", function () {

@@ -59,7 +59,8 @@ export const pushCases = (service: () => Service): void => {
     await Promise.all([first, second].map((page) => page.evaluate("app.subscription()")));
     const [install] = (await rows()).slice(before);
     expect(await rows()).to.have.length(before + 1);
-    expect(await second.evaluate(who)).to.deep.equal({ subscriptionId: install?._id, userId: install?.user_id });
+    const own = { subscriptionId: install?._id, userId: install?.user_id, externalId: null };
+    expect(await second.evaluate(who)).to.deep.equal(own);
     const given = push.subscribe();
     await first.evaluate(pushService(given));
     await first.bringToFront();
@@ -84,7 +85,7 @@ export const pushCases = (service: () => Service): void => {
     await second.evaluate("app.optOut()");
     expect(await second.evaluate("app.subscription()")).to.include({ status: "unsubscribed" });
     await second.evaluate("app.remove()");
-    expect(await second.evaluate(who)).to.deep.equal({ subscriptionId: null, userId: null });
+    expect(await second.evaluate(who)).to.deep.equal({ subscriptionId: null, userId: null, externalId: null });
     expect(site.complaints).to.deep.equal([]);
     await Promise.all([first, second].map((page) => page.close()));
   });

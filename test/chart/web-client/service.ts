@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { expect } from "chai";
 import type { Page } from "puppeteer-core";
 import webPushLibrary from "web-push";
@@ -16,6 +17,8 @@ export type Service = {
   api: SystemProgram;
   push: WebPushSimulator;
   site: BrowsedSite;
+  /** Signs identity tokens of the app. */
+  identityKey: KeyObject;
   /** The service's own answer: what a person's server asks with the app's key. */
   ask: (method: string, path: string, body?: object) => Promise<{ status: number; body: unknown }>;
   /** A tab with the client, whose browser is nobody's yet. */
@@ -41,6 +44,10 @@ export const startService = async (): Promise<Service> => {
     const ask: Service["ask"] = (method, path, body) =>
       call(api)(system, method, `/v1/apps/${system.app._id}/${path}`, body);
     expect((await ask("PUT", "channels/web_push", account)).status).to.be.oneOf([200, 201]);
+    const { privateKey: identityKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const key = publicKey.export({ type: "spki", format: "pem" });
+    const settings = { identity_keys: [{ kid: "one", alg: "ES256", public_key: key }] };
+    expect((await ask("PATCH", "settings", settings)).status).to.equal(200);
     const site = await browsedSite(() => filesOf(system.app._id, api.url));
     stack.defer(() => site.close());
     const openFresh = async () => {
@@ -55,7 +62,7 @@ export const startService = async (): Promise<Service> => {
       await page.waitForSelector('[data-done="true"]');
       return ((await page.evaluate("app.who()")) as { subscriptionId: string }).subscriptionId;
     };
-    return { system, api, push, site, ask, openFresh, subscribe, stop: () => stack.disposeAsync() };
+    return { system, api, push, site, identityKey, ask, openFresh, subscribe, stop: () => stack.disposeAsync() };
   } catch (error) {
     await stack.disposeAsync();
     throw error;
@@ -75,7 +82,12 @@ const filesOf = async (appId: string, url: string): Promise<Files> => {
   const worker = await fetch(url + files["herald-worker.js"]?.path);
   const script = (name: string): string =>
     `<script src="${url}${files[name]?.path}" integrity="${files[name]?.integrity}" crossorigin="anonymous"></script>`;
-  const start = `app = Herald.herald({ appId: "${appId}", url: "${url}/" });
+  const start = `tokens = null;
+    app = Herald.herald({
+      appId: "${appId}",
+      url: "${url}/",
+      identityToken: (isRefused) => tokens?.[isRefused ? "fresh" : "kept"] ?? null,
+    });
     document.querySelector("button").onclick = async ({ target }) => {
       target.dataset.done = await app.askForPush().catch(String);
     };`;
