@@ -48,7 +48,7 @@ describe("the served document, for a tester that knows nothing else", function (
       ...usual,
       ...options,
     ];
-    const { code, stdout, stderr } = await attempt(words, { cwd: dir, timeoutMs: 240_000 });
+    const { code, stdout, stderr } = await attempt(words, { cwd: dir, timeoutMs: 600_000 });
     return code === 0 ? "" : `${stdout}\n${stderr}`.slice(-10_000);
   };
   const keep = ["--exclude-method", "DELETE"]; // what the ids name is needed by all others
