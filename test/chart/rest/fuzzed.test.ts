@@ -15,7 +15,7 @@ import { anApiKey, seed } from "../../support/rows/fixtures.ts";
  * are there after their deletion. The same seed each time: what it finds can be found again.
  */
 describe("the served document, for a tester that knows nothing else", function () {
-  this.timeout(300_000);
+  this.timeout(700_000);
   const { site, tenant } = useSite(
     { HERALD_OPERATING_TENANT: "operations" },
     { tenant: { name: "operations" }, plan: { api_rps: 100_000 }, app: { idempotency_mismatch: "reject" } },
