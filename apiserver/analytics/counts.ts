@@ -3,7 +3,7 @@ import { type Add, quartersFor, spread } from "#core/domain/analytics/spread.ts"
 import type { deliveryDays } from "#core/storage/analytics/delivery-days.ts";
 import type { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";
-import type { firstDelivery } from "#core/storage/analytics/quarter-counts.ts";
+import type { oldestChange } from "#core/storage/analytics/quarter-counts.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Question } from "./answers.ts";
@@ -11,7 +11,7 @@ import type { Question } from "./answers.ts";
 export type CountsDeps = {
   days: Pick<ReturnType<typeof deliveryDays>, "list" | "first">;
   due: Pick<ReturnType<typeof dueQuarters>, "countedUntil">;
-  firstDelivery: ReturnType<typeof firstDelivery>;
+  oldestChange: ReturnType<typeof oldestChange>;
 };
 
 /** Quarters of a day that are read by their names; more are read whole. */
@@ -32,14 +32,14 @@ export const readCounts = async (
 
 /** Members of every answer about deliveries. */
 export const rangeMembers = async (
-  { days, due, firstDelivery }: CountsDeps,
+  { days, due, oldestChange: oldest }: CountsDeps,
   app: AppRow,
   { asked: { range, timezone, clamped, completeFrom }, now }: Pick<Question<unknown>, "asked" | "now">,
 ) => {
   const of = ofApp(app);
-  const [until, counted, made] = await Promise.all([due.countedUntil(of, range), days.first(of), firstDelivery(of)]);
+  const [until, counted, changed] = await Promise.all([due.countedUntil(of, range), days.first(of), oldest(of)]);
   const begun = counted ?? now;
-  const isAllCounted = made === null || made.getTime() >= begun.getTime();
+  const isAllCounted = changed === null || changed >= begun; // what has changed since then was counted
   return {
     ...range,
     timezone,

@@ -3,7 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { deliveryDays } from "#core/storage/analytics/delivery-days.ts";
 import { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { eventSums } from "#core/storage/analytics/event-sums.ts";
-import { firstDelivery } from "#core/storage/analytics/quarter-counts.ts";
+import { oldestChange } from "#core/storage/analytics/quarter-counts.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { channelTotals } from "./channels.ts";
@@ -18,7 +18,7 @@ export type AnalyticsUse = ReturnType<typeof analyticsUseCases>;
 
 /** What the operations on analytics do. */
 export const analyticsUseCases = ({ db, limit, clock }: AnalyticsPlatform) => {
-  const deps = { days: deliveryDays(db), due: dueQuarters(db, clock), firstDelivery: firstDelivery(db), limit, clock };
+  const deps = { days: deliveryDays(db), due: dueQuarters(db, clock), oldestChange: oldestChange(db), limit, clock };
   return {
     overview: overview(deps),
     timeseries: timeseries(deps),

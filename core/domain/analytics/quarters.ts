@@ -43,14 +43,24 @@ export type Tally = CellKey & {
 /** Of a quarter of an hour; what is beyond counts under `other`, as do names that no schema bounds. */
 export const mostCells = 100;
 const mostFailures = 50;
+/** Tallies that are put in order, some 500 bytes each; what comes after them counts under `other`. */
+const mostSorted = 10_000;
 
 /** What has no place of its own. */
 export const other = "other";
+const others = { template_id: other, campaign_id: other, category: other, provider: other };
 
-/** Counters from tallies, the largest first. */
+/** Counters from tallies: what is left over for `other` is what there is least of, and the same each time. */
 export const quarterCountsOf = async (tallies: AsyncIterable<Tally>): Promise<QuarterCounts> => {
   const made: Making = { cells: new Map(), failures: new Map(), suppressed: new Map() };
-  for await (const tally of tallies) add(made, tally);
+  const [first, rest]: [Tally[], Making] = [[], { cells: new Map(), failures: new Map(), suppressed: new Map() }];
+  for await (const tally of tallies)
+    if (first.length < mostSorted) first.push(tally);
+    else add(rest, { ...tally, ...others });
+  for (const tally of first.sort(largestFirst)) add(made, tally);
+  for (const cell of rest.cells.values()) addTo(cellOf(made.cells, cell).counts, cell.counts);
+  for (const failure of rest.failures.values()) addFailure(made.failures, failure);
+  for (const one of rest.suppressed.values()) addSuppressed(made.suppressed, one);
   return {
     cells: [...made.cells.values()],
     failures: [...made.failures.values()],
@@ -60,15 +70,23 @@ export const quarterCountsOf = async (tallies: AsyncIterable<Tally>): Promise<Qu
 
 type Making = { cells: Map<string, Cell>; failures: Map<string, Failure>; suppressed: Map<string, Suppressed> };
 
+const largestFirst = (a: Tally, b: Tally): number =>
+  b.counts.targeted - a.counts.targeted || (tallyKey(a) < tallyKey(b) ? -1 : 1);
+
+const tallyKey = (one: Tally): string => JSON.stringify([cellKey(one), one.error_code, one.reason]);
+
 const add = (made: Making, tally: Tally): void => {
   const { counts, error_code: code, reason, channel } = tally;
   addTo(cellOf(made.cells, tally).counts, counted(counts));
   const failed = counts.failed + counts.errored + counts.expired + counts.bounced;
   if (failed > 0) addFailure(made.failures, { ...tally, error_code: code ?? "UNKNOWN", count: failed });
   if (counts.suppressed === 0) return;
-  const key = `${channel} ${reason ?? other}`;
-  const known = made.suppressed.get(key) ?? { channel, reason: reason ?? other, count: 0 };
-  made.suppressed.set(key, { ...known, count: known.count + counts.suppressed });
+  addSuppressed(made.suppressed, { channel, reason: reason ?? other, count: counts.suppressed });
+};
+
+const addSuppressed = (all: Map<string, Suppressed>, { channel, reason, count }: Suppressed): void => {
+  const key = `${channel} ${reason}`;
+  all.set(key, { channel, reason, count: count + (all.get(key)?.count ?? 0) });
 };
 
 const counted = (counts: Metrics): Counted =>
@@ -78,8 +96,7 @@ const cellOf = (cells: Map<string, Cell>, of: CellKey): Cell => {
   const known = cells.get(cellKey(of));
   if (known !== undefined) return known;
   const { channel, source } = of;
-  const names = { template_id: other, campaign_id: other, category: other, provider: other };
-  const key: CellKey = cells.size < mostCells ? keyOf(of) : { channel, source, ...names };
+  const key: CellKey = cells.size < mostCells ? keyOf(of) : { channel, source, ...others };
   const made = cells.get(cellKey(key)) ?? { ...key, counts: {} };
   cells.set(cellKey(key), made);
   return made;
@@ -122,11 +139,7 @@ export const sumOfQuarters = (all: readonly QuarterCounts[]): QuarterCounts => {
       made.cells.set(cellKey(cell), known);
     }
     for (const failure of failures) addFailure(made.failures, failure);
-    for (const { channel, reason, count } of suppressed) {
-      const key = `${channel} ${reason}`;
-      const known = made.suppressed.get(key) ?? { channel, reason, count: 0 };
-      made.suppressed.set(key, { ...known, count: known.count + count });
-    }
+    for (const one of suppressed) addSuppressed(made.suppressed, one);
   }
   return {
     cells: [...made.cells.values()],

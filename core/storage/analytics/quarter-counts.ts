@@ -14,21 +14,21 @@ export const countQuarter =
     const made = { $gte: quarter, $lt: new Date(quarter.getTime() + quarterMs) };
     const filter = { app_id: appId, created_at: made, tenant_id: tenantId, $nor: [neverSent] };
     const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
-    const found = rows.aggregate<Group>([{ $match: filter }, { $group: group }, { $sort: largestFirst }], {
+    const found = rows.aggregate<Group>([{ $match: filter }, { $group: group }], {
       hint: "made",
       batchSize: mostCells + 1,
     });
     return quarterCountsOf(tallies(found));
   };
 
-/** When the first delivery of an app was made, of those that are still kept; null without one. */
-export const firstDelivery =
+/** When a delivery of an app last changed that has not changed for the longest time; null without one. */
+export const oldestChange =
   (db: Db) =>
   async ({ tenantId, appId }: OfApp): Promise<Date | null> => {
-    const filter = { app_id: appId, created_at: { $gt: longAgo, $lt: farAhead }, tenant_id: tenantId };
-    const options = { hint: "made", sort: { created_at: 1 }, projection: { created_at: 1 } } as const;
+    const filter = { app_id: appId, updated_at: { $gt: longAgo, $lt: farAhead }, tenant_id: tenantId };
+    const options = { hint: "changed", sort: { updated_at: 1, _id: 1 }, projection: { updated_at: 1 } } as const;
     const row = await collectionOf<DeliveryRow>(db, deliveryCollection).findOne(filter, options);
-    return row === null ? null : row.created_at;
+    return row === null ? null : row.updated_at;
   };
 
 type Group = Record<Metric, number> & {
@@ -75,6 +75,3 @@ const group: Document & Record<Metric, unknown> = {
   last_at: { $max: { $ifNull: ["$failed_at", { $ifNull: ["$bounced_at", "$created_at"] }] } },
   message_id: { $max: "$message_id" },
 };
-
-/** So that what is left over for `other` is what there is least of, and the same each time. */
-const largestFirst = { targeted: -1, message_id: 1, _id: 1 } as const;

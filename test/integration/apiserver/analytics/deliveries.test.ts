@@ -227,7 +227,7 @@ describe("analytics of deliveries", function () {
     const of = { tenant_id: own.app.tenant_id, app_id: own.app._id };
     const [at, before] = [new Date(now - 2 * dayMs), new Date(now - 3 * dayMs)];
     const rows = site.db.collection<DeliveryRow>(deliveryCollection.name);
-    await rows.insertMany([before, at].map((created_at) => aMail(of, { created_at }).delivery));
+    await rows.insertMany([before, at].map((created_at) => aMail(of, { created_at, updated_at: created_at }).delivery));
     await keep(own, at.getTime(), { cells: [cell({ counts: { targeted: 1 } })] });
     const changed = new Date(now - 5_000);
     await dueQuarters(site.db, { now: () => changed }).touch([aMail(of, { created_at: at }).delivery]);
