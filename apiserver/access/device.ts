@@ -86,7 +86,7 @@ export const ownPerson = (device: Device): SubscriptionRow => {
   if (identity !== null && identity.externalId !== own.external_id)
     throw identityRefused("identity_mismatch", "the token is of another person than the device's");
   const { identity_verification: mode } = settingsOf(app);
-  const isAsked = mode === "required" || (mode === "optional" && own.install?.unproven === true);
+  const isAsked = mode === "required" || (mode === "optional" && own.unproven === true);
   if (identity === null && isAsked && own.external_id !== null)
     throw identityRefused("missing", "an identity token of the person is required in Authorization");
   return own;

@@ -38,12 +38,10 @@ export const logIn =
     for (let attempt = 0; attempt < attempts; attempt++) {
       const before = await ownerOf(deps, own);
       const known = await deps.users.find(ofRow(own), "external_id", externalId);
-      if (!isProven && own.external_id !== externalId) await deps.devices.prove(own, false);
-      const done = isProven
-        ? await asProven(deps, { own, before, known, externalId }, signal)
-        : await alone(deps, { own, known, externalId });
+      const login = { own, known, externalId, unproven: !isProven };
+      const done = isProven ? await asProven(deps, { ...login, before }, signal) : await alone(deps, login);
       if (done === null) continue;
-      if (isProven) await deps.devices.prove(own, true);
+      if (isProven) await deps.devices.prove(own, done.user_id);
       return done;
     }
     throw new AppError("HS_CONFLICT", "others log in as this person at the same moment", { status: "busy" });
@@ -65,29 +63,30 @@ const ownerOf = async ({ users }: Pick<LoginDeps, "users">, own: SubscriptionRow
   return owner;
 };
 
-type Login = { own: SubscriptionRow; known: UserRow | null; externalId: string };
+type Login = { own: SubscriptionRow; known: UserRow | null; externalId: string; unproven: boolean };
 
 /** Null when another login was quicker. */
 const asProven = async (
   deps: LoginDeps,
-  { own, before, known, externalId }: Login & { before: UserRow },
+  { before, ...login }: Login & { before: UserRow },
   signal: AbortSignal,
 ): Promise<LoggedIn | null> => {
+  const { known, externalId } = login;
   if (known?._id === before._id) return { user_id: known._id, merged: false };
-  if (before.external_id !== null) return alone(deps, { own, known, externalId });
+  if (before.external_id !== null) return alone(deps, login);
   if (known === null) {
     const named = await deps.updateUser(before, { external_id: externalId }).catch(unlessTaken);
     return named && { user_id: named._id, merged: false };
   }
   const merged = await deps.mergeUsers(before, known, signal).catch(unlessFull);
-  return merged === null ? alone(deps, { own, known, externalId }) : { user_id: merged._id, merged: true };
+  return merged === null ? alone(deps, login) : { user_id: merged._id, merged: true };
 };
 
 /** The subscription alone goes to the person. Null when another login was quicker. */
-const alone = async (deps: LoginDeps, { own, known, externalId }: Login): Promise<LoggedIn | null> => {
+const alone = async (deps: LoginDeps, { own, known, externalId, unproven }: Login): Promise<LoggedIn | null> => {
   const user = known ?? (await made(deps, own, externalId));
   if (user === null) return null;
-  await deps.moveSubscription(own, user);
+  await deps.moveSubscription(own, user, { unproven });
   return { user_id: user._id, merged: false };
 };
 
@@ -127,7 +126,6 @@ export const logOut =
     if (before.external_id === null) return { user_id: before._id };
     const user = await made(deps, own, null);
     if (user === null) throw new Error("a user without an id of the app's is new");
-    await deps.moveSubscription(own, user);
-    await deps.devices.prove(own, true);
+    await deps.moveSubscription(own, user, { unproven: false });
     return { user_id: user._id };
   };

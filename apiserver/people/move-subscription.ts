@@ -13,12 +13,13 @@ export type MoveSubscriptionDeps = {
 };
 
 /**
- * Gives a subscription to another user, with all that it is. An invalid one of that user makes room, as it does for a new one.
+ * Gives a subscription to another user, with all that it is, and notes in the same write whether the device has proven to be theirs.
+ * An invalid one of that user makes room, as it does for a new one.
  * @throws AppError HS_CONFLICT when the user has no room
  */
 export const moveSubscription =
   ({ subscriptions, remove, clock }: MoveSubscriptionDeps) =>
-  (found: SubscriptionRow, user: UserRow): Promise<SubscriptionRow> =>
+  (found: SubscriptionRow, user: UserRow, proof: Pick<SubscriptionRow, "unproven"> = {}): Promise<SubscriptionRow> =>
     writeAsIs({
       what: "subscription",
       found,
@@ -27,7 +28,7 @@ export const moveSubscription =
         if (read.user_id === user._id) return read;
         const displaced = displacedOf(await subscriptions.ofUser(ofRow(user), user._id));
         if (displaced !== null) await remove(displaced);
-        const owner = { user_id: user._id, external_id: user.external_id, updated_at: clock.now() };
+        const owner = { user_id: user._id, external_id: user.external_id, updated_at: clock.now(), ...proof };
         const moved = await subscriptions.update(read.tenant_id, read, owner);
         if (moved === "taken") throw new Error(`the subscription ${read._id} kept its token, and another has it`);
         return moved;

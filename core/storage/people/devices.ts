@@ -52,13 +52,10 @@ export const devices = (db: Db) => {
         { returnDocument: "after" },
       ),
 
-    /** Notes whether an installation has proven who its person is. Null when it has another secret meanwhile. */
-    prove: (read: SubscriptionRow, isProven: boolean): Promise<SubscriptionRow | null> =>
-      rows.findOneAndUpdate(
-        { _id: read._id, tenant_id: read.tenant_id, "install.secret_hash": read.install?.secret_hash ?? "" },
-        isProven ? { $unset: { "install.unproven": "" } } : { $set: { "install.unproven": true } },
-        { returnDocument: "after" },
-      ),
+    /** Notes that a device has proven to be a user's, if it is that user's by now: it proves nothing of another one. */
+    prove: async ({ _id, tenant_id }: SubscriptionRow, userId: string): Promise<void> => {
+      await rows.updateOne({ _id, tenant_id, user_id: userId }, { $unset: { unproven: "" } });
+    },
 
     /** Takes the token from a subscription, which is invalid from then on. False when it has another token meanwhile. */
     release: async ({ _id, tenant_id, token }: SubscriptionRow, now: Date): Promise<boolean> => {

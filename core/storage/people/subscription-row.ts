@@ -23,11 +23,10 @@ export type SubscriptionRow = DueWork & {
   language: string | null;
   test_device: boolean;
   device: Record<string, string>;
-  /**
-   * Of a device that registered itself: what its installation calls itself, and the SHA-256 (hex) of its secret. `unproven`:
-   * it has logged in as its person without an identity token.
-   */
-  install?: { id: string; secret_hash: string; unproven?: true };
+  /** Of a device that registered itself: what its installation calls itself, and the SHA-256 (hex) of its secret. */
+  install?: { id: string; secret_hash: string };
+  /** Whether it is its user's because a device said so, without an identity token; absent stands for no. */
+  unproven?: boolean;
   /** What it said last of its permission. */
   status_detail?: number;
   /** The number at the app's icon, as far as it is known here; absent until it was set or counted. */
