@@ -1,4 +1,4 @@
-import type { KeyObject } from "node:crypto";
+import { hash, type KeyObject } from "node:crypto";
 import { errors, type JWSHeaderParameters, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import { settingsOf } from "#core/domain/apps/settings.ts";
@@ -40,7 +40,7 @@ const cachedMs = 60_000;
 export const verifyIdentity = (clock: Clock): VerifyIdentity => {
   const known = new LRUCache<string, Identity & { expiresAtMs: number }>({ max: mostCached, ttl: cachedMs });
   return async (app, token) => {
-    const name = `${app._id} ${app.updated_at.getTime()} ${token}`;
+    const name = `${app._id} ${app.updated_at.getTime()} ${hash("sha256", token)}`;
     const nowMs = clock.now().getTime();
     const cached = known.get(name);
     if (cached !== undefined && nowMs < cached.expiresAtMs) return cached;
