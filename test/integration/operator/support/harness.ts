@@ -276,6 +276,7 @@ const clusterOf = (client: KubeClient, id: string) => {
   const wipe = async (): Promise<void> => {
     for (const kind of kinds) {
       const path = `${listOf(kind)}?labelSelector=${label}%3D${id}`;
+      await until(() => isServed(kind), 15_000); // while its definition changes lists are answered 429
       const { items } = await client.call<{ items: Seen[] }>({ method: "GET", path }, soon());
       for (const { metadata } of items) {
         const object = { apiVersion: "herald.dev/v1alpha1", kind, metadata };
