@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { canReply } from "#core/domain/conversations/reply.ts";
+import { canReply, isFailedReply } from "#core/domain/conversations/reply.ts";
 import { hourMs } from "#core/domain/durations.ts";
 import { isSessionOpen } from "#core/domain/people/session.ts";
 import { Conversation } from "#core/schema/conversations/conversation.ts";
@@ -152,17 +152,8 @@ const statusOf = ({ status, delivered_at, opened_at, clicked_at }: DeliveryRow):
   if (opened_at !== undefined || clicked_at !== undefined) return "read";
   if (delivered_at !== undefined) return "delivered";
   if (status === "sent") return "sent";
-  return failures.includes(status) ? "failed" : "queued";
+  return isFailedReply(status) ? "failed" : "queued";
 };
-
-const failures: readonly DeliveryRow["status"][] = [
-  "failed",
-  "errored",
-  "bounced",
-  "suppressed",
-  "expired",
-  "cancelled",
-];
 
 const errorOf = (delivery: DeliveryRow): ConversationMessage["error"] => ({
   code: delivery.error_code ?? (delivery.suppression_reason ?? delivery.status).toUpperCase(),

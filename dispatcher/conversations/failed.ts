@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { conversationEvent } from "#core/domain/conversations/events.ts";
+import { isFailedReply } from "#core/domain/conversations/reply.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type ConversationRow, conversationCollection } from "#core/storage/conversations/conversation-row.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
@@ -24,17 +25,8 @@ export const failedReplies = (db: Db): TellFailed => {
   };
 };
 
-const failures: readonly DeliveryRow["status"][] = [
-  "failed",
-  "errored",
-  "bounced",
-  "suppressed",
-  "expired",
-  "cancelled",
-];
-
 const isFailed = ({ status, delivered_at: deliveredAt }: DeliveryRow): boolean =>
-  failures.includes(status) && deliveredAt === undefined;
+  isFailedReply(status) && deliveredAt === undefined;
 
 const failedEvent = (row: DeliveryRow, conversation: ConversationRow): EventEnvelope =>
   conversationEvent("hs.conversation.message_failed", {

@@ -1,3 +1,4 @@
+import type { DeliveryStatus } from "../messages/progress.ts";
 import { isSessionOpen } from "../people/session.ts";
 
 /** What says whether somebody may be written to. */
@@ -16,3 +17,8 @@ export const canReply = (
   if (person.channel !== "whatsapp" || isSessionOpen(person.session_expires_at, now)) return "free_form";
   return "template_only";
 };
+
+/** Whether a reply whose delivery is so does not arrive. */
+export const isFailedReply = (status: DeliveryStatus): boolean => failures.includes(status);
+
+const failures: readonly DeliveryStatus[] = ["failed", "errored", "bounced", "suppressed", "expired", "cancelled"];
