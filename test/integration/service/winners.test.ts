@@ -62,8 +62,15 @@ describe("the winner of variants", function () {
     const ids = tests.filter((row) => row.sent_at !== undefined && opens(row)).map(({ _id }) => _id);
     await rows.updateMany({ _id: { $in: ids } }, { $set: { opened_at: at, status: "opened" } });
     const now = new Date();
+    const between = async (changed: object): Promise<void> =>
+      // a turn under way would write what it read before
+      until(async () => {
+        const free = { _id: id, $or: [{ lease: null }, { completed_at: { $ne: null } }] };
+        return (await messages.updateOne(free, { $set: changed })).matchedCount === 1;
+      }, withinMs);
+    await between({ "winner.decides_at": now });
     await chunks.updateMany({ message_id: id, status: "scheduled" }, { $set: { scheduled_for: now } });
-    await messages.updateOne({ _id: id }, { $set: { "winner.decides_at": now, due_at: now } });
+    await between({ due_at: now });
     const ended = await system.ended(id, withinMs);
     const shown = (await call(api)(system, "GET", `/v1/notifications/${id}`)).body as Message;
     return { devices, ended, shown, tests, waiting, all: await rows.find({ message_id: id }).toArray() };
