@@ -35,10 +35,15 @@ describe("the path of a notification through the apiserver", () => {
     const send = () => ask("POST", "/v1/notifications", body);
     const email = { channel: "email", token: "anna@example.com" };
     const register = () => ask("POST", `/v1/apps/${app._id}/users`, { external_id: "anna", subscriptions: [email] });
+    const read = () => ask("GET", `/v1/apps/${app._id}/channels`);
     await send(); // fills the caches
-    const sent = [await run.during(send), await run.during(send), await run.during(send)];
+    const [sent, others]: [Set<string>[], Set<string>[]] = [[], []];
+    for (let round = 0; round < 3; round++) {
+      // in turn: what is polled or on a timer falls among the others, too
+      sent.push(await run.during(send));
+      others.push(await run.during(read), await run.during(register));
+    }
     const always = [...(sent[0] ?? [])].filter((file) => sent.every((files) => files.has(file))); // not a timer's
-    const others = [await run.during(() => ask("GET", `/v1/apps/${app._id}/channels`)), await run.during(register)];
     const own = always.filter((file) => !others.some((files) => files.has(file))).sort();
     expect(own).to.include.members(["apiserver/accepting/accept-message.ts", "core/storage/messages/messages.ts"]);
     expect(own.length, `${always.length} files, of which its own are ${own.join(", ")}`).to.be.at.most(most);
