@@ -11,7 +11,7 @@ import { addEndpoint, anEvent, deliveriesBecome, postEvents } from "../../suppor
 
 /** A quiet machine needs 1 s to hand partitions over, and 13 s for those of a process that was killed; a busy one may time out. */
 const withinMs = { handedOver: 20_000, takenOver: 40_000, retried: 100_000 };
-/** As many apps, with an endpoint each: in eight partitions or more, unless chance is very unkind. */
+/** As many apps, with an endpoint each, and each in a partition of its own: more than half of all, so that each of two owners has some. */
 const names = Array.from({ length: 12 }, (_, n) => `owned_${n}`);
 
 describe("the endpoints of an installation", function () {
@@ -26,7 +26,7 @@ describe("the endpoints of an installation", function () {
   before(async function () {
     this.timeout(90_000);
     const { system, inbox } = site;
-    systems = await Promise.all(names.map(() => system.another()));
+    systems = await inPartitionsOfTheirOwn(system);
     endpoints = await Promise.all(
       names.map((name, i) => addEndpoint(of(i), { url: `${inbox.url}/${name}`, names: [name] })),
     );
@@ -38,6 +38,14 @@ describe("the endpoints of an installation", function () {
     running = [];
   });
 
+  const inPartitionsOfTheirOwn = async (system: System): Promise<System[]> => {
+    const found = new Map<number, System>();
+    while (found.size < names.length) {
+      const one = await system.another();
+      found.set(partitionOf(one.app._id), one);
+    }
+    return [...found.values()];
+  };
   const of = (i: number): System => systems[i] ?? expect.fail();
   const start = async (): Promise<SystemProgram> => {
     const dispatcher = await site.system.start("dispatcher");

@@ -139,9 +139,10 @@ describe("frequency caps", function () {
       const system = await given([{ ...daily, window }]);
       const devices = await seedDevices(system, 1, { device: { timezone: zone } });
       await countsOf(system, to(devices));
-      const yesterday = new Date(Date.now() - ageOf(Date.now()) - 1);
+      const [yesterday, aDayAgo] = [Date.now() - ageOf(Date.now()) - 1, Date.now() - dayMs];
+      const at = new Date(window === "calendar" ? yesterday : aDayAgo + 2 * withinMs);
       const rows = system.db.collection<CapTakeRow>("cap_takes");
-      await rows.updateOne({ app_id: system.app._id }, { $set: { "takes.0.at": yesterday } });
+      await rows.updateOne({ app_id: system.app._id }, { $set: { "takes.0.at": at } });
       expect((await countsOf(system, to(devices))).sent, window).to.equal(window === "calendar" ? 1 : 0);
     }
   });

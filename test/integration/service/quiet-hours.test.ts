@@ -1,11 +1,10 @@
 import { expect } from "chai";
 import { offsetAt, zoneSpans } from "#core/domain/zone-spans.ts";
-import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import { changeSettings } from "../../support/system/calling.ts";
-import { deliveriesOf, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
+import { comesDue, deliveriesOf, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
@@ -56,13 +55,9 @@ describe("quiet hours", function () {
   it("send what they held once they are over, once to each", async () => {
     const { system, target } = await given({ start: shownIn(-hourMs), end: shownIn(2 * hourMs) });
     const id = await send(system, api, { target });
-    const chunks = system.db.collection<ChunkRow>("chunks");
     await until(async () => (await deliveriesOf(system, id)).length === 2, withinMs);
     await changeSettings(api)(system, { quiet_hours: null });
-    const [at, messages] = [new Date(), system.db.collection<MessageRow>("messages")]; // as if the hours had passed
-    await chunks.updateMany({ message_id: id, status: "scheduled" }, { $set: { scheduled_for: at } });
-    await until(async () => (await messages.findOne({ _id: id, lease: null })) !== null, withinMs);
-    await messages.updateOne({ _id: id }, { $set: { due_at: at } });
+    await comesDue(system, id, withinMs); // as if the hours had passed
     const ended = await system.ended(id, withinMs);
     expect(ended.counts).to.include({ targeted: 2, sent: 2 });
     expect((await deliveriesOf(system, id)).map(({ status }) => status)).to.deep.equal(["sent", "sent"]);
@@ -76,9 +71,7 @@ describe("quiet hours", function () {
     await dispatcher.kill();
     await dispatcher.restart();
     await changeSettings(api)(system, { quiet_hours: null });
-    const [chunks, messages] = [system.db.collection<ChunkRow>("chunks"), system.db.collection<MessageRow>("messages")];
-    await chunks.updateMany({ message_id: id, status: "scheduled" }, { $set: { scheduled_for: new Date() } });
-    await messages.updateOne({ _id: id }, { $set: { due_at: new Date() } });
+    await comesDue(system, id, withinMs);
     expect((await system.ended(id, withinMs)).counts).to.include({ targeted: 2, sent: 2 });
     expect(sending.apns.log.counts().accepted).to.equal(2);
   });

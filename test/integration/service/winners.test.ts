@@ -2,14 +2,23 @@ import { expect } from "chai";
 import { dayMs } from "#core/domain/durations.ts";
 import { isInTest, variantOf } from "#core/domain/experiments/assignment.ts";
 import { drawnBy } from "#core/domain/experiments/bandit.ts";
+import { sampleRatioP } from "#core/domain/experiments/statistics.ts";
 import type { Message } from "#core/schema/messages/message.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import { call, to } from "../../support/system/calling.ts";
-import { type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
+import {
+  changeBetween,
+  comesDue,
+  type Sending,
+  seedDevices,
+  send,
+  startSending,
+} from "../../support/system/sending.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
@@ -41,12 +50,27 @@ describe("the winner of variants", function () {
     { name: "loud", weight_percent: 40, contents: { en: "Hello!" } },
     { name: "silence", weight_percent: 20, is_control: true },
   ];
+  /** Whether as many try the one as the other, more or less: by chance a division is one time in 1,000 so uneven that it is not believed. */
+  const isEven = (id: string, people: readonly string[]): boolean => {
+    const shares = parts.map(({ weight_percent }) => ({ weight_percent }));
+    const tests = people.filter((person) => isInTest(id, asked.test_percent, person));
+    const [a, b] = shares.map((one) => tests.filter((person) => variantOf(id, shares, person) === one).length);
+    return Math.min(a ?? 0, b ?? 0) > asked.min_per_variant && sampleRatioP([a ?? 0, b ?? 0], [1, 1]) > 0.01;
+  };
+  /** Sends to some for whom a winner is sought; anew where chance divided them unevenly. */
+  const sentEvenly = async (body: object): Promise<{ system: System; devices: SubscriptionRow[]; id: string }> => {
+    for (;;) {
+      const system = await another();
+      const devices = await seedDevices(system, 150);
+      sending.apns.log.clear();
+      const id = await send(system, api, { ...to(devices), ...body });
+      const people = devices.map(({ user_id: person }) => person);
+      if (isEven(id, people)) return { system, devices, id };
+    }
+  };
   /** Sends to some for whom a winner is sought, and gives it its end as if the time had come. */
   const tried = async (winner: object, opens: (row: DeliveryRow) => boolean, more: object = {}) => {
-    const system = await another();
-    const devices = await seedDevices(system, 150);
-    sending.apns.log.clear();
-    const id = await send(system, api, { ...to(devices), variants: parts, winner: { ...asked, ...winner }, ...more });
+    const { system, devices, id } = await sentEvenly({ variants: parts, winner: { ...asked, ...winner }, ...more });
     const [messages, rows, chunks] = [
       system.db.collection<MessageRow>("messages"),
       system.db.collection<DeliveryRow>("deliveries"),
@@ -61,16 +85,8 @@ describe("the winner of variants", function () {
     const at = new Date();
     const ids = tests.filter((row) => row.sent_at !== undefined && opens(row)).map(({ _id }) => _id);
     await rows.updateMany({ _id: { $in: ids } }, { $set: { opened_at: at, status: "opened" } });
-    const now = new Date();
-    const between = async (changed: object): Promise<void> =>
-      // a turn under way would write what it read before
-      until(async () => {
-        const free = { _id: id, $or: [{ lease: null }, { completed_at: { $ne: null } }] };
-        return (await messages.updateOne(free, { $set: changed })).matchedCount === 1;
-      }, withinMs);
-    await between({ "winner.decides_at": now });
-    await chunks.updateMany({ message_id: id, status: "scheduled" }, { $set: { scheduled_for: now } });
-    await between({ due_at: now });
+    await changeBetween(system, id, { "winner.decides_at": new Date() }, withinMs);
+    await comesDue(system, id, withinMs);
     const ended = await system.ended(id, withinMs);
     const shown = (await call(api)(system, "GET", `/v1/notifications/${id}`)).body as Message;
     return { devices, ended, shown, tests, waiting, all: await rows.find({ message_id: id }).toArray() };

@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -20,6 +21,7 @@ import { deliveryIdOf } from "../../../dispatcher/messages/delivery/delivery-row
 import { allAccounts, aSubscription, seed, testKeyRing } from "../rows/fixtures.ts";
 import type { TestServers } from "../servers/servers.ts";
 import { inSuite } from "../suite/soak.ts";
+import { until } from "../until.ts";
 import { type System, startSystem } from "./system.ts";
 
 /**
@@ -178,6 +180,23 @@ export const send = async (system: System, apiserver: { url: string }, body: obj
   const { status, body: answer } = await post(system, apiserver, body);
   if (status !== 202) throw new Error(`${status}: ${JSON.stringify(answer)}`);
   return String(answer["id"]);
+};
+
+/**
+ * Changes a message that dispatchers have in hand between two of their turns: a turn under way would write what it read
+ * before.
+ */
+export const changeBetween = async ({ db }: System, _id: string, change: object, withinMs: number): Promise<void> => {
+  const messages = db.collection<MessageRow>("messages");
+  const free = { _id, $or: [{ lease: null }, { completed_at: { $ne: null } }] };
+  await until(async () => (await messages.updateOne(free, { $set: change })).matchedCount === 1, withinMs);
+};
+
+/** Has what a message waits with until later become due now, as if the time had passed. */
+export const comesDue = async (system: System, id: string, withinMs: number): Promise<void> => {
+  const [chunks, now] = [system.db.collection<ChunkRow>("chunks"), new Date()];
+  await chunks.updateMany({ message_id: id, status: "scheduled" }, { $set: { scheduled_for: now } });
+  await changeBetween(system, id, { due_at: now }, withinMs);
 };
 
 /** Every delivery of a message. */

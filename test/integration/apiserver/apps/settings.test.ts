@@ -3,7 +3,7 @@ import { type AppSettings, settingNames } from "#core/schema/apps/settings.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
-import { until } from "../../../support/until.ts";
+import { announcedMs, until } from "../../../support/until.ts";
 
 describe("the settings of an app", function () {
   this.timeout(60_000);
@@ -75,7 +75,7 @@ describe("the settings of an app", function () {
         });
       return [(await send("users")).status, (await send("subscriptions")).status];
     };
-    await until(async () => (await heard())[1] === 422, 5_000); // the other replica has heard of it
+    await until(async () => (await heard())[1] === 422, announcedMs); // the other replica has heard of it
     await call("PATCH", { idempotency_mismatch: null });
   });
 

@@ -6,7 +6,7 @@ import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type SuppressionRow, suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, aUser, seed, testKeyRing } from "../../../support/rows/fixtures.ts";
-import { until } from "../../../support/until.ts";
+import { announcedMs, until } from "../../../support/until.ts";
 
 describe("the page where people choose their mails", function () {
   this.timeout(60_000);
@@ -43,7 +43,7 @@ describe("the page where people choose their mails", function () {
       { category: "offers", name: "Offers" },
     ];
     expect((await change({ languages: ["de"], pages: { categories, colour: "#aa0000" } })).status).to.equal(200);
-    await until(async () => (await open()).text.includes("Offers"), 5_000); // it has heard of the change
+    await until(async () => (await open()).text.includes("Offers"), announcedMs); // it has heard of the change
   });
   after(() => change({ languages: null, pages: null }));
 

@@ -185,7 +185,8 @@ describe("counters of deliveries", function () {
   it("follow deliveries that are cancelled, or replaced by others", async () => {
     const message_id = newId("message", new Date());
     const { sent_at: _sent, provider: _provider, ...unsent } = aMail(of, { message_id }).delivery;
-    const waiting = { ...unsent, status: "scheduled" as const, created_at: new Date() };
+    const created_at = new Date(); // of both, so that they are of one quarter of an hour
+    const waiting = { ...unsent, status: "scheduled" as const, created_at };
     const [left, again] = [{ ...waiting, _id: newId("delivery", new Date()) }, newId("delivery", new Date())];
     const long = new Date(Date.now() - 2 * quarterMs);
     const over = {
@@ -200,7 +201,7 @@ describe("counters of deliveries", function () {
     await runDue();
     expect(Object.values(await counted())).to.deep.equal([{ targeted: 1, suppressed: 1 }]);
     await waitingDeliveries(db).cancel([left._id], new Date());
-    const sent = { ...aMail(of, { message_id }).delivery, _id: again, created_at: new Date() };
+    const sent = { ...aMail(of, { message_id }).delivery, _id: again, created_at };
     await passedOver(db).replace([sent]);
     await dueQuarters(db, clock).touch([sent]);
     await runDue();

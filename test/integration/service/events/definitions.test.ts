@@ -38,27 +38,32 @@ describe("event definitions", function () {
     stream.all().filter(({ type, data }) => type === kind && [data["name"], data["event_name"]].includes(name));
 
   it("are there from the first event on, and show what came by day, by whom, and with which properties", async () => {
-    const yesterday = new Date(Date.now() - 24 * hourMs).toISOString();
+    const [today, yesterday] = [0, 24].map((hours) => new Date(Date.now() - hours * hourMs).toISOString()) as [
+      string,
+      string,
+    ];
     const { body } = await publish(
       {
         name: " cart/öffnet ",
         external_id: "ann",
         properties: { total: 9.5, at: "2026-11-23", mail: "ann@example.com" },
+        occurred_at: today,
       },
-      { name: "cart/öffnet", external_id: "ann", properties: { total: "9.50", currency: "EUR" } },
+      { name: "cart/öffnet", external_id: "ann", properties: { total: "9.50", currency: "EUR" }, occurred_at: today },
       { name: "cart/öffnet", external_id: "bob", properties: { total: null, currency: "EUR" }, occurred_at: yesterday },
-      { name: "cart/öffnet" },
+      { name: "cart/öffnet", occurred_at: today },
     );
     expect(body).to.deep.include({ accepted: 4, errors: [] });
     expect(await detail("cart/öffnet")).to.include({ name: "cart/öffnet", is_conversion: false, retention_days: null });
     await counted("cart/öffnet", 4);
     const { daily, properties, properties_schema: schema } = await detail("cart/öffnet");
     expect(daily).to.have.length(30);
-    expect(daily.slice(-2).map(({ count, users }) => [count, users])).to.deep.equal([
-      [1, 1],
-      [3, 1],
+    const shownOf = (at: string) => daily.filter(({ date }) => date === at.slice(0, 10));
+    expect([yesterday, today].map((at) => shownOf(at).map(({ count, users }) => [count, users]))).to.deep.equal([
+      [[1, 1]],
+      [[3, 1]],
     ]);
-    expect(daily.at(-1)?.date).to.equal(new Date().toISOString().slice(0, 10));
+    expect(daily.at(-1)?.date).to.be.oneOf([today, new Date().toISOString()].map((at) => at.slice(0, 10)));
     expect(schema).to.deep.equal({ total: "mixed", at: "datetime", mail: "string", currency: "string" });
     const shown = Object.fromEntries(properties.map(({ key, values }) => [key, values]));
     expect(shown).to.deep.equal({
