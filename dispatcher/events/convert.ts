@@ -24,6 +24,8 @@ import type { Stored } from "./store.ts";
 
 export type ConvertDeps = {
   touches: Touches;
+  /** Notes at deliveries whose effect is measured who converted. */
+  follow: (events: readonly Stored[]) => Promise<void>;
   conversions: Conversions;
   /** What the app says of them. */
   outcomesOf: (appId: string) => Promise<Outcomes>;
@@ -56,6 +58,7 @@ const convertPage = async (deps: ConvertDeps, events: readonly Stored[], definit
   const before = await deps.conversions.ofEvents(events.map(({ row }) => ({ app_id: row.app_id, event_id: row._id })));
   const known = new Set(before.map(({ event_id: id }) => id));
   const fresh = events.filter(({ row }) => !known.has(row._id));
+  await deps.follow(fresh);
   const made = (await attributed(deps, fresh)).flatMap((one) => conversionOf(deps, one, definitions));
   const kept = await deps.conversions.keep(firstOfEach(made));
   await tell(deps, [...before, ...kept]);

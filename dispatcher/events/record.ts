@@ -18,9 +18,11 @@ import { eventDays } from "#core/storage/events/event-days.ts";
 import { eventValues } from "#core/storage/events/event-values.ts";
 import { events as eventStore } from "#core/storage/events/events.ts";
 import { eventPeople } from "#core/storage/events/people.ts";
+import { effects } from "#core/storage/messages/effects.ts";
 import { touches } from "#core/storage/messages/touches.ts";
 import { convertEvents } from "./convert.ts";
 import { countBatches } from "./count.ts";
+import { followEvents } from "./follow.ts";
 import { type StoredBatch, storeBatches } from "./store.ts";
 
 export type RecordDeps = {
@@ -79,15 +81,17 @@ const storer = ({ db, directory, clock }: RecordDeps, counted: CountedBatches) =
     clock,
   });
 
-const counter = ({ db, directory, callbacks, events, metrics, clock }: RecordDeps, counted: CountedBatches) =>
-  countBatches({
+const counter = ({ db, directory, callbacks, events, metrics, clock }: RecordDeps, counted: CountedBatches) => {
+  const outcomesOf = async (appId: string) => settingsOf((await directory.app(appId)) ?? {}).outcomes;
+  return countBatches({
     definitions: eventDefinitions(db),
     days: eventDays(db, counted.known),
     values: eventValues(db, counted.known),
     convert: convertEvents({
       touches: touches(db),
       conversions: conversions(db),
-      outcomesOf: async (appId) => settingsOf((await directory.app(appId)) ?? {}).outcomes,
+      follow: followEvents({ effects: effects(db), outcomesOf, clock }),
+      outcomesOf,
       callbacks,
       publisher: events,
       count: (attribution, by) => metrics.conversions.inc({ attribution }, by),
@@ -96,3 +100,4 @@ const counter = ({ db, directory, callbacks, events, metrics, clock }: RecordDep
     counted,
     clock,
   });
+};

@@ -14,6 +14,7 @@ import { contentTemplates } from "#core/runtime/templates/content/content-templa
 import type { Changes } from "#core/storage/directory.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
+import { effects } from "#core/storage/messages/effects.ts";
 import { type MessageRow, messageIsDone } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { settleReserved } from "#core/storage/messages/settlement.ts";
@@ -102,6 +103,7 @@ export const messageParts = (
 
 const counting = ({ db, clock }: MessagePartsDeps): RecountDeps => ({
   deliveries: deliveries(db),
+  effects: effects(db),
   messages: messageWork(db),
   clock,
 });

@@ -52,6 +52,7 @@ const dueMembers = [
   "updated_at",
   "counts",
   "counted_at",
+  "measured",
   "completed_at",
   "options",
   "variants",

@@ -4,16 +4,21 @@ import { type Counts, Message } from "../../schema/messages/message.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { ShownWinner } from "../../schema/messages/winner.ts";
 import { defined } from "../defined.ts";
+import { effectOf, type Measured } from "../experiments/effect.ts";
 import { gainOf, type TimingCounts } from "./gain.ts";
 
 /** What a message's view is made of. */
-export type ViewedMessage = Omit<DocumentOf<typeof Message>, "id" | "content" | "variants" | "winner" | "optimized"> & {
+export type ViewedMessage = Omit<
+  DocumentOf<typeof Message>,
+  "id" | "content" | "variants" | "winner" | "optimized" | "effect"
+> & {
   _id: string;
   content: Content;
   variants?: readonly ViewedVariant[];
   variant_counts?: Record<string, Counts>;
   winner?: DocumentOf<typeof ShownWinner>;
   timing_counts?: TimingCounts;
+  effect_counts?: readonly Measured[];
   live_activity?: ViewedActivity;
 };
 
@@ -29,6 +34,7 @@ export const messageView = (row: ViewedMessage): Message =>
     id: row._id,
     winner: row.winner === undefined ? null : showAs(ShownWinner, row.winner),
     optimized: row.timing_counts === undefined ? null : gainOf(row.timing_counts, controlPercentOf(row)),
+    effect: row.effect_counts === undefined ? null : effectOf(row.effect_counts, row.variants),
     variants: row.variants === undefined ? null : variantsOf(row, row.variants),
     ...(row.live_activity && { content: activityContent(row, row.live_activity) }),
     ...(isRedacted(row) && { content: {} }),

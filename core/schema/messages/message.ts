@@ -3,6 +3,7 @@ import { ChannelName, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
+import { ShownEffect } from "./effect.ts";
 import { ShownGain } from "./optimized.ts";
 import { ShownWinner } from "./winner.ts";
 
@@ -67,6 +68,7 @@ export const Message = Type.Object({
   variants: Nullable(List(ShownVariant)),
   winner: Nullable(ShownWinner),
   optimized: Nullable(ShownGain),
+  effect: Nullable(ShownEffect),
   counts: Counts,
   requested_by: Type.Object({ type: Enum(["api_key", "account", "system"]), id: Optional(Text()) }),
   error: Nullable(Text()),

@@ -27,6 +27,10 @@ export type DeliveryRow = Progress & {
   external_id?: string;
   /** Of a message that has some. */
   variant_id?: string;
+  /** Since when their conversions are compared with those of others: see core/storage/messages/effects.ts. */
+  measured_at?: Date;
+  /** The first of these. */
+  followed_at?: Date;
   /** Of an optimised message: whether they are of the control. */
   timing?: Timed;
   /** Of a fallback: the delivery of the same person that it comes after. */
@@ -80,6 +84,12 @@ export const deliveryCollection: CollectionSpec = {
       key: { user_id: 1, clicked_at: 1 },
       name: "clicked_by",
       partialFilterExpression: { clicked_at: { $gt: longAgo } },
+    },
+    // whose conversions are compared: core/storage/messages/effects.ts
+    {
+      key: { user_id: 1, measured_at: 1 },
+      name: "measured",
+      partialFilterExpression: { measured_at: { $gt: longAgo } },
     },
     { key: { app_id: 1, created_at: 1 }, name: "made" }, // for counters: docs/decisions/0171
     changeIndex, // for warehouse exports: docs/decisions/0126

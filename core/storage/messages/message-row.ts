@@ -1,4 +1,5 @@
 import type { LiveActivityPush } from "../../channels/kit/live-activity.ts";
+import type { Measured } from "../../domain/experiments/effect.ts";
 import type { TimingCounts } from "../../domain/messages/gain.ts";
 import type { Cancelled } from "../../domain/messages/timeline.ts";
 import type { MessageAim } from "../../domain/segments/aim.ts";
@@ -111,6 +112,10 @@ export type MessageRow = DueWork &
     common_hour?: number | null;
     /** Of an optimised one, once it has ended: counters of those sent to in their own hour, and of the control. */
     timing_counts?: TimingCounts;
+    /** What people did after it, compared with who got nothing; absent before any of them converted. */
+    effect_counts?: Measured[];
+    /** Grows with each conversion that `effect_counts` may lack. */
+    measured?: number;
     /** How the form is found that the rest of its audience gets; absent: all are sent to at once. */
     winner?: MessageWinner;
     /** Of one that starts, updates or ends a live activity. */

@@ -152,7 +152,7 @@ const leftAs = ({ planned, isUntouched }: Left): Partial<MessageRow> => ({
 
 type Ended = Leased & Partial<Pick<MessageRow, "options">>;
 
-type Counted = Pick<MessageRow, "counts" | "variant_counts" | "timing_counts">;
+type Counted = Pick<MessageRow, "counts" | "variant_counts" | "timing_counts" | "effect_counts">;
 
 type End = {
   status: "completed" | "failed";
@@ -189,14 +189,18 @@ const ending = (rows: Rows) => ({
    * `again`. `unsettled` is what is to be settled now, as at the end of a message.
    */
   recounted: async (
-    { _id, updated_at }: Pick<MessageRow, "_id" | "updated_at">,
+    { _id, updated_at, measured }: Pick<MessageRow, "_id" | "updated_at" | "measured">,
     { at, again, unsettled, ...counted }: Counted & { at: Date; again: Date; unsettled?: number },
   ): Promise<void> => {
     const left = unsettled === undefined ? { due_at: null } : { unsettled, due_at: at };
     const stored = { $set: { ...counted, counted_at: at, updated_at: at, ...left }, $unset: { recount: "" as const } };
     const isSettled = unsettled === undefined ? {} : { unsettled: { $exists: false } };
-    const { matchedCount } = await rows.updateOne({ _id, recount: true, updated_at, outbox: [], ...isSettled }, stored);
-    if (matchedCount === 0) await recountAt(rows, _id, again);
+    const isSame = { updated_at, measured: measured ?? { $exists: false } };
+    const { matchedCount } = await rows.updateOne({ _id, recount: true, ...isSame, outbox: [], ...isSettled }, stored);
+    if (matchedCount > 0) return;
+    if (counted.effect_counts !== undefined)
+      await rows.updateOne({ _id }, { $set: { effect_counts: counted.effect_counts } });
+    await recountAt(rows, _id, again);
   },
 
   recountAt: (id: string, at: Date): Promise<void> => recountAt(rows, id, at),

@@ -2,6 +2,7 @@ import { settingsOf } from "#core/domain/apps/settings.ts";
 import { mergedContent } from "#core/domain/content/merge.ts";
 import { isHoldoutOn, isInHoldout, isInTest, variantOf } from "#core/domain/experiments/assignment.ts";
 import { drawnBy, stepAt, stepOf } from "#core/domain/experiments/bandit.ts";
+import { heldOut } from "#core/domain/experiments/held-out.ts";
 import { isTranslated } from "#core/domain/messages/languages.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow, MessageVariant } from "#core/storage/messages/message-row.ts";
@@ -17,6 +18,8 @@ export type Shares = {
   waitsUntil: (recipient: Reached) => Date | null;
   /** Why somebody gets nothing, in words; null when they do. Asked when they would be sent to. */
   heldOutBy: (recipient: Reached) => string | null;
+  /** Whether the conversions of those who are sent to are compared with those of others. */
+  isMeasured: boolean;
 };
 
 /** Null where all recipients get the same. Source: docs/reference/variants.md. */
@@ -39,11 +42,12 @@ export const sharesOf = ({ app, message, chunk }: Work, now: Date): Shares | nul
     variantOf: variant,
     waitsUntil: (recipient) => (isDecided || variant(recipient) !== null ? null : restFrom(message, recipient.user_id)),
     heldOutBy: (recipient) => {
-      if (isOn && isInHoldout(holdout, of, recipient.user_id)) return "the app's holdout";
+      if (isOn && isInHoldout(holdout, of, recipient.user_id)) return heldOut.holdout;
       const form = variant(recipient);
-      if (form === null && isDecided) return "no variant won";
-      return form?.is_control === true ? "the control of the message" : null;
+      if (form === null && isDecided) return heldOut.undecided;
+      return form?.is_control === true ? heldOut.control : null;
     },
+    isMeasured: isOn || variants.some(({ is_control: isControl }) => isControl),
   };
 };
 

@@ -1,4 +1,5 @@
 import type { Random } from "#core/domain/backoff.ts";
+import { heldOut } from "#core/domain/experiments/held-out.ts";
 import { NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import { triesBefore } from "#core/storage/messages/chunks.ts";
@@ -113,11 +114,21 @@ const send = async (run: Run, to: Reached, deliveryId: string): Promise<Outcome 
   }
 };
 
-const store = async ({ deps, work, delivered }: Run, made: DeliveryRow): Promise<void> => {
+const store = async (run: Run, made: DeliveryRow): Promise<void> => {
+  const { deps, work, delivered } = run;
   const [key] = made.status === "sent" ? collapseKeys(work.message, work.chunk, [made.subscription_id]) : [];
-  const row = key === undefined ? made : { ...made, collapse_key: key };
+  const row = { ...made, ...(key !== undefined && { collapse_key: key }), ...measuredSince(run, made) };
   if ((await deps.deliveries.record(row)) === "new") delivered.fresh.push(row);
   delivered.stored.push(row);
+};
+
+/** Who was tried to be sent to, and who would have been. */
+const measuredSince = (
+  { shares }: Run,
+  { attempts, suppression_reason: reason, error_message: said, created_at: at }: DeliveryRow,
+): Pick<DeliveryRow, "measured_at"> => {
+  const isHeld = reason === "control_group" && said !== heldOut.undecided;
+  return shares?.isMeasured === true && (attempts > 0 || isHeld) ? { measured_at: at } : {};
 };
 
 const attemptOf = (run: Run, subscription: Reached): Attempt => ({

@@ -121,6 +121,7 @@ describe("what a message reserved and did not use", () => {
     const deps = { messages: messageWork(db()), clock: later };
     const counting = recount({
       deliveries: { tally: async () => [{ ...sent, reported: { sent: 6 }, count: 6 }] },
+      effects: { tally: async () => [] },
       ...deps,
     });
     await counting(await find(message));

@@ -3,11 +3,14 @@ import { dayMs } from "#core/domain/durations.ts";
 import { isInHoldout, variantOf } from "#core/domain/experiments/assignment.ts";
 import type { Message } from "#core/schema/messages/message.ts";
 import type { Why } from "#core/schema/why/why.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { aUser, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import { call, changeSettings, to } from "../../support/system/calling.ts";
 import { deliveriesOf, post, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
 
 const withinMs = 60_000 + testTiming.leaseMs;
 
@@ -123,9 +126,9 @@ describe("variants", function () {
       exempt_categories: ["codes"],
     };
     expect((await changeSettings(api)(system, { holdout })).status).to.equal(200);
-    const devices = await seedDevices(system, 100);
+    const devices = await seedDevices(system, 200);
     const out = devices.filter(({ user_id: id }) => isInHoldout(holdout, { appId: system.app._id }, id));
-    expect(out).not.to.have.length(0);
+    expect(out).not.to.have.length(0); // by chance once in a milliard
     for (const variants of [undefined, three.slice(0, 2).map((one) => ({ ...one, weight_percent: 50 }))]) {
       const body = { ...to(devices), ...(variants && { variants }) };
       const { _id: id } = await system.ended(await send(system, api, body), withinMs);
@@ -136,7 +139,7 @@ describe("variants", function () {
       expect(held[0]?.error_message).to.equal("the app's holdout");
     }
     const code = await system.ended(await send(system, api, { ...to(devices), category: "codes" }), withinMs);
-    expect(code.counts).to.include({ sent: 100 });
+    expect(code.counts).to.include({ sent: 200 });
     for (const [wrong, field] of [
       [{ ...holdout, percent: 11 }, "holdout.percent"],
       [{ ...holdout, ends_at: null }, "holdout.ends_at"],
@@ -145,6 +148,51 @@ describe("variants", function () {
       [{ ...holdout, ends_at: holdout.starts_at }, "holdout.ends_at"],
     ] as const)
       expect((await changeSettings(api)(system, { holdout: wrong })).body.error?.details.field).to.equal(field);
+  });
+
+  it("are compared with who got nothing, the control and the holdout, by what people do afterwards", async () => {
+    const system = await another();
+    const [ago, ahead] = [-1, 1].map((days) => new Date(Date.now() + days * dayMs).toISOString());
+    const holdout = { percent: 10, salt: "effect", starts_at: ago, ends_at: ahead };
+    expect((await changeSettings(api)(system, { holdout })).status).to.equal(200);
+    const devices = await seedDevices(system, 200);
+    const of = { tenant_id: system.tenantId, app_id: system.app._id };
+    await seed(system.db, {
+      users: devices.map(({ user_id: _id }) => aUser({ ...of, _id, external_id: `ext-${_id}` })),
+    });
+    const events = `/v1/apps/${system.app._id}/events`;
+    const does = async (name: string, ...people: string[]): Promise<void> => {
+      const list = people.map((person) => ({ name, external_id: `ext-${person}` }));
+      expect((await call(api)(system, "POST", events, { events: list })).status).to.equal(202);
+    };
+    await does("bought", devices[0]?.user_id ?? "");
+    const flag = { is_conversion: true, outcome_unattributed: false };
+    await until(
+      async () => (await call(api)(system, "PATCH", `${events}/definitions/bought`, flag)).status === 200,
+      withinMs,
+    );
+    const { _id: id } = await system.ended(await send(system, api, { ...to(devices), variants: three }), withinMs);
+    const rows = await deliveriesOf(system, id);
+    const sent = rows.filter(({ status }) => status === "sent");
+    const heldBy = (said: string) => rows.filter(({ error_message: message }) => message === said);
+    const [out, control] = [heldBy("the app's holdout"), heldBy("the control of the message")];
+    const [buyer, other] = sent;
+    const bought = [buyer, out[0], control[0]].map((row) => row?.user_id ?? "");
+    await does("bought", ...bought, bought[0] ?? "");
+    await does("looked", other?.user_id ?? "");
+    const shown = async () => ((await call(api)(system, "GET", `/v1/notifications/${id}`)).body as Message).effect;
+    await until(async () => {
+      const now = { due_at: new Date(), counted_at: new Date(0), updated_at: new Date(0) }; // not a minute later
+      await system.db.collection<MessageRow>("messages").updateOne({ _id: id, recount: true }, { $set: now });
+      const found = await shown();
+      return [found?.control?.held, found?.holdout?.held, found?.control?.sent].every((one) => one?.converted === 1);
+    }, withinMs);
+    const found = await shown();
+    expect(found?.holdout?.held).to.include({ people: out.length, converted: 1 });
+    expect(found?.control?.held).to.include({ people: control.length, converted: 1 });
+    expect(found?.control?.sent).to.include({ people: sent.length, converted: 1 });
+    expect(found?.control?.variants.find(({ id: of }) => of === buyer?.variant_id)).to.include({ converted: 1 });
+    expect(found?.control?.verdict).to.equal("too_few");
   });
 
   const asked = { metric: "open_rate", after_minutes: 15, test_percent: 50, min_per_variant: 10 };

@@ -7,6 +7,7 @@ import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
 import { type DeliveryRow, deliveries, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { effects } from "#core/storage/messages/effects.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
@@ -39,9 +40,7 @@ describe("receipts on their way into the store", function () {
       return true;
     },
   };
-  beforeEach(() => {
-    told = [];
-  });
+  beforeEach(() => void (told = []));
 
   /** A dispatcher as far as receipts go. */
   const aDispatcher = () => {
@@ -116,9 +115,9 @@ describe("receipts on their way into the store", function () {
   /** Has the counters made anew, an hour later, if they may be wrong. */
   const recountNow = async (id: string): Promise<void> => {
     const message = await messageOf(id);
+    const stores = { deliveries: deliveries(db()), effects: effects(db()), messages: messageWork(db()) };
     const inAnHour = { now: () => new Date(Date.now() + 3_600_000) };
-    const counting = recount({ deliveries: deliveries(db()), messages: messageWork(db()), clock: inAnHour });
-    if (message?.recount === true) await counting(message);
+    if (message?.recount === true) await recount({ ...stores, clock: inAnHour })(message);
   };
 
   it("that come again change nothing, and are told under the same ids", async () => {

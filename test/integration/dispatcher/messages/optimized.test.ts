@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { isInTest, variantOf } from "#core/domain/experiments/assignment.ts";
 import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -79,4 +80,71 @@ describe("an optimised message", function () {
     expect((optimized.sent ?? 0) + (control.sent ?? 0)).to.equal(devices.length);
     expect(control.sent).to.equal([...timingOf.values()].filter((one) => one === "control").length);
   });
+
+  it("with a winner reaches who tries the variants in their hour, and the rest in theirs from the decision on", async () => {
+    const [early, late] = [3, 8].map((hours) => ({
+      hours,
+      devices: Array.from({ length: 12 }, (_, n) => device(`hour_${hours}_${n}`)),
+    })) as [Hour, Hour];
+    const devices = [...early.devices, ...late.devices];
+    await db().collection<SubscriptionRow>(subscriptionCollection.name).insertMany(devices);
+    for (const { hours, devices: some } of [early, late])
+      await collectionOf<DeliveryRow>(db(), deliveryCollection).insertMany(
+        some.flatMap((one) => openedAt(one, hours, 6)),
+      );
+    const id = "msg_won";
+    const variants = ["a", "b"].map((one) => ({
+      id: one,
+      name: one,
+      weight_percent: 50,
+      is_control: false,
+      content: { contents: { en: one } },
+    }));
+    const decidesAt = new Date(now.getTime() + 5 * hourMs);
+    const winner = {
+      metric: "open_rate" as const,
+      after_minutes: 300,
+      test_percent: 50,
+      rule: "fixed" as const,
+      min_per_variant: 1,
+      if_undecided: "first" as const,
+      decides_at: decidesAt,
+    };
+    const options = { delayed_option: "optimized" as const, optimized_control_percent: 0 };
+    const target = { include_subscription_ids: devices.map(({ _id }) => _id) };
+    await messages().insertOne(aMessage({ _id: id, target, options, variants, winner, fence: 0, created_at: now }));
+    await aDispatcher().plan(id, 1);
+    const dueOf = new Map(
+      (await chunksOf(id, "scheduled")).flatMap((one) => one.recipients.map((to) => [to, one.scheduled_for])),
+    );
+    const isTest = ({ user_id: person }: SubscriptionRow): boolean => isInTest(id, 50, person);
+    for (const { hours, devices: some } of [early, late])
+      for (const one of some) {
+        const at = dueOf.get(one._id) ?? new Date(0);
+        expect(at.getUTCHours(), one._id).to.equal(hourIn(hours));
+        const isTomorrow = !isTest(one) && hours === early.hours; // their hour is over when it is decided
+        expect(at.getTime() - now.getTime() > dayMs, one._id).to.equal(isTomorrow);
+        expect(at >= decidesAt, one._id).to.equal(!isTest(one) || hours === late.hours);
+      }
+    expect(new Set(devices.map(isTest))).to.deep.equal(new Set([true, false]));
+    for (const hours of [4, 9, 28]) {
+      goAhead(hours * hourMs);
+      await aDispatcher().plan(id, 1);
+      for (let left = await chunksOf(id, "open"); left.length > 0; left = await chunksOf(id, "open")) {
+        for (const { _id } of left) await aDispatcher().deliver(_id);
+        await aDispatcher().plan(id, 1);
+      }
+    }
+    const ended = await messages().findOne({ _id: id });
+    expect(ended).to.include({ status: "completed" });
+    expect(ended?.winner).to.include({ chosen: "a" });
+    const shares = variants.map((one) => ({ ...one }));
+    for (const row of await stored("won")) {
+      const one = devices.find(({ _id }) => _id === row.subscription_id) as SubscriptionRow; // it was sent to these
+      expect(row).to.include({ status: "sent", timing: "optimized" });
+      expect(row.variant_id).to.equal(isTest(one) ? variantOf(id, shares, one.user_id)?.id : "a");
+    }
+  });
 });
+
+type Hour = { hours: number; devices: SubscriptionRow[] };

@@ -23,6 +23,7 @@ const unsettledOf = async (message: Recounted, sent: number): Promise<number | u
   let unsettled: number | undefined;
   const run = recount({
     deliveries: { tally: tallyOf(sent) },
+    effects: { tally: () => expect.fail("nobody is measured") },
     messages: {
       recounted: async (_message, counted) => void (unsettled = counted.unsettled),
       recountAt: () => expect.fail("it is due"),
@@ -38,6 +39,7 @@ const recounted = async (message: Recounted): Promise<number | null> => {
   let leftUntil: Date | null = null;
   const run = recount({
     deliveries: { tally: async () => [] },
+    effects: { tally: () => expect.fail("nobody is measured") },
     messages: { recounted: async () => undefined, recountAt: async (_id, at) => void (leftUntil = at) },
     clock: handClock(),
   });
