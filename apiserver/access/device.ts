@@ -1,4 +1,3 @@
-import { settingsOf } from "#core/domain/apps/settings.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
@@ -6,7 +5,7 @@ import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Devices } from "#core/storage/people/devices.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Caller } from "./caller.ts";
-import { type Identity, identityRefused, type VerifyIdentity } from "./identity.ts";
+import type { Identity, VerifyIdentity } from "./identity.ts";
 import { requirePlan, suspension } from "./tenant.ts";
 
 /** A device that calls: of which app, which subscription it has proven to be, and for whom its identity token vouches. */
@@ -75,20 +74,10 @@ export const ownSubscription = ({ subscription }: Device): SubscriptionRow => {
   return subscription;
 };
 
-/**
- * The subscription of a device, for what is its person's: with an identity token that is theirs, where the app asks for one, or
- * where the device has logged in without. Source: docs/reference/devices.md#identity-tokens.
- * @throws AppError HS_UNAUTHENTICATED, HS_IDENTITY_TOKEN_INVALID
- */
-export const ownPerson = (device: Device): SubscriptionRow => {
+/** The device's own subscription, where all that it sends is about that. */
+export const ownOf = (device: Device, items: readonly { subscription_id?: string }[]): SubscriptionRow => {
   const own = ownSubscription(device);
-  const { identity, app } = device;
-  if (identity !== null && identity.externalId !== own.external_id)
-    throw identityRefused("identity_mismatch", "the token is of another person than the device's");
-  const { identity_verification: mode } = settingsOf(app);
-  const isAsked = mode === "required" || (mode === "optional" && own.unproven === true);
-  if (identity === null && isAsked && own.external_id !== null)
-    throw identityRefused("missing", "an identity token of the person is required in Authorization");
+  if (items.some(({ subscription_id: id = own._id }) => id !== own._id)) throw new NotFound("subscription");
   return own;
 };
 

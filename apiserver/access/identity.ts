@@ -1,15 +1,22 @@
 import { hash, type KeyObject } from "node:crypto";
 import { errors, type JWSHeaderParameters, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
+import { checkAddress, contactKey } from "#core/channels/addresses.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { identityKey } from "#core/domain/devices/identity-keys.ts";
 import { AppError } from "#core/errors.ts";
+import { userLimits } from "#core/schema/people/user.ts";
 import { identityAlgorithms } from "#core/schema/vocabulary/identity-algorithms.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 
-/** For whom the app's server vouches. */
-export type Identity = { externalId: string };
+/** For whom the app's server vouches: `aliases` are other ids that it says of them, `addresses` the keys of those that it grants. */
+export type Identity = {
+  externalId: string;
+  aliases: ReadonlyMap<string, string>;
+  addresses: ReadonlySet<string>;
+  expiresAtMs: number;
+};
 
 /** Why an identity token is not accepted. Source: docs/reference/devices.md#identity-tokens. */
 export type IdentityFault =
@@ -21,7 +28,8 @@ export type IdentityFault =
   | "issuer"
   | "expired"
   | "not_yet_valid"
-  | "identity_mismatch";
+  | "identity_mismatch"
+  | "subscription_not_granted";
 
 export const identityRefused = (reason: IdentityFault, message: string): AppError =>
   new AppError("HS_IDENTITY_TOKEN_INVALID", message, { reason });
@@ -38,19 +46,19 @@ const cachedMs = 60_000;
  * believed for a minute, while the app's keys stay. @throws AppError HS_IDENTITY_TOKEN_INVALID with the reason
  */
 export const verifyIdentity = (clock: Clock): VerifyIdentity => {
-  const known = new LRUCache<string, Identity & { expiresAtMs: number }>({ max: mostCached, ttl: cachedMs });
+  const known = new LRUCache<string, Identity>({ max: mostCached, ttl: cachedMs });
   return async (app, token) => {
     const name = `${app._id} ${app.updated_at.getTime()} ${hash("sha256", token)}`;
     const nowMs = clock.now().getTime();
     const cached = known.get(name);
     if (cached !== undefined && nowMs < cached.expiresAtMs) return cached;
-    const { externalId, expiresAtMs } = await verify(app, token, clock.now());
-    known.set(name, { externalId, expiresAtMs });
-    return { externalId };
+    const verified = await verify(app, token, clock.now());
+    known.set(name, verified);
+    return verified;
   };
 };
 
-const verify = async (app: AppRow, token: string, now: Date): Promise<Identity & { expiresAtMs: number }> => {
+const verify = async (app: AppRow, token: string, now: Date): Promise<Identity> => {
   const keys = settingsOf(app).identity_keys;
   const keyOf = (header: JWSHeaderParameters): KeyObject => {
     const { kid, alg } = header;
@@ -75,15 +83,42 @@ const verify = async (app: AppRow, token: string, now: Date): Promise<Identity &
   }
 };
 
-const identityIn = ({ exp = 0, iat = 0, identity }: JWTPayload, nowSeconds: number) => {
+const identityIn = ({ exp = 0, iat = 0, identity, subscriptions }: JWTPayload, nowSeconds: number): Identity => {
   if (iat > nowSeconds + leewaySeconds) throw identityRefused("not_yet_valid", "`iat` is in the future");
   if (exp > nowSeconds + longestSeconds + leewaySeconds)
     throw identityRefused("malformed", "`exp` is more than 7 days ahead");
-  const externalId =
-    typeof identity === "object" && identity !== null ? Reflect.get(identity, "external_id") : undefined;
+  const ids = new Map<string, unknown>(
+    typeof identity === "object" && identity !== null ? Object.entries(identity) : [],
+  );
+  const externalId = ids.get("external_id");
   if (typeof externalId !== "string" || externalId === "")
     throw identityRefused("malformed", "`identity.external_id` is missing");
-  return { externalId, expiresAtMs: (exp + leewaySeconds) * 1_000 };
+  ids.delete("external_id");
+  if (ids.size > userLimits.aliases) throw identityRefused("malformed", "`identity` has too many ids");
+  const aliases = new Map([...ids].map(([label, id]) => [label, textOf(label, id)]));
+  return { externalId, aliases, addresses: addressesIn(subscriptions), expiresAtMs: (exp + leewaySeconds) * 1_000 };
+};
+
+/** Addresses that the app's server says are theirs; of what cannot be one nothing follows. */
+const addressesIn = (subscriptions: unknown): Set<string> => {
+  if (subscriptions === undefined) return new Set();
+  if (!Array.isArray(subscriptions) || subscriptions.length > userLimits.subscriptions)
+    throw identityRefused("malformed", "`subscriptions` is no list, or too long");
+  return new Set(
+    subscriptions.flatMap((one: unknown) => {
+      if (typeof one !== "object" || one === null) throw identityRefused("malformed", "`subscriptions` has no objects");
+      const { type, token } = one as { type?: unknown; token?: unknown };
+      const channel = type === "Email" ? "email" : type === "SMS" ? "sms" : null;
+      if (channel === null || typeof token !== "string") return [];
+      const checked = checkAddress(channel, token);
+      return checked.ok ? [contactKey(channel, checked.address)] : [];
+    }),
+  );
+};
+
+const textOf = (label: string, id: unknown): string => {
+  if (typeof id === "string") return id;
+  throw identityRefused("malformed", `\`identity.${label.slice(0, 64)}\` is no text`);
 };
 
 /** In our words: what a library says may quote the token. */

@@ -1,5 +1,10 @@
-import { NotFound } from "#core/errors.ts";
-import { DeviceEvents, DeviceReceipts, ReceiptsAccepted } from "#core/schema/devices/reports.ts";
+import {
+  DeviceEvents,
+  DeviceReceipts,
+  ReceiptsAccepted,
+  ReportSession,
+  SessionReported,
+} from "#core/schema/devices/reports.ts";
 import {
   DeviceConfig,
   DeviceLoggedIn,
@@ -13,32 +18,20 @@ import {
 } from "#core/schema/devices/subscription.ts";
 import { EventsAccepted } from "#core/schema/events/custom.ts";
 import { OkReply } from "#core/schema/json/error.ts";
-import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import { type Device, ownSubscription } from "../access/device.ts";
+import { ownOf } from "../access/device.ts";
 import { feature } from "../http/feature.ts";
 import { sourceOf } from "../http/middleware/edge-limit.ts";
-import { done, type Located, routeOf } from "../http/route.ts";
+import { done, routeOf } from "../http/route.ts";
+import { addressRoutes } from "./address-routes.ts";
 import { docs } from "./openapi.ts";
+import { ownOfPath } from "./own.ts";
+import { personRoutes } from "./person-routes.ts";
 import { type DeviceUse, deviceUseCases } from "./use-cases.ts";
 import { configOf, deviceView } from "./views.ts";
 
 const route = routeOf<DeviceUse>({ tag: "Devices", scopes: "device" });
 const path = "/sdk/v1/subscriptions";
 const ofOne = `${path}/{subscriptionId}`;
-
-/** The device's own subscription, which the path names: those of others are not there. */
-const ownOfPath = async ({ device, params }: Located<DeviceUse>): Promise<SubscriptionRow> => {
-  const own = ownSubscription(device);
-  if (own._id !== params["subscriptionId"]) throw new NotFound("subscription");
-  return own;
-};
-
-/** The device's own subscription, where all that it sends is about that. */
-const ownOf = (device: Device, items: readonly { subscription_id?: string }[]): SubscriptionRow => {
-  const own = ownSubscription(device);
-  if (items.some(({ subscription_id: id = own._id }) => id !== own._id)) throw new NotFound("subscription");
-  return own;
-};
 
 const routes = [
   route({
@@ -49,7 +42,7 @@ const routes = [
     scopes: "app",
     hasEtag: true,
     reply: DeviceConfig,
-    handle: async ({ device }) => ({ body: configOf(device.app) }),
+    handle: async ({ use, device }) => ({ body: configOf(device.app, await use.hasInApp(device.app)) }),
   }),
 
   route({
@@ -115,7 +108,7 @@ const routes = [
     handle: async ({ use, device, body, ip, signal }) => {
       ownOf(device, [body]);
       await use.limit("sdk.auth", `${device.app._id} ${sourceOf(ip)}`);
-      return { body: await use.logIn(device, body.external_id, signal) };
+      return { body: await use.logIn(device, body, signal) };
     },
   }),
 
@@ -132,6 +125,17 @@ const routes = [
       await use.limit("sdk.auth", `${device.app._id} ${sourceOf(ip)}`);
       return { body: await use.logOut(device) };
     },
+  }),
+
+  route({
+    id: "reportSession",
+    method: "POST",
+    path: "/sdk/v1/sessions",
+    summary: "Count a session of the person whose device it is",
+    status: [202],
+    body: ReportSession,
+    reply: SessionReported,
+    handle: async ({ use, device, body }) => ({ body: await use.session(ownOf(device, [body]), body) }),
   }),
 
   route({
@@ -160,4 +164,8 @@ const routes = [
 ];
 
 /** What phones and browsers call themselves. */
-export const devices = feature({ make: deviceUseCases, routes, ...docs });
+export const devices = feature({
+  make: deviceUseCases,
+  routes: [...routes, ...personRoutes, ...addressRoutes],
+  ...docs,
+});

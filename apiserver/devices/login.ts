@@ -1,7 +1,9 @@
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
-import { AppError, NotFound } from "#core/errors.ts";
+import { AppError, invalid, NotFound } from "#core/errors.ts";
+import type { DeviceLogin } from "#core/schema/devices/subscription.ts";
+import { userLimits } from "#core/schema/people/user.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { Devices } from "#core/storage/people/devices.ts";
 import { blankUser } from "#core/storage/people/made.ts";
@@ -9,8 +11,11 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
 import { type Device, ownSubscription } from "../access/device.ts";
 import { identityRefused } from "../access/identity.ts";
+import { requireVouched } from "../access/person.ts";
 import { newUser } from "../people/upsert-user.ts";
 import type { People } from "../people/use-cases.ts";
+import { checkUser } from "../people/user-checks.ts";
+import { ownerOf } from "./person.ts";
 
 export type LoginDeps = Pick<People, "mergeUsers" | "moveSubscription" | "updateUser"> & {
   users: Pick<Users, "find" | "insert">;
@@ -21,7 +26,10 @@ export type LoginDeps = Pick<People, "mergeUsers" | "moveSubscription" | "update
 };
 
 /** `merged`: the anonymous user before is part of this one now. */
-export type LoggedIn = { user_id: string; merged: boolean };
+type Joined = { user_id: string; merged: boolean };
+
+/** `claimed`: labels of aliases that are another person's. */
+export type LoggedIn = Joined & { claimed: string[] };
 
 const attempts = 3; // each lost to another login with the same id
 
@@ -32,20 +40,34 @@ const attempts = 3; // each lost to another login with the same id
  */
 export const logIn =
   (deps: LoginDeps) =>
-  async (device: Device, externalId: string, signal: AbortSignal): Promise<LoggedIn> => {
-    const own = ownSubscription(device);
-    const isProven = provenAs(device, externalId);
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      const before = await ownerOf(deps, own);
-      const known = await deps.users.find(ofRow(own), "external_id", externalId);
-      const login = { own, known, externalId, unproven: !isProven };
-      const done = isProven ? await asProven(deps, { ...login, before }, signal) : await alone(deps, login);
-      if (done === null) continue;
-      if (isProven) await deps.devices.prove(own, done.user_id);
-      return done;
-    }
-    throw new AppError("HS_CONFLICT", "others log in as this person at the same moment", { status: "busy" });
+  async (device: Device, { external_id, aliases = {} }: DeviceLogin, signal: AbortSignal): Promise<LoggedIn> => {
+    const isProven = provenAs(device, external_id);
+    checkUser({ external_id, aliases });
+    if (Object.keys(aliases).length > 0) requireVouched(device, aliases);
+    const joined = await join(deps, { device, externalId: external_id, isProven, aliases }, signal);
+    return { ...joined, claimed: await name(deps, ownSubscription(device), joined.user_id, aliases) };
   };
+
+type Wanted = { device: Device; externalId: string; isProven: boolean; aliases: Record<string, string> };
+
+const join = async (
+  deps: LoginDeps,
+  { device, externalId, isProven, aliases }: Wanted,
+  signal: AbortSignal,
+): Promise<Joined> => {
+  const own = ownSubscription(device);
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const before = await ownerOf(deps, own);
+    const known = await deps.users.find(ofRow(own), "external_id", externalId);
+    requireRoom([before.external_id === null ? before : null, known], aliases);
+    const login = { own, known, externalId, unproven: !isProven };
+    const done = isProven ? await asProven(deps, { ...login, before }, signal) : await alone(deps, login);
+    if (done === null) continue;
+    if (isProven) await deps.devices.prove(own, done.user_id);
+    return done;
+  }
+  throw new AppError("HS_CONFLICT", "others log in as this person at the same moment", { status: "busy" });
+};
 
 /** Whether the person is who the app says; false: nobody knows. @throws AppError HS_IDENTITY_TOKEN_INVALID */
 const provenAs = ({ app, identity }: Device, externalId: string): boolean => {
@@ -57,10 +79,28 @@ const provenAs = ({ app, identity }: Device, externalId: string): boolean => {
   return identity !== null || mode === "off";
 };
 
-const ownerOf = async ({ users }: Pick<LoginDeps, "users">, own: SubscriptionRow): Promise<UserRow> => {
-  const owner = await users.find(ofRow(own), "user_id", own.user_id);
-  if (owner === null) throw new NotFound("user");
-  return owner;
+/** Refuses aliases that would pass the bound, before anything is changed. */
+const requireRoom = (users: readonly (UserRow | null)[], aliases: Record<string, string>): void => {
+  const labels = [...users.flatMap((user) => Object.keys(user?.aliases ?? {})), ...Object.keys(aliases)];
+  const limit = userLimits.aliases;
+  if (new Set(labels).size > limit) throw invalid("aliases", `a user has at most ${limit}`, { limit });
+};
+
+/** Gives the person ids, one by one: what another person has stays theirs, and is told. */
+const name = async (
+  { users, updateUser }: LoginDeps,
+  own: SubscriptionRow,
+  userId: string,
+  aliases: Record<string, string>,
+): Promise<string[]> => {
+  const claimed: string[] = [];
+  for (const [label, id] of Object.entries(aliases)) {
+    const user = await users.find(ofRow(own), "user_id", userId);
+    if (user === null) throw new NotFound("user");
+    const named = await updateUser(user, { aliases: { [label]: id } }).catch(unlessTaken);
+    if (named === null) claimed.push(label);
+  }
+  return claimed;
 };
 
 type Login = { own: SubscriptionRow; known: UserRow | null; externalId: string; unproven: boolean };
@@ -70,7 +110,7 @@ const asProven = async (
   deps: LoginDeps,
   { before, ...login }: Login & { before: UserRow },
   signal: AbortSignal,
-): Promise<LoggedIn | null> => {
+): Promise<Joined | null> => {
   const { known, externalId } = login;
   if (known?._id === before._id) return { user_id: known._id, merged: false };
   if (before.external_id !== null) return alone(deps, login);
@@ -83,7 +123,7 @@ const asProven = async (
 };
 
 /** The subscription alone goes to the person. Null when another login was quicker. */
-const alone = async (deps: LoginDeps, { own, known, externalId, unproven }: Login): Promise<LoggedIn | null> => {
+const alone = async (deps: LoginDeps, { own, known, externalId, unproven }: Login): Promise<Joined | null> => {
   const user = known ?? (await made(deps, own, externalId));
   if (user === null) return null;
   await deps.moveSubscription(own, user, { unproven });

@@ -1,4 +1,13 @@
-import type { DeviceEvents, DeviceReceipts, ReceiptsAccepted } from "#core/schema/devices/reports.ts";
+import type { AddEmail, AddPhone, AddressAdded, ErasePerson } from "#core/schema/devices/address.ts";
+import type { DeviceUser, SetDeviceAlias, UpdateDeviceUser } from "#core/schema/devices/person.ts";
+import type { Preferences, SetPreferences } from "#core/schema/devices/preferences.ts";
+import type {
+  DeviceEvents,
+  DeviceReceipts,
+  ReceiptsAccepted,
+  ReportSession,
+  SessionReported,
+} from "#core/schema/devices/reports.ts";
 import type {
   DeviceConfig,
   DeviceLoggedIn,
@@ -11,6 +20,7 @@ import type {
   UpdateDevice,
 } from "#core/schema/devices/subscription.ts";
 import { examples as refs } from "#core/schema/events/refs.ts";
+import { aliasLabel } from "#core/schema/people/user.ts";
 import type { Docs } from "../http/feature.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
 
@@ -47,10 +57,34 @@ export const docs: Docs = {
       { ...own, subscription_token: "sst_c2VjcmV0LW9mLXRoaXMtaW5zdGFsbGF0aW9uLW9ubHk" },
     ] satisfies DeviceRegistered[],
     UpdateDevice: [{ enabled: false }, { token, status_detail: 1 }] satisfies UpdateDevice[],
-    DeviceLogin: [{ external_id: "customer-42" }] satisfies DeviceLogin[],
-    DeviceLoggedIn: [{ user_id: refs.user_id, merged: true }] satisfies DeviceLoggedIn[],
+    DeviceLogin: [
+      { external_id: "customer-42" },
+      { external_id: "customer-42", aliases: { crm: "C-42" } },
+    ] satisfies DeviceLogin[],
+    DeviceLoggedIn: [{ user_id: refs.user_id, merged: true, claimed: [] }] satisfies DeviceLoggedIn[],
+    UpdateDeviceUser: [{ tags: { plan: "gold", trial: null }, language: "de" }] satisfies UpdateDeviceUser[],
+    DeviceUser: [{ user_id: refs.user_id }] satisfies DeviceUser[],
+    SetPreferences: [
+      { categories: { promo: { ios_push: false, email: true } } },
+      { quiet_hours: { enabled: true, start: "21:00", end: "09:00" } },
+    ] satisfies SetPreferences[],
+    Preferences: [
+      {
+        categories: { promo: { ios_push: false, android_push: true, email: true } },
+        quiet_hours: { enabled: true, start: "21:00", end: "09:00", own: true },
+      },
+    ] satisfies Preferences[],
+    AddEmail: [{ address: "anna@example.com", opted_in: true }] satisfies AddEmail[],
+    AddPhone: [{ address: "+4915112345678" }] satisfies AddPhone[],
+    AddressAdded: [
+      { subscription_id: refs.subscription_id, user_id: refs.user_id, channel: "email", status: "subscribed" },
+    ] satisfies AddressAdded[],
+    ErasePerson: [{}] satisfies ErasePerson[],
+    SetDeviceAlias: [{ id: "S-7" }] satisfies SetDeviceAlias[],
     DeviceLogout: [{}] satisfies DeviceLogout[],
     DeviceLoggedOut: [{ user_id: refs.user_id }] satisfies DeviceLoggedOut[],
+    ReportSession: [{ started_at: instant, duration_s: 95 }] satisfies ReportSession[],
+    SessionReported: [{ counted: "new" }] satisfies SessionReported[],
     DeviceReceipt: [receipt],
     DeviceReceipts: [{ receipts: [receipt] }] satisfies DeviceReceipts[],
     ReceiptsAccepted: [{ accepted: 1, duplicates: 0, errors: [] }] satisfies ReceiptsAccepted[],
@@ -73,10 +107,18 @@ export const docs: Docs = {
       {
         identity_verification: "optional",
         vapid_public_key: null,
+        android_channels: [{ id: "goals", name: "Goals", importance: "high" }],
+        receipts_enabled: true,
+        session_threshold_s: 30,
+        in_app_enabled: true,
+        log_level: "warn",
         inbox_enabled: true,
         outcomes: { direct_minutes: 1440, influenced_minutes: 1440, influenced_limit: 10 },
       },
     ] satisfies DeviceConfig[],
   },
-  pathParameters: { subscriptionId: pathPart("id of the device's own subscription", refs.subscription_id) },
+  pathParameters: {
+    subscriptionId: pathPart("id of the device's own subscription", refs.subscription_id),
+    label: pathPart("the label of an alias", "crm", { pattern: aliasLabel.pattern }),
+  },
 };

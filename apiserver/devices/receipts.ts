@@ -5,11 +5,11 @@ import type { Receipt, ReceiptFact } from "#core/domain/messages/receipts.ts";
 import type { CallbackQueue } from "#core/queue/callbacks.ts";
 import type { DeviceReceipt, DeviceReceipts, ReceiptsAccepted } from "#core/schema/devices/reports.ts";
 import { deliveryIdOf } from "#core/storage/messages/deliveries.ts";
-import type { KnownMessages } from "#core/storage/messages/known.ts";
+import type { KnownDeliveries } from "#core/storage/messages/known.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 
-export type ReceiptDeps = { known: KnownMessages; keep: CallbackQueue["keep"]; clock: Clock };
+export type ReceiptDeps = { known: KnownDeliveries; keep: CallbackQueue["keep"]; clock: Clock };
 
 const daysBack = 30;
 
@@ -25,8 +25,12 @@ export const receiveReceipts =
     const read = receipts.map((receipt) => receiptOf(own, receipt, now));
     const young = read.filter((receipt) => receipt !== null);
     const different = [...new Map(young.map((one) => [JSON.stringify(one.receipt), one])).values()];
-    const there = await known(ofRow(own), [...new Set(different.map(({ messageId }) => messageId))]);
-    const wanted = different.filter(({ messageId, isOwn }) => isOwn && there.has(messageId));
+    const supposed = new Map(different.filter(({ isOwn }) => isOwn).map((one) => [one.deliveryId, one]));
+    const there = await known(ofRow(own), [...supposed.values()]);
+    const wanted = different.filter(
+      ({ isOwn, deliveryId, activityId }) =>
+        isOwn && there.has(deliveryId) && (activityId ?? there.get(deliveryId)) === there.get(deliveryId),
+    );
     if (wanted.length > 0)
       await keep({ ...ofRow(own), provider: ownProvider }, ownCallback(wanted.map(receiptIn), now));
     const errors = [...read.keys()].filter((index) => read[index] === null).map((index) => ({ index, ...tooOld }));
@@ -38,19 +42,22 @@ const tooOld = {
   message: `occurred_at is more than ${daysBack} days ago`,
 };
 
-type Read = { messageId: string; isOwn: boolean; receipt: Receipt };
+type Read = { messageId: string; deliveryId: string; activityId: string | null; isOwn: boolean; receipt: Receipt };
 
 const receiptIn = ({ receipt }: Read): Receipt => receipt;
 
 /** Null for one that is too old. */
 const receiptOf = (own: SubscriptionRow, given: DeviceReceipt, now: Date): Read | null => {
-  const { message_id: messageId, delivery_id: named } = given;
+  const { message_id: messageId, delivery_id: named, activity_id: activityId = null } = given;
   const at = notAhead(given.occurred_at, now);
-  if (now.getTime() - at.getTime() > daysBack * dayMs) return null;
+  if (isTooOld(at, now)) return null;
   const deliveryId = deliveryIdOf(messageId, own._id);
-  const receipt: Receipt = { deliveryId, providerId: null, address: null, at, ...factOf(given) };
-  return { messageId, isOwn: (named ?? deliveryId) === deliveryId, receipt };
+  const receipt: Receipt = { deliveryId, providerId: null, address: null, at, ...factOf(given, at) };
+  return { messageId, deliveryId, activityId, isOwn: (named ?? deliveryId) === deliveryId, receipt };
 };
+
+/** What is told so late is told no more. */
+export const isTooOld = (at: Date, now: Date): boolean => now.getTime() - at.getTime() > daysBack * dayMs;
 
 /** Clocks of devices are wrong: what is ahead counts as now. */
 export const notAhead = (occurredAt: string, now: Date): Date => {
@@ -58,13 +65,18 @@ export const notAhead = (occurredAt: string, now: Date): Date => {
   return at > now ? now : at;
 };
 
-const factOf = ({ type, url = null, button_id: buttonId = null }: DeviceReceipt): ReceiptFact => {
+const factOf = (
+  { type, url = null, button_id: buttonId = null, occurred_at: said }: DeviceReceipt,
+  at: Date,
+): ReceiptFact => {
   switch (type) {
     case "received":
       return { kind: "delivered" };
     case "opened":
       return { kind: "opened", machine: false, userAgent: null };
     case "clicked":
-      return { kind: "clicked", machine: false, url, buttonId };
+      return { kind: "clicked", machine: false, url, buttonId, ...(new Date(said) > at && { said }) };
+    case "dismissed":
+      return { kind: "dismissed" };
   }
 };

@@ -17,11 +17,16 @@ export const deviceView = (row: SubscriptionRow): DeviceSubscription => {
 };
 
 /** What a client has to know of its app. */
-export const configOf = (app: AppRow): DeviceConfig => {
-  const { identity_verification, inbox, outcomes } = settingsOf(app);
+export const configOf = (app: AppRow, hasInApp: boolean): DeviceConfig => {
+  const { identity_verification, inbox, outcomes, android_channels } = settingsOf(app);
   return {
     identity_verification,
     vapid_public_key: app.channels.web_push?.public_key ?? null,
+    android_channels: [...android_channels],
+    receipts_enabled: true,
+    session_threshold_s: 30,
+    in_app_enabled: hasInApp,
+    log_level: "warn",
     inbox_enabled: inbox.enabled,
     outcomes,
   };

@@ -1,6 +1,6 @@
 import { ChangeInbox, InboxChanged, InboxPage, InboxQuery } from "#core/schema/inbox/device.ts";
 import { InboxEvent, InboxStream } from "#core/schema/inbox/stream.ts";
-import { ownPerson } from "../access/device.ts";
+import { ownPerson } from "../access/person.ts";
 import { feature } from "../http/feature.ts";
 import { routeOf } from "../http/route.ts";
 import { docs } from "./openapi.ts";
@@ -40,7 +40,10 @@ const routes = [
     events: InboxEvent,
     handle: async ({ use, device, header }) => ({
       body: "",
-      stream: use.stream(ownPerson(device), header("Last-Event-ID")),
+      stream: use.stream(ownPerson(device), {
+        lastEventId: header("Last-Event-ID"),
+        untilMs: device.identity?.expiresAtMs,
+      }),
     }),
   }),
 ];

@@ -70,11 +70,17 @@ export const inboxUseCases = ({ db, clock, cursors, nats, inboxStreams }: InboxP
       return { ...countsOf(inbox ?? { unread: 0, unseen: 0, revision: 0 }), missing };
     },
 
-    /** @throws ValidationError, RateLimited, Unavailable */
-    stream: ({ _id, install, app_id: appId, user_id: userId }: SubscriptionRow, lastEventId: string | undefined) => {
+    /** Lasts until its identity token ends, where it was asked for with one. @throws ValidationError, RateLimited, Unavailable */
+    stream: (
+      { _id, install, app_id: appId, user_id: userId }: SubscriptionRow,
+      {
+        lastEventId,
+        untilMs = Number.POSITIVE_INFINITY,
+      }: { lastEventId: string | undefined; untilMs: number | undefined },
+    ) => {
       if (lastEventId !== undefined && !isRevision.test(lastEventId))
         throw invalid("header.Last-Event-ID", "must be the id of an event of this stream");
-      const owner = { subscriptionId: _id, secretHash: install?.secret_hash ?? "", appId, userId };
+      const owner = { subscriptionId: _id, secretHash: install?.secret_hash ?? "", appId, userId, untilMs };
       return inboxStreams.open(owner, lastEventId === undefined ? null : Number(lastEventId));
     },
   };

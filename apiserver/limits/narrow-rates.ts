@@ -23,6 +23,7 @@ export const narrowRates = {
   "analytics.read": { of: "`GET …/analytics/…` of an app", calls: 5, seconds: 1 },
   "sdk.subscription": { of: "requests of one device, by its subscription", calls: 1, seconds: 1, burst: 10 },
   "sdk.auth": { of: "registrations of an app's devices from one address", calls: 5, seconds: 1, burst: 10 },
+  "sdk.sessions": { of: "`POST /sdk/v1/sessions` of one device, by its subscription", calls: 1, seconds: 60 },
   "users.data": { of: "`GET …/users/by/{label}/{id}/data` of an app", calls: 5, seconds: 300 },
   "channels.test": { of: "`POST …/channels/{channel}/test` of a channel of an app", calls: 10, seconds: 60 },
   "webhooks.test": { of: "`POST …/test` of a webhook", calls: 10, seconds: 60 },

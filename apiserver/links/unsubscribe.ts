@@ -15,7 +15,7 @@ export type LeavingDeps = Omit<LinkDeps, "app"> & {
   app: (id: string) => Promise<AppRow | null>;
   /** Whose mail it was; null when their subscription is gone. */
   contact: (app: Pick<AppRow, "_id" | "tenant_id">, subscriptionId: string) => Promise<Contact | null>;
-  preferences: Preferences;
+  preferences: Omit<Preferences, "lift">;
 };
 
 /**

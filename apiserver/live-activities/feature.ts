@@ -11,6 +11,7 @@ import { feature } from "../http/feature.ts";
 import { done, routeOf } from "../http/route.ts";
 import { settingRoutes } from "../settings/routes.ts";
 import { channelRoutes } from "./channel-routes.ts";
+import { deviceTokenRoutes } from "./device-routes.ts";
 import { docs } from "./openapi.ts";
 import { sendRoutes, typeOfPath } from "./send-routes.ts";
 import { type LiveActivityUse, liveActivityUseCases } from "./use-cases.ts";
@@ -59,6 +60,6 @@ const remove = routeOf<LiveActivityUse>({ tag: "Live activities", scopes: ["admi
 /** Types of live activities, what is sent of them, and the tokens that devices report. */
 export const liveActivities = feature({
   make: liveActivityUseCases,
-  routes: [types.list, types.create, types.update, remove, ...sendRoutes, ...channelRoutes],
+  routes: [types.list, types.create, types.update, remove, ...sendRoutes, ...channelRoutes, ...deviceTokenRoutes],
   ...docs,
 });

@@ -2,6 +2,7 @@ import { swiftOf } from "#core/domain/live-activities/swift.ts";
 import { exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import type { LiveActivity } from "#core/schema/live-activities/activity.ts";
 import type { CreateLiveActivityChannel, LiveActivityChannel } from "#core/schema/live-activities/channel.ts";
+import type { ForgetToken, SetActivityToken, SetStartToken } from "#core/schema/live-activities/device-tokens.ts";
 import type {
   EndLiveActivity,
   LiveActivitySendResult,
@@ -123,6 +124,9 @@ const shown: LiveActivity = {
 export const docs: Docs = {
   tags: { "Live activities": "Types of Live Activities, with the schemas that their payloads are checked against." },
   examples: {
+    SetStartToken: [{ token }, { token, environment: "production" }] satisfies SetStartToken[],
+    SetActivityToken: [{ token, state: "active" }] satisfies SetActivityToken[],
+    ForgetToken: [{}] satisfies ForgetToken[],
     CreateLiveActivityType: activityTypes,
     EndLiveActivity: ends,
     LiveActivityProperty: [activityProperty],

@@ -40,6 +40,7 @@ import { quota } from "../limits/quota.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
 import { activityView, type Shown } from "./activity-view.ts";
 import { deviceCounts } from "./device-counts.ts";
+import { activityTokens } from "./device-tokens.ts";
 import { start } from "./start.ts";
 import { putToken, removeToken } from "./tokens.ts";
 import { type Answered, end, type Place, update } from "./update-or-end.ts";
@@ -95,6 +96,7 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
     show,
     putToken: putToken(ofTokens),
     removeToken: removeToken(ofTokens),
+    ofDevice: activityTokens(ofTokens),
   };
 };
 

@@ -6,7 +6,7 @@ import type { CreateLiveActivityType, UpdateLiveActivityType } from "#core/schem
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { activities as activityStore } from "#core/storage/live-activities/activities.ts";
-import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
+import { activityTypes, appActivityTypes } from "#core/storage/live-activities/app-types.ts";
 import { endOfType } from "#core/storage/live-activities/end-of-type.ts";
 import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
@@ -35,9 +35,7 @@ export const liveActivityUseCases = (platform: SettingsPlatform & SendPlatform &
       return new AppError("HS_ALREADY_EXISTS", "the app has a live activity type of this name", details);
     },
   });
-  /** By its id, else by its name. Source: docs/reference/live-activities.md#schemas. */
-  const find = async (of: OfApp, idOrName: string): Promise<LiveActivityTypeRow | null> =>
-    (await store.find(of, idOrName)) ?? store.findByName(of, idOrName);
+  const find = activityTypes(db);
   /** With its push-to-start tokens: counted as they are asked for, so that no counter can go wrong. */
   const counted = async (row: LiveActivityTypeRow): Promise<LiveActivityTypeRow> => ({
     ...row,

@@ -9,7 +9,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import type { SubjectOf } from "#core/storage/suppressions/keys.ts";
-import { type Suppressions, suppressionRow } from "#core/storage/suppressions/suppressions.ts";
+import { type SuppressionRow, type Suppressions, suppressionRow } from "#core/storage/suppressions/suppressions.ts";
 
 export type MergeUsersDeps = {
   merges: Pick<Merges, "merge">;
@@ -68,35 +68,49 @@ const displacedOf = (all: readonly SubscriptionRow[]): SubscriptionRow[] => {
   return invalid.toSorted((a, b) => a.last_active_at.getTime() - b.last_active_at.getTime()).slice(0, excess);
 };
 
-/** What suppresses a user by their external id suppresses the other one, too: their devices bear that one's id from now on. */
+/** What suppresses a user suppresses the other one, too: their devices bear that one's ids from now on. */
 const carrySuppressions = async (
   { suppressions, subjectsOf, clock }: MergeUsersDeps,
   source: UserRow,
   target: UserRow,
   signal: AbortSignal,
 ): Promise<void> => {
-  const externalId = target.external_id;
-  if (source.external_id === null || externalId === null) return; // the other one gets the id, and what suppresses it
   const of = { tenantId: source.tenant_id, appId: source.app_id };
   const [subjectOf, now] = [await subjectsOf(of), clock.now()];
-  const subject = subjectOf(personKey("external_id", source.external_id));
-  const { rows } = await suppressions.page(
-    of,
-    { subject },
-    { isDescending: false, after: null, limit: mostEntries },
-    { now, signal },
-  );
-  const key = personKey("external_id", externalId);
-  const about = { subject: subjectOf(key), key, address: null, externalId, userId: target._id };
-  const carried = rows.map(({ _id, channel, reason, source: from, note, categories, expires_at }) =>
-    suppressionRow(of, {
-      id: derivedId("suppression", _id, target._id),
-      about: { ...about, channel },
-      said: { reason, source: from, note, categories, expires_at, beside_status: null },
-      at: now,
-    }),
-  );
-  if (carried.length > 0) await suppressions.put(carried, now);
+  for (const { from, to, key, externalId } of carriedKeys(source, target)) {
+    const place = { isDescending: false, after: null, limit: mostEntries };
+    const { rows } = await suppressions.page(of, { subject: subjectOf(from) }, place, { now, signal });
+    const about = { subject: subjectOf(to), key, address: null, externalId, userId: target._id };
+    const carried = rows.map((row) =>
+      suppressionRow(of, {
+        id: derivedId("suppression", row._id, target._id),
+        about: { ...about, channel: row.channel },
+        said: saidIn(row),
+        at: now,
+      }),
+    );
+    if (carried.length > 0) await suppressions.put(carried, now);
+  }
+};
+
+const saidIn = ({ reason, source, note, categories, expires_at }: SuppressionRow) => ({
+  reason,
+  source,
+  note,
+  categories,
+  expires_at,
+  beside_status: null,
+});
+
+/** By what entries are about a user, and about the one whom they become part of. */
+const carriedKeys = (source: UserRow, target: UserRow) => {
+  const [from, to] = [source.external_id, target.external_id];
+  const both = [
+    { from: personKey("user_id", source._id), to: personKey("user_id", target._id), key: target._id, externalId: null },
+  ];
+  if (from === null || to === null) return both; // the other one gets the id, and what suppresses it
+  const key = personKey("external_id", to);
+  return [...both, { from: personKey("external_id", from), to: key, key, externalId: to }];
 };
 
 const mostEntries = 50; // of one subject: one for each channel, and one for all

@@ -14,6 +14,9 @@ import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
 import type { FollowStatus } from "./follow-status.ts";
 import { type Addressed, addressOf } from "./subscription-checks.ts";
 
+/** Whose plan it counts against. */
+type Subscribing = Pick<Caller, "tenant" | "plan">;
+
 export type RegisterDeps = {
   subscriptions: Pick<Subscriptions, "ofUser" | "put">;
   remove: (row: SubscriptionRow) => Promise<void>;
@@ -30,7 +33,12 @@ export type RegisterDeps = {
  */
 export const registerSubscription =
   (deps: RegisterDeps) =>
-  async (caller: Caller, user: UserRow, body: CreateSubscription, at = ""): Promise<Pick<Put, "row" | "isNew">> => {
+  async (
+    caller: Subscribing,
+    user: UserRow,
+    body: CreateSubscription,
+    at = "",
+  ): Promise<Pick<Put, "row" | "isNew">> => {
     const addressed = addressOf(body, at);
     const owned = await deps.subscriptions.ofUser(ofRow(user), user._id);
     const now = deps.clock.now();

@@ -16,6 +16,7 @@ import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { requireSubscribers } from "../limits/subscriber-quota.ts";
 import type { PeopleOutbox } from "../publishing/people-outbox.ts";
 import { upsertUsers } from "./batch/upsert-users.ts";
+import { countSession } from "./count-session.ts";
 import { deleteSubscription } from "./delete-subscription.ts";
 import { deleteUser } from "./delete-user.ts";
 import { followStatus } from "./follow-status.ts";
@@ -79,6 +80,7 @@ export const peopleUseCases = ({ db, secrets, clock, limit, outboxes }: PeoplePl
     upsertUser: upsertOne,
     upsertUsers: upsertUsers({ ...ofDevices, many: manyPeople(db), upsertOne, countBillable, limits, publish, clock }),
     updateUser: updateUser({ users, nameOwner: subscriptions.nameOwner, clock }),
+    countSession: countSession({ users, clock }),
     deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
     mergeUsers: mergeUsers({
       ...ofDevices,

@@ -25,9 +25,11 @@ export const eventsOf = ({ row, receipt }: About): EventEnvelope[] => {
   ];
   switch (receipt.kind) {
     case "clicked": {
-      const { url, buttonId, at } = receipt;
+      const { url, buttonId, said, at } = receipt;
       const own = { url, button_id: buttonId, first: isFirst };
-      return isOfMachine(receipt) ? [] : event("delivery.clicked", own, at.toISOString(), url ?? "", buttonId ?? "");
+      return isOfMachine(receipt)
+        ? []
+        : event("delivery.clicked", own, said ?? at.toISOString(), url ?? "", buttonId ?? "");
     }
     case "opened": {
       const { machine, userAgent, at } = receipt;
@@ -50,6 +52,7 @@ export const eventsOf = ({ row, receipt }: About): EventEnvelope[] => {
     }
     case "sent":
     case "converted":
-      return []; // told when the provider took it, and as conversion.created
+    case "dismissed":
+      return []; // told when the provider took it, as conversion.created, and not at all
   }
 };

@@ -116,6 +116,7 @@ const saidBy = async ({ row, receipt }: About, marks: CausesDeps["marks"], now: 
     case "delivered":
     case "opened":
     case "clicked":
+    case "dismissed":
       return null;
   }
 };

@@ -11,7 +11,14 @@ import { reader } from "./reader.ts";
 import { heartbeat, retryText } from "./text.ts";
 
 /** The device that a stream is opened for. */
-export type StreamOwner = { subscriptionId: string; secretHash: string; appId: string; userId: string };
+export type StreamOwner = {
+  subscriptionId: string;
+  secretHash: string;
+  appId: string;
+  userId: string;
+  /** When what it has proven ends. */
+  untilMs: number;
+};
 
 /** An open stream, with what is looked at from time to time. */
 export type Open = Watcher & StreamOwner & { writtenMs: number; endsMs: number };
@@ -64,7 +71,7 @@ export const inboxStreams = (deps: InboxStreamsDeps): InboxStreams => {
       isBehind: true,
       isMoved: false,
       writtenMs: nowMs,
-      endsMs: nowMs + between(lifetimeMs, random),
+      endsMs: Math.min(nowMs + between(lifetimeMs, random), owner.untilMs),
     };
     all.add(stream);
     ofDevice.set(owner.subscriptionId, (ofDevice.get(owner.subscriptionId) ?? 0) + 1);

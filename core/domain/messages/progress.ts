@@ -30,6 +30,7 @@ export type Progress = {
   delivered_at?: Date;
   opened_at?: Date;
   clicked_at?: Date;
+  dismissed_at?: Date;
   /** Of the first by a program, such as a mail scanner, which counts as nothing. */
   machine_opened_at?: Date;
   machine_clicked_at?: Date;
@@ -134,6 +135,7 @@ const instants = {
   delivered: "delivered_at",
   opened: "opened_at",
   clicked: "clicked_at",
+  dismissed: "dismissed_at",
   converted: "converted_at",
   failed: "failed_at",
   errored: "failed_at",
@@ -169,6 +171,7 @@ const statuses = [
   ["opened", "opened_at"],
   ["bounced", "bounced_at"],
   ["delivered", "delivered_at"],
+  ["delivered", "dismissed_at"],
 ] as const satisfies readonly (readonly [DeliveryStatus, keyof Progress])[];
 
 /** What it was before any of these stays: it is sent, or it ended without being sent. */
@@ -181,12 +184,12 @@ const isReached = (status: DeliveryStatus): boolean =>
 
 /**
  * By which instants a delivery counts, for what providers and people report: any of them suffices, because a click implies
- * an open, and an open that it was delivered. Source: docs/reference/messages.md#counters.
+ * an open, and an open or a dismissal that it was delivered. Source: docs/reference/messages.md#counters.
  */
 const clicked = ["clicked_at"] as const;
 const opened = ["opened_at", ...clicked] as const;
 const asked = ["complained_at", "unsubscribed_at"] as const;
-const delivered = ["delivered_at", ...opened, ...asked] as const;
+const delivered = ["delivered_at", "dismissed_at", ...opened, ...asked] as const;
 export const evidence = {
   sent: ["sent_at", "bounced_at", ...delivered],
   delivered,

@@ -41,8 +41,8 @@ const endIn = ({ start, end, days }: QuietHours, spans: readonly ZoneSpan[], now
 
 const weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
 
-/** What a person has said themselves, where that can be read. */
-const ownHours = (hours: QuietHours, said: unknown): QuietHours => {
+/** What a person has said themselves, where that can be read; else the same. */
+export const ownHours = (hours: QuietHours, said: unknown): QuietHours => {
   if (typeof said !== "object" || said === null) return hours;
   const { enabled, start, end } = said as { enabled?: unknown; start?: unknown; end?: unknown };
   if (enabled === false) return { ...hours, enabled: false };

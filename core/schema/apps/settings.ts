@@ -4,6 +4,7 @@ import { named } from "../json/named.ts";
 import { patterns, worded } from "../json/patterns.ts";
 import { identityAlgorithms } from "../vocabulary/identity-algorithms.ts";
 import type { PlanFeature } from "../vocabulary/plan-features.ts";
+import { AndroidChannel } from "./android-channel.ts";
 import { FrequencyCap } from "./frequency-cap.ts";
 import { Languages, Pages } from "./pages.ts";
 
@@ -228,6 +229,11 @@ export const settingSchemas = {
     default: [],
     maxItems: 5,
     description: "public keys of the app's server, by which identity tokens are verified",
+  }),
+  android_channels: Type.Array(AndroidChannel, {
+    default: [],
+    maxItems: 50,
+    description: "notification channels that the app makes on Android; devices are told",
   }),
   conversations: Conversations,
   languages: Languages,

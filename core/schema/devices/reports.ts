@@ -26,12 +26,15 @@ const onlyClicksLead = conditional({
 /** What a device says of a message that it got. */
 export const DeviceReceipt = Closed(
   {
-    type: Enum(["received", "opened", "clicked"]),
+    type: Enum(["received", "opened", "clicked", "dismissed"]),
     message_id: Id,
     delivery_id: Optional(Nullable(Text({ maxLength: 64, description: "as the payload names it, where it does" }))),
     subscription_id: ownId,
     occurred_at: Text({ ...instant, description: `when it happened: ${when}` }),
     button_id: Optional(Nullable(Text({ maxLength: 100, pattern: noControls, description: "of a click on a button" }))),
+    activity_id: Optional(
+      Nullable(Text({ maxLength: 128, description: "the live activity that the message changes, where it does" })),
+    ),
     url: Optional(Nullable(Text({ maxLength: 2000, pattern: noControls, description: "where a click led" }))),
   },
   onlyClicksLead,
@@ -81,4 +84,26 @@ export type DeviceEvent = Static<typeof DeviceEvent>;
 export const DeviceEvents = Closed({ events: List(DeviceEvent, { minItems: 1, maxItems: mostItems }) });
 export type DeviceEvents = Static<typeof DeviceEvents>;
 
-named({ DeviceReceipt, DeviceReceipts, ReceiptsAccepted, DeviceEvent, DeviceEvents });
+/** Body of `POST /sdk/v1/sessions`: a time in which a person used the app. */
+export const ReportSession = Closed({
+  subscription_id: ownId,
+  started_at: Text({ ...instant, description: `when it began, which names it among those of the device: ${when}` }),
+  duration_s: Optional(
+    Integer({
+      minimum: 0,
+      maximum: 86_400,
+      description: "seconds so far; default 0; it may be told again as it grows",
+    }),
+  ),
+});
+export type ReportSession = Static<typeof ReportSession>;
+
+/** Reply to it. */
+export const SessionReported = Type.Object({
+  counted: Enum(["new", "longer", "known"], {
+    description: "new: the session; longer: the time that it has become longer by; known: both were before",
+  }),
+});
+export type SessionReported = Static<typeof SessionReported>;
+
+named({ ReportSession, SessionReported, DeviceReceipt, DeviceReceipts, ReceiptsAccepted, DeviceEvent, DeviceEvents });

@@ -4,8 +4,9 @@ import { Closed, conditional, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { patterns, worded } from "../json/patterns.ts";
 import { Device, Language, WebKeys } from "../people/subscription.ts";
+import { Aliases } from "../people/user.ts";
 
-const { Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
+const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
 
 /** Channels of which a device is the address. */
 export const deviceChannels = ["ios_push", "android_push", "hms_push", "web_push"] as const;
@@ -92,6 +93,14 @@ export type DeviceSubscription = Static<typeof DeviceSubscription>;
 export const DeviceConfig = Type.Object({
   identity_verification: Enum([...identityModes], { description: "whether identity tokens are asked for" }),
   vapid_public_key: Nullable(Text({ description: "of the app's web push account, base64url; null without one" })),
+  android_channels: List(
+    Type.Object({ id: Text(), name: Text(), importance: Text() }, { description: "a notification channel" }),
+    { description: "that an app makes on Android, by the app's setting `android_channels`" },
+  ),
+  receipts_enabled: Flag({ description: "whether receipts are taken; they always are" }),
+  session_threshold_s: Integer({ description: "seconds away after which a client begins another session" }),
+  in_app_enabled: Flag({ description: "whether the app has in-app messages that devices may be shown" }),
+  log_level: Enum(["none", "error", "warn", "info", "debug"], { description: "what a client writes into its log" }),
   inbox_enabled: Flag({ description: "whether messages are kept in inboxes" }),
   outcomes: Type.Object({
     direct_minutes: Integer(),
@@ -109,6 +118,7 @@ export const DeviceLogin = Closed({
     pattern: patterns.noNull,
     description: "who the person is for the app",
   }),
+  aliases: Optional(Aliases),
   subscription_id: Optional(Text({ description: "of the device itself" })),
 });
 export type DeviceLogin = Static<typeof DeviceLogin>;
@@ -120,6 +130,7 @@ export type DeviceLogout = Static<typeof DeviceLogout>;
 export const DeviceLoggedIn = Type.Object({
   user_id: Text(),
   merged: Flag({ description: "whether the anonymous user before became part of this one" }),
+  claimed: List(Text(), { description: "labels of `aliases` whose ids are another person's, and stay theirs" }),
 });
 export type DeviceLoggedIn = Static<typeof DeviceLoggedIn>;
 

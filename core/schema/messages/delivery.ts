@@ -68,6 +68,7 @@ export const Delivery = Type.Object({
   delivered_at: Nullable(DateTime),
   opened_at: Nullable(DateTime),
   clicked_at: Nullable(DateTime),
+  dismissed_at: Nullable(DateTime),
   failed_at: Nullable(DateTime),
   bounced_at: Nullable(DateTime),
   complained_at: Nullable(DateTime),

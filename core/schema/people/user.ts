@@ -22,12 +22,14 @@ export const memberName = {
 }; // a path in the store: no dots, no $ first
 /** An id that the app gives a user. */
 export const AliasId = Text({ minLength: 1, maxLength: 255, pattern: patterns.noNull });
-const aliasLabel = {
+export const aliasLabel = {
   pattern: worded(
     "^(?!(external_id|user_id)$)[a-z0-9_]{1,64}$",
     "must be 1 to 64 small letters, digits and _, and not external_id or user_id",
   ),
 };
+/** Ids of a user by their labels. */
+export const Aliases = MapOf(aliasLabel, AliasId, { maxProperties: userLimits.aliases });
 
 /** Numbers and booleans are kept as strings; null and "" remove a tag. */
 const Tags = MapOf(memberName, Union([Text({ maxLength: 1024 }), Type.Number(), Type.Boolean(), Type.Null()]), {
@@ -62,7 +64,7 @@ const attributes = {
 /** Body of `POST /v1/apps/{appId}/users`: makes the user or updates the one that has an id given here. */
 export const UpsertUser = Closed({
   external_id: Optional(AliasId),
-  aliases: Optional(MapOf(aliasLabel, AliasId, { maxProperties: userLimits.aliases })),
+  aliases: Optional(Aliases),
   ...Partial(Closed(attributes)).properties,
   subscriptions: Optional(List(CreateSubscription, { maxItems: userLimits.subscriptions })),
 });

@@ -62,6 +62,10 @@ export const inAppMessages = (db: Db) => {
     named: (appId: string, name: string): Promise<InAppMessageRow | null> =>
       rows.findOne({ app_id: appId, name }, { hint }),
 
+    /** Whether an app has any that is active. */
+    isAnyActive: async (appId: string): Promise<boolean> =>
+      (await rows.findOne({ app_id: appId, status: "active" }, { projection: { _id: 1 }, hint: "status" })) !== null,
+
     /** Active ones of an app, whether their time has come or not. */
     active: (appId: string): Promise<InAppMessageRow[]> =>
       rows.find({ app_id: appId, status: "active" }, { hint: "status", limit: inAppBounds.active }).toArray(),

@@ -65,6 +65,11 @@ export const startTokens = (db: Db) => {
       await rows.deleteOne({ _id: startTokenId(typeId, subscriptionId), token });
     },
 
+    /** Forgets a subscription's token, whichever it is. */
+    forget: async (typeId: string, subscriptionId: string): Promise<void> => {
+      await rows.deleteOne({ _id: startTokenId(typeId, subscriptionId) });
+    },
+
     /** Forgets tokens that Apple says are gone; those that were reported anew stay. */
     removeLost: async (typeId: string, lost: readonly { subscriptionId: string; token: string }[]): Promise<void> => {
       if (lost.length === 0) return;

@@ -57,6 +57,11 @@ export const devices = (db: Db) => {
       await rows.updateOne({ _id, tenant_id, user_id: userId }, { $unset: { unproven: "" } });
     },
 
+    /** Notes that somebody was there. */
+    seen: async ({ _id, tenant_id }: SubscriptionRow, at: Date): Promise<void> => {
+      await rows.updateOne({ _id, tenant_id }, { $max: { last_active_at: at } });
+    },
+
     /** Takes the token from a subscription, which is invalid from then on. False when it has another token meanwhile. */
     release: async ({ _id, tenant_id, token }: SubscriptionRow, now: Date): Promise<boolean> => {
       const change = {

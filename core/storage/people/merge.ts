@@ -181,10 +181,11 @@ const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
 const joinedBy = (target: UserRow, source: UserRow, now: Date): UpdateFilter<UserRow> => {
   const whole = joined(target, source);
   const sessions = [target.session_count, source.session_count].filter((count) => count !== undefined);
+  const told = [...(target.sessions ?? []), ...(source.sessions ?? [])];
   const count = sessions.length === 0 ? {} : { session_count: sessions.reduce((sum, one) => sum + one, 0) };
   const events = [...source.outbox, userMerged({ ...target, ...whole }, source, now)];
   return {
-    $set: { ...whole, ...count, updated_at: now, due_at: sweepAfter(now) },
+    $set: { ...whole, ...count, ...(told.length > 0 && { sessions: told }), updated_at: now, due_at: sweepAfter(now) },
     $inc: { revision: 1 },
     $push: { outbox: { $each: events } },
   };

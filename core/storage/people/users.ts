@@ -1,4 +1,5 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
+import type { DeviceSession } from "../../domain/people/device-sessions.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
@@ -33,8 +34,10 @@ export type UserRow = DueWork & {
   revision: number;
   /** Keys that lead to them since users were merged into them, such as `user_id:usr_…`; also in `alias_keys`. */
   merged_keys?: string[];
-  /** Sessions of theirs that an import knew of; absent until one did. */
+  /** Sessions that an import knew of, or their devices told; absent until one did. */
   session_count?: number;
+  /** The last ones that their devices told: of which subscription, when it began, how many seconds of it are counted. */
+  sessions?: DeviceSession[];
   /** What the app's server has said of them; absent until it did. `session_time` in seconds, `amount_spent` in its own unit. */
   session_time?: number | null;
   amount_spent?: number | null;

@@ -19,7 +19,7 @@ export type FindSuppressedDeps = {
 };
 
 /** What of a subscription decides whether entries hold back messages to it. */
-export type Addressed = Pick<SubscriptionRow, "_id" | "channel" | "token" | "external_id">;
+export type Addressed = Pick<SubscriptionRow, "_id" | "channel" | "token" | "external_id" | "user_id">;
 
 export type FindSuppressed = ReturnType<typeof findSuppressed>;
 
@@ -49,9 +49,10 @@ export const findSuppressed =
   };
 
 /** What entries may be about that hold back a message to this subscription. */
-export const keysOf = ({ channel, token, external_id: externalId }: Addressed): string[] => [
+export const keysOf = ({ channel, token, external_id: externalId, user_id: userId }: Addressed): string[] => [
   ...(isContact(channel) ? [contactKey(channel, token)] : []), // devices are not suppressed by their token
   ...(externalId === null ? [] : [personKey("external_id", externalId)]),
+  personKey("user_id", userId), // what they said on a device of theirs, who may be anonymous
 ];
 
 /** Of the entries about somebody the one that holds a message back: that with the strongest reason. */

@@ -27,7 +27,7 @@ export const suppressionCollection: CollectionSpec = {
   ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "list" },
-  erasure: { erase: (db, person) => erasePerson(collectionOf(db, suppressionCollection), person) },
+  erasure: { erase: (db, person) => erasePerson(db, person) },
   retention: { index: "retention" },
 };
 
@@ -207,7 +207,7 @@ export const suppressionRow = (
   address: about.address,
   external_id: about.externalId,
   user_id: about.userId,
-  people: about.userId === null ? [about.key] : [about.key, about.userId],
+  people: about.userId === null || about.userId === about.key ? [about.key] : [about.key, about.userId],
   ...said,
   revision: 0,
   created_at: at,
@@ -227,12 +227,31 @@ const lasting = (now: Date) => ({ expires_at: { $not: { $lte: now } } });
  * Takes a person out of the entries about them: these stay, and are found again by their subject. What was added after
  * the deletion under an id or address that the app gave is about somebody else. May run twice.
  */
-const erasePerson = async (rows: Collection<SuppressionRow>, { appId, userId, keys, at }: Person): Promise<number> => {
+const erasePerson = async (db: Db, person: Person): Promise<number> => {
+  const rows = collectionOf<SuppressionRow>(db, suppressionCollection);
+  const { appId, userId, keys, at } = person;
   const about = { app_id: appId, people: { $in: [userId, ...keys] } };
   const blank = { address: null, external_id: null, user_id: null, note: null, people: [] };
   const own = { ...about, $or: [{ created_at: { $lte: at } }, { user_id: userId }] };
+  await removeOwn(db, rows, person);
   const noted = { ...own, "beside_status.note": { $type: "string" } } as const;
   await rows.updateMany(noted, { $set: { "beside_status.note": null }, $inc: { revision: 1 } });
   await rows.updateMany(own, { $set: blank, $inc: { revision: 1 }, $currentDate: { updated_at: true } });
   return 0;
+};
+
+const mostOwn = 1_000; // one for each channel, of the person and of those who were merged into them
+
+/** Removes what is about our ids of them alone: nobody gets these again. */
+const removeOwn = async (db: Db, rows: Collection<SuppressionRow>, { tenantId, appId, userId, keys, at }: Person) => {
+  const filter = { app_id: appId, people: { $in: [userId, ...keys] }, address: null, external_id: null };
+  const found = await rows
+    .find(filter, { projection: { _id: 1 }, hint: "people" })
+    .limit(mostOwn)
+    .toArray();
+  if (found.length === 0) return;
+  const ids = found.map(({ _id }) => _id);
+  await deletions(db).note({ tenantId, appId }, "suppressions", ids, at);
+  const { deletedCount } = await rows.deleteMany({ ...filter, _id: { $in: ids } });
+  await entryCounts(db, rows).add(appId, -deletedCount);
 };

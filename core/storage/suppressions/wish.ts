@@ -9,6 +9,10 @@ export type SuppressionWishes = ReturnType<typeof suppressionWishes>;
 
 type Place = Pick<SuppressionRow, "subject" | "channel">;
 
+/** What of an entry says what is held back, and where. */
+export type PlacedEntry = Place & Pick<SuppressionRow, "reason" | "categories">;
+const placed = { _id: 0, subject: 1, channel: 1, reason: 1, categories: 1 } as const;
+
 const attempts = 10;
 
 /** What people's own wishes do with the one entry about them on a channel. */
@@ -23,6 +27,20 @@ export const suppressionWishes = (db: Db) => {
   return {
     /** The entry about a subject on a channel that lasts; null when there is none. */
     entry,
+
+    /** The entries that last about a person's subjects, on any channel. */
+    about: ({ tenantId, appId }: OfApp, subjects: readonly string[], now: Date): Promise<PlacedEntry[]> =>
+      rows
+        .find(
+          {
+            app_id: appId,
+            subject: { $in: [...subjects] },
+            tenant_id: tenantId,
+            expires_at: { $not: { $lte: now } },
+          },
+          { projection: placed, hint: "subject" },
+        )
+        .toArray(),
 
     /**
      * Leaves the entry with the categories that `left` gives, and takes it away when there are none; null: it stays.

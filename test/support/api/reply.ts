@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import type { Reply } from "./api.ts";
+import type { Api, Reply } from "./api.ts";
 
 /** Checks a reply for the headers that every reply has. */
 export const expectHeaders = ({ headers }: Reply): void => {
@@ -14,3 +15,12 @@ export const expectHeaders = ({ headers }: Reply): void => {
 
 /** A body of so many levels. */
 export const nested = (depth: number): string => `{"properties":${'{"a":'.repeat(depth - 1)}1${"}".repeat(depth - 1)}}`;
+
+/** A device may ask once a second: who is told to wait does so. */
+export const answered = async (call: Api["call"], ...asked: Parameters<Api["call"]>): Promise<Reply> => {
+  for (;;) {
+    const reply = await call(...asked);
+    if (reply.status !== 429) return reply;
+    await sleep(1_000 * Number(reply.headers.get("Retry-After")));
+  }
+};

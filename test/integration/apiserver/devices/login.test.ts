@@ -94,7 +94,7 @@ describe("devices that log in", function () {
       const name = `named-${randomUUID()}`;
       const token = await signed(device.app, name, { head, key });
       const reply = await login(device, name, token);
-      expect(reply.body).to.deep.equal({ user_id: device.userId, merged: false });
+      expect(reply.body).to.deep.equal({ user_id: device.userId, merged: false, claimed: [] });
       expect(await ownerOf(device)).to.deep.equal({ user: device.userId, externalId: name });
       expect((await inbox(device, token)).status).to.equal(200);
       expect(reasonOf(await inbox(device))).to.deep.equal(invalid("missing"));
@@ -109,9 +109,13 @@ describe("devices that log in", function () {
     const token = await signed(first.app, name);
     const { body: known } = await login(first, name, token);
     const joined = await login(second, name, token);
-    expect(joined.body).to.deep.equal({ user_id: known["user_id"], merged: true });
+    expect(joined.body).to.deep.equal({ user_id: known["user_id"], merged: true, claimed: [] });
     expect(await users().findOne({ _id: second.userId })).to.equal(null);
-    expect((await login(second, name, token)).body).to.deep.equal({ user_id: known["user_id"], merged: false });
+    expect((await login(second, name, token)).body).to.deep.equal({
+      user_id: known["user_id"],
+      merged: false,
+      claimed: [],
+    });
   });
 
   it("without a token, where that is optional, are moved alone and read no inbox until they have one", async () => {
@@ -119,7 +123,7 @@ describe("devices that log in", function () {
     const name = `claimed-${randomUUID()}`;
     const token = await signed(first.app, name);
     const { body: known } = await login(first, name, token);
-    expect((await login(second, name)).body).to.deep.equal({ user_id: known["user_id"], merged: false });
+    expect((await login(second, name)).body).to.deep.equal({ user_id: known["user_id"], merged: false, claimed: [] });
     expect(await ownerOf(second)).to.deep.equal({ user: known["user_id"], externalId: name });
     expect((await users().findOne({ _id: second.userId }))?.external_id, "stays behind").to.equal(null);
     expect(reasonOf(await inbox(second))).to.deep.equal(invalid("missing"));

@@ -41,6 +41,21 @@ describe("the suppression list before a send", () => {
     expect((await reasons([entry], {}, [phone])).reasons).to.deep.equal(["suppression_legal"]);
   });
 
+  it("leaves out who said so on a device of theirs, anonymous or not", async () => {
+    const [anonymous, known] = [
+      aSubscription({ _id: "sub_1", user_id: "usr_1" }),
+      aSubscription({ _id: "sub_2", user_id: "usr_2", external_id: "4711" }),
+    ];
+    for (const [user, expected] of [
+      ["usr_1", ["suppression_unsubscribe", null]],
+      ["usr_2", [null, "suppression_unsubscribe"]],
+    ] as const) {
+      const entry = { subject: `user_id:${user}`, reason: "unsubscribe" as const, categories: ["news"] };
+      const left = await reasons([entry], { category: "news" }, [anonymous, known]);
+      expect(left.reasons).to.deep.equal(expected);
+    }
+  });
+
   it("gives the strongest reason", async () => {
     const entries = [
       { subject: "email:ada@example.com", reason: "soft_bounce" as const },
