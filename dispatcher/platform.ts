@@ -115,19 +115,11 @@ export const platform = (made: Made) => {
     rest: restTransports(),
     publicUrl: config.publicUrl,
     exportHours: config.exportHours,
-    urls: {
-      apns: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
-      apnsChannels: { production: config.apnsChannelsUrl, sandbox: config.apnsSandboxChannelsUrl },
-      fcm: config.fcmUrl,
-      hms: { push: config.hmsUrl, oauth: config.hmsOauthUrl },
-      twilio: config.twilioUrl,
-      twilioContent: config.twilioContentUrl,
-      vonage: config.vonageUrl,
-      meta: config.metaUrl,
-    },
+    urls: urlsOf(config),
     keepLink: linkKeeper(mongo.db),
     contentTemplates: contentTemplates(mongo.db),
     mail: mailOf(config),
+    secrets,
     unseal: secrets.open,
     linkSigner: secrets.signer(linksPurpose),
     factsOf: filterFacts({ db: mongo.db, secrets, clock }),
@@ -187,3 +179,15 @@ const noteDoubtedBy =
   ({ metrics }: Pick<Made, "metrics">) =>
   (channel: Channel): void =>
     metrics.invalidationsHeld.inc({ channel });
+
+/** Where providers are. */
+const urlsOf = (config: Made["config"]) => ({
+  apns: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
+  apnsChannels: { production: config.apnsChannelsUrl, sandbox: config.apnsSandboxChannelsUrl },
+  fcm: config.fcmUrl,
+  hms: { push: config.hmsUrl, oauth: config.hmsOauthUrl },
+  twilio: config.twilioUrl,
+  twilioContent: config.twilioContentUrl,
+  vonage: config.vonageUrl,
+  meta: config.metaUrl,
+});

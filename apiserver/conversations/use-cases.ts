@@ -52,7 +52,7 @@ export type ConversationUse = ReturnType<typeof conversationUseCases>;
 /** What the operations on conversations do. */
 export const conversationUseCases = (platform: ConversationPlatform) => {
   const { db, clock, cursors, files, outboxes } = platform;
-  const store = conversationStore(db);
+  const store = conversationStore(db, clock);
   const [messages, ofNotes] = [messageList(db), notes(db)];
   const { subscriptionsOf, ...people } = peopleOf(db);
   const show = views({
@@ -82,7 +82,7 @@ export const conversationUseCases = (platform: ConversationPlatform) => {
   };
   const made = {
     ...replying,
-    arrivals: arrivals(db),
+    arrivals: arrivals(db, clock),
     find: (app: AppRow, id: string) => find(ofApp(app), id),
     personOf: personOf({ ...contactsOf(platform), ...people, subscriptionsOf, clock }),
   };

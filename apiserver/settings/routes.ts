@@ -31,7 +31,7 @@ type Use<Row, S extends Schemas> = Find<Row> & {
   page?: (app: AppRow, query: QueryOf<S>) => Promise<Static<S["list"]>>;
   view: (row: Row) => Static<S["view"]>;
   /** As the reply to its creation shows it. */
-  viewMade: (row: Row) => Static<S["made"]>;
+  viewMade: (row: Row) => Static<S["made"]> | Promise<Static<S["made"]>>;
   /** Throws when it could never be made, whatever there is: also for a repeat. */
   check?: (body: Static<S["create"]>) => void;
   create: (by: By, app: AppRow, id: string, body: Static<S["create"]>) => Promise<Row>;
@@ -118,11 +118,11 @@ const routesOfAll = <Row, S extends Schemas>(kind: SettingKind<S>) => {
         check: ({ use, body }) => use.check?.(body),
         made: async ({ use, resource, newId }) => {
           const made = await use.find(ofApp(resource), newId(idKind));
-          return made === null ? null : { body: use.viewMade(made) };
+          return made === null ? null : { body: await use.viewMade(made) };
         },
       },
       handle: async ({ use, caller, ip, requestId, body, resource, newId }) => ({
-        body: use.viewMade(await use.create({ caller, ip, requestId }, resource, newId(idKind), body)),
+        body: await use.viewMade(await use.create({ caller, ip, requestId }, resource, newId(idKind), body)),
       }),
     }),
   };

@@ -7,6 +7,7 @@ import {
   UpdateWarehouseExport,
   WarehouseExport,
   WarehouseExportListQuery,
+  WarehouseExportMade,
   WarehouseExportPage,
   WarehouseRun,
   WarehouseRunListQuery,
@@ -32,7 +33,7 @@ const schemas = {
   create: CreateWarehouseExport,
   update: UpdateWarehouseExport,
   view: WarehouseExport,
-  made: WarehouseExport,
+  made: WarehouseExportMade,
   list: WarehouseExportPage,
   query: WarehouseExportListQuery,
 };

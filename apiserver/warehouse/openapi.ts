@@ -72,7 +72,9 @@ const made: WarehouseExport = {
     secrets_updated_at: exampleTime,
   },
   datasets: ["deliveries"],
+  event_names: null,
   excluded_columns: ["deliveries.campaign_id"],
+  include_pii: false,
   format: "jsonl",
   compression: "gzip",
   schedule,
@@ -101,10 +103,12 @@ export const docs: Docs = {
   tags: { "Warehouse exports": "What changes in an app, written to a bucket of its owner again and again." },
   examples: {
     WarehouseExport: [made],
+    WarehouseExportMade: [{ ...made, hash_key: "6f1c".repeat(16) }],
     WarehouseExportPage: [lastPage(made)],
     CreateWarehouseExport: [
       { name: made.name, destination, datasets: ["deliveries"], schedule, test: false },
-      { name: "Blobs", destination: azure, datasets: ["users"], format: "parquet", test: false },
+      { name: "Blobs", destination: azure, datasets: ["users"], format: "parquet", include_pii: true, test: false },
+      { name: "Orders", destination: azure, datasets: ["events"], event_names: ["order.paid"], test: false },
     ] satisfies CreateWarehouseExport[],
     UpdateWarehouseExport: [{ schedule: { frequency: "15m" } }] satisfies UpdateWarehouseExport[],
     PauseWarehouseExport: [{ reason: "the bucket moves" }] satisfies PauseWarehouseExport[],

@@ -48,7 +48,9 @@ export const createWarehouseExport =
       secrets: sealed,
       secrets_updated_at: now,
       datasets: body.datasets,
+      event_names: body.event_names ?? null,
       excluded_columns: body.excluded_columns ?? [],
+      include_pii: body.include_pii ?? false,
       format: body.format ?? (target === null ? "jsonl" : "parquet"),
       ...(body.compression !== undefined && { compression: body.compression }),
       schedule: scheduleOf(body.schedule),
@@ -84,6 +86,7 @@ export const updateWarehouseExport =
         ...(datasets && {
           datasets,
           ...newWatermarks(row, datasets, now),
+          ...(!datasets.includes("events") && { event_names: null }),
           excluded_columns: (plain.excluded_columns ?? row.excluded_columns).filter((name) =>
             datasets.some((dataset) => name.startsWith(`${dataset}.`)),
           ),

@@ -2,9 +2,14 @@ import type { Db } from "mongodb";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
-import { type CreateWarehouseExport, warehouseLimits } from "#core/schema/warehouse/export.ts";
+import {
+  type CreateWarehouseExport,
+  type WarehouseExportMade,
+  warehouseLimits,
+} from "#core/schema/warehouse/export.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import { type WarehouseExportRow, warehouseExports } from "#core/storage/warehouse/exports.ts";
+import { hashKeys } from "#core/storage/warehouse/hash-keys.ts";
 import { warehouseRuns } from "#core/storage/warehouse/runs.ts";
 import type { Cursors } from "../http/pages.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
@@ -43,10 +48,15 @@ export const warehouseUseCases = (platform: WarehousePlatform) => {
     plan: { feature: "warehouse_export", metric: "warehouse_exports", most: warehouseLimits.exports },
     taken: async (row: WarehouseExportRow) => taken((await store.findByName(ofRow(row), row.name))?._id ?? null),
   });
-  const test = testSteps(platform);
+  const [test, hashKeyOf] = [testSteps(platform), hashKeys(db, secrets)];
   const saving = { settings, findByName: store.findByName, guard, secrets, test: requireReachable(test), clock };
   return {
     ...settings,
+    /** Shows the app's key of hashes as well. */
+    viewMade: async (row: WarehouseExportRow): Promise<WarehouseExportMade> => ({
+      ...settings.view(row),
+      hash_key: await hashKeyOf(ofRow(row)),
+    }),
     page: listExports(store, { cursors, view: settings.view }),
     check: (body: CreateWarehouseExport): void => checkNew(saving, body),
     create: createWarehouseExport(saving),

@@ -4,7 +4,7 @@ import { showAs } from "#core/schema/json/show.ts";
 import { warehouseSecrets } from "#core/schema/warehouse/destination.ts";
 import { WarehouseExport, WarehouseRun } from "#core/schema/warehouse/export.ts";
 import { compressionOf, type WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
-import type { RunDatasetRow, WarehouseRunRow } from "#core/storage/warehouse/runs.ts";
+import { choiceOf, type RunDatasetRow, type WarehouseRunRow } from "#core/storage/warehouse/runs.ts";
 
 /** A warehouse export as the REST interface shows it: no secret, only the names of secrets. */
 export const warehouseExportView = (row: WarehouseExportRow, now: Date): WarehouseExport =>
@@ -12,6 +12,8 @@ export const warehouseExportView = (row: WarehouseExportRow, now: Date): Warehou
     ...row,
     id: row._id,
     compression: compressionOf(row),
+    event_names: row.event_names ?? null,
+    include_pii: row.include_pii ?? false,
     destination: {
       ...(row.warehouse === undefined ? row.destination : { ...row.warehouse, staging: row.destination }),
       secret_names: warehouseSecrets.filter((name) => row.secrets[name] !== undefined),
@@ -24,10 +26,10 @@ export const warehouseExportView = (row: WarehouseExportRow, now: Date): Warehou
     managed: row.managed !== null,
   });
 
-const setupOf = ({ warehouse, destination, datasets, excluded_columns }: WarehouseExportRow): string | null =>
+const setupOf = ({ warehouse, destination, ...row }: WarehouseExportRow): string | null =>
   warehouse === undefined
     ? null
-    : setupSql(warehouse, { files: filesAt(destination, warehouse), datasets, excluded: excluded_columns });
+    : setupSql(warehouse, { files: filesAt(destination, warehouse), datasets: row.datasets, ...choiceOf(row) });
 
 /** What of it events of changes tell: nothing that a run moves. */
 export const reportedExport = (row: WarehouseExportRow, now: Date): object => {
@@ -41,8 +43,9 @@ const instants = (watermarks: WarehouseExportRow["watermarks"]): Record<string, 
 /** A run as the REST interface shows it. */
 export const warehouseRunView = (row: WarehouseRunRow): WarehouseRun => {
   const datasets = row.datasets.map((dataset) => datasetView(row, dataset));
+  const kept = datasets.filter((_, n) => row.datasets[n]?.is_left !== true);
   const sum = (member: "row_count" | "file_count" | "bytes"): number =>
-    datasets.reduce((all, dataset) => all + dataset[member], 0);
+    kept.reduce((all, dataset) => all + dataset[member], 0);
   const [first, last] = [row.datasets.map(({ from }) => from), row.datasets.map(({ to }) => to)];
   return showAs(WarehouseRun, {
     ...row,
@@ -58,12 +61,17 @@ export const warehouseRunView = (row: WarehouseRunRow): WarehouseRun => {
 
 const datasetView = (
   run: WarehouseRunRow,
-  { dataset, parts, is_done }: RunDatasetRow,
+  { dataset, parts, is_done, is_left, error }: RunDatasetRow,
 ): WarehouseRun["datasets"][0] => ({
   dataset,
-  status: is_done && run.status === "running" ? "completed" : run.status,
+  status: statusOf(run.status, is_done, is_left === true),
   row_count: parts.reduce((sum, { rows }) => sum + rows, 0),
   file_count: parts.length,
   bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
-  error: is_done ? null : (run.error?.message ?? null),
+  error: is_done ? null : (error ?? run.error?.message ?? null),
 });
+
+const statusOf = (ofRun: WarehouseRun["status"], isDone: boolean, isLeft: boolean): WarehouseRun["status"] => {
+  if (isLeft) return "failed";
+  return isDone && (ofRun === "running" || ofRun === "partial") ? "completed" : ofRun;
+};

@@ -65,6 +65,7 @@ import { webhookBacklogCollection } from "./usage/backlogs.ts";
 import { tenantUsageCollection } from "./usage/tenant-usage.ts";
 import { deletionCollection } from "./warehouse/deletions.ts";
 import { warehouseExportCollection } from "./warehouse/exports.ts";
+import { hashKeyCollection } from "./warehouse/hash-keys.ts";
 import { warehouseRunCollection } from "./warehouse/runs.ts";
 import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
 import { webhookOwnerCollection } from "./webhooks/owners.ts";
@@ -139,6 +140,7 @@ export const allCollections: readonly CollectionSpec[] = [
   usageCollection,
   userCollection,
   warehouseExportCollection,
+  hashKeyCollection,
   warehouseRunCollection,
   webhookBacklogCollection,
   webhookCollection,

@@ -49,7 +49,7 @@ export const conversations = (
   deps: ConversationsDeps,
 ): { receive: (one: Received) => Promise<void>; parts: Part[] } => {
   const { db, clock } = deps;
-  const store = arrivals(db);
+  const store = arrivals(db, clock);
   const { publish, parts } = peopleOutbox(deps);
   const receive = receiveMessages({
     arrivals: store,

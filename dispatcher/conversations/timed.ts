@@ -37,7 +37,7 @@ export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: An
     metrics: deps.metrics,
   });
   const touch = touching(deps);
-  const change = changeInTime({ ...deps, store: conversations(deps.db), box, touch });
+  const change = changeInTime({ ...deps, store: conversations(deps.db, deps.clock), box, touch });
   return {
     parts: [box],
     timers: [

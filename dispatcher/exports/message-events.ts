@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { dateOf } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
+import type { Cell } from "#core/domain/exports/csv.ts";
 import { eventIdOf, type Happened, happenedTo } from "#core/domain/exports/message-events.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { ExportFilters, MessageEvent } from "#core/schema/exports/export.ts";
@@ -11,21 +12,30 @@ import type { OfApp } from "#core/storage/mongo/collection.ts";
 import { pagesOfCampaign } from "./deliveries.ts";
 import type { ExportSource } from "./type.ts";
 
-type EventRow = Happened & { delivery: OfCampaign; conversion?: ConversionRow };
+/** What happened to a delivery, or a custom event that counts for one. Of that the delivery may be gone. */
+export type MessageEventRow = Happened &
+  ({ delivery: OfCampaign; conversion?: never } | { delivery: ConvertedDelivery; conversion: ConversionRow });
+
+/** What columns of a conversion show of its delivery. */
+type ConvertedDelivery = Pick<OfCampaign, "_id" | "external_id" | "campaign_id" | "variant_id"> & {
+  [Member in "message_id" | "subscription_id" | "user_id" | "channel"]: OfCampaign[Member] | null;
+} & { created_at?: Date };
+
+type EventRow = MessageEventRow;
 
 const isRefusal = (event: MessageEvent): boolean => event === "failed" || event === "errored" || event === "bounced";
 
 /** What of a delivery is about why it was refused stands in the rows that say so. */
 const refused =
   <T>(of: (delivery: DeliveryRow) => T) =>
-  ({ event, delivery }: EventRow): T | null =>
-    isRefusal(event) ? of(delivery) : null;
+  (row: EventRow): T | null =>
+    row.conversion === undefined && isRefusal(row.event) ? of(row.delivery) : null;
 
 /** What of a delivery is about one kind of event stands in the rows of that kind. */
 const only =
   <T>(kind: MessageEvent, of: (delivery: DeliveryRow) => T) =>
-  ({ event, delivery }: EventRow): T | null =>
-    event === kind ? of(delivery) : null;
+  (row: EventRow): T | null =>
+    row.conversion === undefined && row.event === kind ? of(row.delivery) : null;
 
 /** One row for each thing that happened to a delivery; `from` and `to` are of the instant at which it happened. */
 export const messageEvents: ExportSource<EventRow> = {
@@ -33,7 +43,7 @@ export const messageEvents: ExportSource<EventRow> = {
     { name: "id", of: idOf },
     { name: "message_id", of: ({ delivery }) => delivery.message_id },
     { name: "campaign_id", of: ({ delivery }) => delivery.campaign_id },
-    { name: "variant_id", of: () => null }, // nor a variant
+    { name: "variant_id", of: ({ delivery }) => delivery.variant_id },
     { name: "delivery_id", of: ({ delivery }) => delivery._id },
     { name: "subscription_id", of: ({ delivery }) => delivery.subscription_id },
     { name: "user_id", of: ({ delivery }) => delivery.user_id },
@@ -55,7 +65,7 @@ export const messageEvents: ExportSource<EventRow> = {
   ],
   async *pages(db, of, filters) {
     const { message_id: messageId, channel } = filters;
-    const reading = { messageId, times: {}, filter: defined({ channel }), members };
+    const reading = { messageId, times: {}, filter: defined({ channel }), members: deliveryMembers };
     for await (const page of pagesOfCampaign(db, of, filters, reading)) {
       yield [...eventsIn(page, filters), ...(await conversionsIn(db, of, page, filters))];
     }
@@ -63,11 +73,17 @@ export const messageEvents: ExportSource<EventRow> = {
 };
 
 /** That of the webhook event that tells of the same, where there is one. */
-function idOf({ delivery, conversion, ...happened }: EventRow): string {
-  return conversion === undefined
-    ? eventIdOf(delivery, happened)
-    : derivedId("event", "conversion.created", conversion.event_id);
+function idOf(row: EventRow): string {
+  return row.conversion === undefined
+    ? eventIdOf(row.delivery, row)
+    : derivedId("event", "conversion.created", row.conversion.event_id);
 }
+
+/** Such a row by the names of its columns. */
+export const messageEventDocument = (row: MessageEventRow): Record<string, Cell> & { _id: string } => ({
+  ...Object.fromEntries(messageEvents.columns.map(({ name, of }) => [name, of(row)])),
+  _id: idOf(row),
+});
 
 const propertiesOf = ({ event_name: name, value, attribution }: ConversionRow): object => ({
   name,
@@ -93,7 +109,10 @@ const conversionsIn = async (
   });
 };
 
-const members = [
+/** What of a delivery these rows show. */
+export const deliveryMembers = [
+  "message_id",
+  "variant_id",
   "subscription_id",
   "user_id",
   "external_id",

@@ -69,7 +69,7 @@ const copyAll = async (deps: ConversationFilesJobDeps, row: Row, progress: Progr
   const tries = Math.max(row.fence - 1, 0); // each run takes the lease once
   const dueAt = new Date(deps.clock.now().getTime() + backoffMs(pauses, tries, deps.random));
   return {
-    end: { dueAt: count("waiting") > 0 ? dueAt : null, set: { media } },
+    end: { dueAt: count("waiting") > 0 ? dueAt : null, set: { media, updated_at: deps.clock.now() } },
     facts: { stored: count("stored"), failed: count("failed"), waiting: count("waiting") },
   };
 };

@@ -8,6 +8,7 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { idPrefixes } from "#core/schema/vocabulary/id-prefixes.ts";
 import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import { removeFilesOfPerson } from "#core/storage/conversations/files.ts";
+import { idsOfPerson } from "#core/storage/conversations/person.ts";
 import { type StoredData, storedData } from "#core/storage/data.ts";
 import { exportWork } from "#core/storage/exports/work.ts";
 import { removeFilesOfApp } from "#core/storage/files/removal.ts";
@@ -68,7 +69,17 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
   const deleted = deletions(deps.db);
   const inFiles = eraseFiles({ ...deps, exports: exportWork(deps.db), imports: imports(deps.db) });
   const removeFiles = removeFilesOfPerson(deps.db, deps.files);
-  const joined = { ...deps, ...stores, ...owners, deleted, eraseFiles: inFiles, removeFiles, flush: box.flush };
+  const conversationsOf: RemoveDeps["conversationsOf"] = (person) => idsOfPerson(deps.db, "conversations", person);
+  const joined = {
+    ...deps,
+    ...stores,
+    ...owners,
+    deleted,
+    conversationsOf,
+    eraseFiles: inFiles,
+    removeFiles,
+    flush: box.flush,
+  };
   return job<RemovalRow>({
     name: "removals",
     rows,
@@ -91,6 +102,8 @@ type RemoveDeps = Pick<RemovalJobDeps, "files" | "stopping"> &
     segments: Pick<SegmentWork, "find">;
     data: StoredData;
     deleted: Pick<Deletions, "note">;
+    /** The ids of a person's conversations. */
+    conversationsOf: (person: ReturnType<typeof personOf>) => Promise<string[]>;
     eraseFiles: (person: Person, since: Date | null) => Promise<void>;
     removeFiles: ReturnType<typeof removeFilesOfPerson>;
     /** Publishes the events of a removal; false when that must wait. */
@@ -124,25 +137,34 @@ const pass = async (deps: RemoveDeps, row: RemovalRow, progress: Progress): Prom
 
 /** Removes what a kill left, and what was registered meanwhile. */
 const removeRest = async (deps: RemoveDeps, row: RemovalRow): Promise<void> => {
-  const { kind, _id, tenant_id, app_id, keys } = row;
+  const { kind, _id, tenant_id, app_id } = row;
   const { files, clock, stopping } = deps;
   if (kind === "merge") await deps.merges.finish(row, clock.now());
   if (kind === "app") await removeFilesOfApp(files, app_id, clock.now(), stopping);
   if (kind === "subscription") await deps.subscriptions.remove(tenant_id, _id);
   if (kind === "user") {
-    const person = { tenantId: tenant_id, appId: app_id, userId: _id, keys: new Set(keys) };
+    const person = personOf(row);
     await deps.removeFiles(person, clock.now(), stopping); // of conversations, which say which these are
     await deps.data.removePerson(person);
   }
   if (row.passes === 0) await noteDeleted(deps, row);
 };
 
+const personOf = ({ tenant_id, app_id, _id, keys }: RemovalRow) => ({
+  tenantId: tenant_id,
+  appId: app_id,
+  userId: _id,
+  keys: new Set(keys),
+});
+
 /** For warehouse exports: a person and the subscriptions that they had. One that has moved to another is left out there. */
-const noteDeleted = async ({ deleted, clock }: RemoveDeps, row: RemovalRow): Promise<void> => {
+const noteDeleted = async (deps: RemoveDeps, row: RemovalRow): Promise<void> => {
+  const { deleted, clock } = deps;
   const [of, now] = [ofRow(row), clock.now()];
   const owned = row.keys.filter((key) => key.startsWith(`${idPrefixes.subscription}_`));
   if (row.kind === "user") await deleted.note(of, "users", [row._id], now);
   if (row.kind === "user") await deleted.note(of, "subscriptions", owned, now);
+  if (row.kind === "user") await deleted.note(of, "conversations", await deps.conversationsOf(personOf(row)), now);
   if (row.kind === "subscription") await deleted.note(of, "subscriptions", [row._id], now);
 };
 

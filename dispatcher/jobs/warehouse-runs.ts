@@ -1,24 +1,31 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
-import { afterFailure, retryDelaysMs } from "#core/domain/warehouse/failures.ts";
+import { afterAttempt, afterFailure } from "#core/domain/warehouse/failures.ts";
 import { manifestKey } from "#core/domain/warehouse/keys.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { WarehouseRunStatus } from "#core/schema/warehouse/export.ts";
-import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
 import { type ChainRow, compressionOf, type WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
-import { type RunSettings, type WarehouseRunRow, warehouseRunCollection } from "#core/storage/warehouse/runs.ts";
+import { type HashKeys, hashUnder } from "#core/storage/warehouse/hash-keys.ts";
+import {
+  type RunDatasetRow,
+  type RunSettings,
+  type WarehouseRunRow,
+  warehouseRunCollection,
+} from "#core/storage/warehouse/runs.ts";
 import { type WarehouseWork, warehouseWork } from "#core/storage/warehouse/work.ts";
 import { type Destination, DestinationError } from "../warehouse/destinations/destination.ts";
 import type { OpenDestination } from "../warehouse/destinations/open.ts";
-import { manifestOf } from "../warehouse/manifest.ts";
-import { LostRun, putOnce, sha256, writeParts } from "../warehouse/parts.ts";
+import { isWritten, manifestOf } from "../warehouse/manifest.ts";
+import { LostRun, type PartsDeps, putOnce, sha256, writeParts } from "../warehouse/parts.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
 import { job } from "./run.ts";
 
 export type WarehouseRunJobDeps = {
   db: Db;
   openDestination: OpenDestination;
+  hashKeyOf: HashKeys;
   /** Aborts when the program stops. */
   stopping: AbortSignal;
   clock: Clock;
@@ -50,7 +57,7 @@ export const warehouseRunJob = (given: WarehouseRunJobDeps): Job => {
       } catch (error) {
         if (error instanceof LostRun) return { end: null, facts: { isLost: true } };
         if (deps.stopping.aborted) progress(0); // throws: the run was halted
-        if (error instanceof DestinationError) return tryLater(deps, found, row, error);
+        if (error instanceof DestinationError) return afterFault(deps, found, row, error);
         throw error;
       }
     },
@@ -63,16 +70,41 @@ const write = async (deps: Deps, { found, row }: Work, progress: Progress): Prom
   const { work, clock, openDestination } = deps;
   const settings = row.settings ?? settingsOf(found);
   if (!(await work.begin(row, settings, clock.now()))) throw new LostRun(row._id);
+  const hash = hashUnder(await deps.hashKeyOf(ofRow(row)));
   const destination = await openDestination(found._id, settings.destination, found.secrets);
   try {
-    const datasets = [...row.datasets];
-    const parts = { ...deps, destination, progress, signal: deps.stopping, onBytes: counted(deps, row) };
-    for (const [index, dataset] of row.datasets.entries())
-      datasets[index] = { ...dataset, parts: await writeParts(parts, { run: row, settings, index }) };
+    const parts = { ...deps, hash, destination, progress, signal: deps.stopping, onBytes: counted(deps, row) };
+    const datasets = await writeDatasets(parts, row, settings);
     return await finish(deps, { found, row: { ...row, datasets } }, settings, destination);
   } finally {
     destination.close();
   }
+};
+
+/**
+ * Writes one dataset after another. One that cannot be written does not keep the others from it, unless the store takes nothing.
+ * @throws DestinationError when one was not written; LostRun, and what `progress` throws
+ */
+const writeDatasets = async (
+  parts: PartsDeps & Pick<Deps, "work">,
+  run: WarehouseRunRow,
+  settings: RunSettings,
+): Promise<RunDatasetRow[]> => {
+  const datasets = [...run.datasets];
+  let first: DestinationError | null = null;
+  for (const [index, dataset] of run.datasets.entries()) {
+    if (!isWritten(dataset)) continue;
+    try {
+      datasets[index] = { ...dataset, parts: await writeParts(parts, { run, settings, index }) };
+    } catch (error) {
+      if (!(error instanceof DestinationError) || parts.signal.aborted) throw error;
+      if (!(await parts.work.recordError(run, index, error.message))) throw new LostRun(run._id);
+      first ??= error;
+      if (error.code !== "INTERNAL" && error.code !== "QUOTA") break;
+    }
+  }
+  if (first !== null) throw first;
+  return datasets;
 };
 
 const settingsOf = (found: WarehouseExportRow): RunSettings => ({
@@ -80,6 +112,8 @@ const settingsOf = (found: WarehouseExportRow): RunSettings => ({
   format: found.format,
   compression: compressionOf(found),
   excluded_columns: found.excluded_columns,
+  event_names: found.event_names ?? null,
+  include_pii: found.include_pii ?? false,
 });
 
 const counted =
@@ -104,7 +138,7 @@ const finish = async (
   await putOnce({ ...deps, destination, signal: deps.stopping }, row, file);
   if (!isOwnChain) {
     const chain = { sequence: previous.sequence + 1, run_id: row._id, key, sha256: sha256(body) };
-    const watermarks = Object.fromEntries(row.datasets.map(({ dataset, to }) => [dataset, to]));
+    const watermarks = Object.fromEntries(row.datasets.filter(isWritten).map(({ dataset, to }) => [dataset, to]));
     if (!(await deps.work.commit({ _id: found._id, sequence: previous.sequence }, { chain, watermarks })))
       throw new LostRun(row._id);
   }
@@ -113,16 +147,19 @@ const finish = async (
 
 const emptyChain: ChainRow = { sequence: 0, run_id: null, key: null, sha256: null };
 
+/** What was left out counts as a failure: it was noted when that was decided. */
 const complete = async (
   deps: Deps,
   found: WarehouseExportRow,
   row: WarehouseRunRow,
   key = found.chain.key,
 ): Promise<Result> => {
-  const standing = { failure_count: 0, failing_since: null };
-  await deps.work.note(found._id, { ...standing, last_run: lastRun(deps, row, "completed") });
-  if (found.status === "failing") await deps.work.recover(found._id);
-  return ended(deps, row, "completed", { manifest_key: key, error: null });
+  const isWhole = row.datasets.every(isWritten);
+  const status = isWhole ? "completed" : "partial";
+  const standing = isWhole ? { failure_count: 0, failing_since: null } : {};
+  await deps.work.note(found._id, { ...standing, last_run: lastRun(deps, row, status) });
+  if (isWhole && found.status === "failing") await deps.work.recover(found._id);
+  return ended(deps, row, status, { manifest_key: key, ...(isWhole && { error: null }) });
 };
 
 const lastRun = (
@@ -132,14 +169,16 @@ const lastRun = (
 ): WarehouseExportRow["last_run"] => ({
   id: row._id,
   status,
-  row_count: row.datasets.reduce((sum, { parts }) => sum + parts.reduce((rows, part) => rows + part.rows, 0), 0),
+  row_count: row.datasets
+    .filter(isWritten)
+    .reduce((sum, { parts }) => sum + parts.reduce((rows, part) => rows + part.rows, 0), 0),
   completed_at: clock.now(),
 });
 
 const ended = async (
   { work, clock, metrics }: Deps,
   row: WarehouseRunRow,
-  status: "completed" | "cancelled" | "failed",
+  status: "completed" | "partial" | "cancelled" | "failed",
   more: Partial<Pick<WarehouseRunRow, "manifest_key" | "error">> = {},
 ): Promise<Result> => {
   const set = { ...more, status, completed_at: clock.now(), next_retry_at: null };
@@ -148,29 +187,43 @@ const ended = async (
   return { end: null, facts: { status } };
 };
 
-/** A store that fails is tried again after ever longer pauses; then the run has failed, and the next one goes on from there. */
-const tryLater = async (
+/** What becomes of a run after an attempt that did not get through: docs/reference/warehouse.md#failures. */
+const afterFault = async (
   deps: Deps,
   found: WarehouseExportRow,
-  row: WarehouseRunRow,
+  taken: WarehouseRunRow,
   { code, message }: DestinationError,
 ): Promise<Result> => {
   const { work, clock, metrics } = deps;
+  const row = await work.ours(taken); // with what was written before it failed
+  if (row === null) return { end: null, facts: { isLost: true } };
+  const next = afterAttempt(row.attempt, row.datasets);
   const error = { code, message };
-  const delayMs = retryDelaysMs[row.attempt];
-  if (delayMs === undefined) {
-    const standing = afterFailure(found, code, clock.now());
-    const kind = standing.status;
-    const isNews = kind !== "active" && kind !== found.status;
-    await work.note(found._id, {
-      ...(found.status === "paused" ? {} : standing),
-      ...(found.status !== "paused" && isNews && { notice: { kind, since: standing.failing_since, error: message } }),
-      last_run: lastRun(deps, row, "failed"),
-    });
+  if (next.isLast) await noteFailure(deps, found, error);
+  if (next.kind === "giveUp") {
+    await work.note(found._id, { last_run: lastRun(deps, row, "failed") });
     return ended(deps, row, "failed", { error });
   }
-  const retryAt = new Date(clock.now().getTime() + delayMs);
   metrics.warehouseAttempts.inc({ result: "retried" });
-  const set = { status: "pending", error, attempt: row.attempt + 1, next_retry_at: retryAt } as const;
+  if (next.kind === "leave") {
+    if (!(await work.leave(row, next.left))) return { end: null, facts: { isLost: true } };
+    return { end: { dueAt: clock.now(), set: { error } }, facts: { error: code, left: next.left.length } };
+  }
+  const retryAt = new Date(clock.now().getTime() + next.delayMs);
+  const set = { status: "pending", error, attempt: next.attempt, next_retry_at: retryAt } as const;
   return { end: { dueAt: retryAt, set }, facts: { error: code } };
+};
+
+/** The export has failed once more; its owner is mailed when that changes its state. */
+const noteFailure = async (
+  { work, clock }: Deps,
+  found: WarehouseExportRow,
+  { code, message }: NonNullable<WarehouseRunRow["error"]>,
+): Promise<void> => {
+  if (found.status === "paused") return;
+  const standing = afterFailure(found, code, clock.now());
+  const kind = standing.status;
+  const isNews = kind !== "active" && kind !== found.status;
+  const notice = isNews ? { notice: { kind, since: standing.failing_since, error: message } } : {};
+  await work.note(found._id, { ...standing, ...notice });
 };

@@ -1,6 +1,6 @@
 import { columnsOf, schemaVersions } from "#core/domain/warehouse/columns.ts";
 import type { ChainRow } from "#core/storage/warehouse/exports.ts";
-import type { RunDatasetRow, RunSettings, WarehouseRunRow } from "#core/storage/warehouse/runs.ts";
+import { choiceOf, type RunDatasetRow, type RunSettings, type WarehouseRunRow } from "#core/storage/warehouse/runs.ts";
 
 /**
  * What a run has written, as the file that a loader waits for. It follows from the run and from the manifest before it alone,
@@ -18,13 +18,17 @@ export const manifestOf = (run: WarehouseRunRow, settings: RunSettings, previous
   format: settings.format,
   compression: settings.compression,
   created_at: run.created_at.toISOString(),
-  datasets: run.datasets.map((dataset) => datasetOf(dataset, settings)),
+  datasets: run.datasets.filter(isWritten).map((dataset) => datasetOf(dataset, settings)),
 });
 
-const datasetOf = ({ dataset: name, from, to, parts }: RunDatasetRow, { excluded_columns }: RunSettings): object => ({
+/** Whether a dataset is in the manifest of its run, and its window over. */
+export const isWritten = ({ is_left: isLeft }: RunDatasetRow): boolean => isLeft !== true;
+
+const datasetOf = ({ dataset: name, from, to, parts }: RunDatasetRow, settings: RunSettings): object => ({
   name,
   schema_version: schemaVersions[name],
-  columns: columnsOf(name, excluded_columns),
+  columns: columnsOf(name, choiceOf(settings)),
+  ...(name === "events" && settings.event_names != null && { event_names: settings.event_names }),
   window: { start: from.toISOString(), end: to.toISOString() },
   rows: parts.reduce((sum, { rows }) => sum + rows, 0),
   files: parts,

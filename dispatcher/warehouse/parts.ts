@@ -1,15 +1,23 @@
 import { createHash } from "node:crypto";
 import type { Db } from "mongodb";
+import type { Cell } from "#core/domain/exports/csv.ts";
 import { partKey } from "#core/domain/warehouse/keys.ts";
 import { warehouseLimits } from "#core/schema/warehouse/export.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
-import type { ChangePlace, PartRow, RunSettings, WarehouseRunRow } from "#core/storage/warehouse/runs.ts";
+import {
+  type ChangePlace,
+  choiceOf,
+  type PartRow,
+  type RunSettings,
+  type WarehouseRunRow,
+} from "#core/storage/warehouse/runs.ts";
 import type { WarehouseWork } from "#core/storage/warehouse/work.ts";
 import { oneAhead } from "../exports/content.ts";
 import type { Progress } from "../jobs/job.ts";
 import { openDataset } from "./datasets.ts";
-import type { Destination, DestinationFile } from "./destinations/destination.ts";
-import { type Encoder, openEncoder } from "./formats/encoders.ts";
+import { type Destination, DestinationError, type DestinationFile } from "./destinations/destination.ts";
+import { BadCell, type Encoder, openEncoder } from "./formats/encoders.ts";
+import type { HashOf } from "./sources.ts";
 
 export type PartsDeps = {
   db: Db;
@@ -17,6 +25,7 @@ export type PartsDeps = {
   work: Pick<WarehouseWork, "recordPart" | "isOurs">;
   progress: Progress;
   signal: AbortSignal;
+  hash: HashOf;
   /** Counts bytes that were written. */
   onBytes: (bytes: number) => void;
   /** Another bound of rows in a part, for tests. */
@@ -36,10 +45,10 @@ type OfDataset = { run: WarehouseRunRow; settings: RunSettings; index: number };
 export const writeParts = async (deps: PartsDeps, { run, settings, index }: OfDataset): Promise<PartRow[]> => {
   const dataset = run.datasets[index];
   if (dataset === undefined || dataset.is_done) return dataset?.parts ?? [];
-  const { db, work, partRows = warehouseLimits.partRows } = deps;
-  const { excluded_columns: excluded, format } = settings;
-  const options = { of: ofRow(run), excluded, exportedAt: run.created_at, runId: run._id };
-  const source = openDataset(db, dataset.dataset, options);
+  const { db, work, hash, partRows = warehouseLimits.partRows } = deps;
+  const { format, event_names: eventNames = null } = settings;
+  const row = { of: ofRow(run), exportedAt: run.created_at, runId: run._id };
+  const source = openDataset(db, dataset.dataset, { ...row, choice: choiceOf(settings), eventNames, hash });
   const parts = [...dataset.parts];
   const record = async (part: PartRow | null, end: { after: ChangePlace | null; isDone: boolean }): Promise<void> => {
     if (part !== null) parts.push(part);
@@ -55,17 +64,28 @@ export const writeParts = async (deps: PartsDeps, { run, settings, index }: OfDa
   let open: Open | null = null;
   let after = dataset.after;
   for await (const page of oneAhead(source.pages({ ...dataset, after }))) {
+    after = page.end;
+    deps.progress(page.rows.length); // throws when no further page is to be begun
+    if (page.rows.length === 0) continue;
     open ??= { encoder: await openEncoder(source.columns, settings), rows: 0, bytes: 0 };
-    open.bytes += await open.encoder.add(page.map(({ values }) => values));
-    open.rows += page.length;
-    after = page.at(-1)?.place ?? after;
-    deps.progress(page.length); // throws when no further page is to be begun
+    open.bytes += await add(open.encoder, page.rows);
+    open.rows += page.rows.length;
     if (open.rows < partRows && open.bytes < warehouseLimits.partBytes) continue;
     await record(await finish(open), { after, isDone: false });
     open = null;
   }
   await record(open === null ? null : await finish(open), { after, isDone: true });
   return parts;
+};
+
+/** @throws DestinationError for a value that its column cannot have: the files of other datasets can be written */
+const add = async (encoder: Encoder, rows: readonly (readonly Cell[])[]): Promise<number> => {
+  try {
+    return await encoder.add(rows);
+  } catch (error) {
+    if (error instanceof BadCell) throw new DestinationError("INTERNAL", `a row cannot be written: ${error.message}`);
+    throw error;
+  }
 };
 
 type Open = { encoder: Encoder; rows: number; bytes: number };

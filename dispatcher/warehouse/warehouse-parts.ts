@@ -6,6 +6,7 @@ import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { dns } from "#core/runtime/http/resolve.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { hashKeys } from "#core/storage/warehouse/hash-keys.ts";
 import type { MailServer } from "../work/mailer.ts";
 import { destinationOpener } from "./destinations/open.ts";
 import { closedWith, warehouseMails } from "./owner-mails.ts";
@@ -17,7 +18,7 @@ export type WarehousePartsDeps = {
   subjects: Pick<Subjects, "warehouseTests">;
   db: Db;
   mail: MailServer | null;
-  unseal: KeyRing["open"];
+  secrets: Pick<KeyRing, "open" | "seal">;
   stopping: AbortSignal;
   log: Log;
 };
@@ -26,9 +27,10 @@ export type WarehousePartsDeps = {
 export const warehouseParts = (deps: WarehousePartsDeps) => {
   const { allowedRanges: allow, allowedPorts: ports } = deps.config;
   const guarded = { guard: addressGuard({ allow, ports }), resolve: dns() };
-  const openDestination = destinationOpener({ ...guarded, unseal: deps.unseal, clock: systemClock });
+  const openDestination = destinationOpener({ ...guarded, unseal: deps.secrets.open, clock: systemClock });
   const subject = deps.subjects.warehouseTests();
   const mails = warehouseMails(deps);
   const tests = closedWith(warehouseTests({ ...deps, openDestination, subject }), mails);
-  return { openDestination, warehouseTests: tests, warehouseMails: mails };
+  const hashKeyOf = hashKeys(deps.db, deps.secrets);
+  return { openDestination, hashKeyOf, warehouseTests: tests, warehouseMails: mails };
 };

@@ -12,15 +12,21 @@ export type DeletedDataset = (typeof deletedDatasets)[number];
  */
 export type WarehouseColumn = { id: number; name: string; type: ColumnType; nullable: boolean };
 
+/** What of an export decides which columns its files have. */
+export type ColumnChoice = { excluded: readonly string[]; includePii: boolean };
+
 /** Grows when a column is added or goes, by dataset. */
 export const schemaVersions: Readonly<Record<WarehouseDataset, number>> = {
   users: 1,
-  subscriptions: 1,
+  subscriptions: 2, // address_hash, address
   events: 1,
   messages: 1,
   deliveries: 1,
-  suppressions: 1,
+  message_events: 1,
+  suppressions: 2, // address_hash, address
   event_definitions: 1,
+  conversations: 1,
+  conversation_messages: 1,
 };
 
 const column = (id: number, name: string, type: ColumnType, nullable = false): WarehouseColumn => ({
@@ -56,6 +62,8 @@ const columns: Readonly<Record<WarehouseDataset, readonly WarehouseColumn[]>> = 
     column(10, "unsubscribed_at", "timestamp", true),
     column(11, "created_at", "timestamp", true),
     column(12, "updated_at", "timestamp"),
+    column(13, "address_hash", "string", true),
+    column(14, "address", "string", true),
   ],
   events: [
     column(1, "id", "string"),
@@ -85,6 +93,31 @@ const columns: Readonly<Record<WarehouseDataset, readonly WarehouseColumn[]>> = 
     column(13, "clicked_at", "timestamp", true),
     column(14, "created_at", "timestamp"),
     column(15, "updated_at", "timestamp"),
+  ],
+  message_events: [
+    column(1, "id", "string"),
+    column(2, "message_id", "string", true),
+    column(3, "campaign_id", "string", true),
+    column(4, "variant_id", "string", true),
+    column(5, "delivery_id", "string"),
+    column(6, "subscription_id", "string", true),
+    column(7, "user_id", "string", true),
+    column(8, "external_id", "string", true),
+    column(9, "channel", "string", true),
+    column(10, "event", "string"),
+    column(11, "occurred_at", "timestamp"),
+    column(12, "error_code", "string", true),
+    column(13, "error_message", "string", true),
+    column(14, "provider_code", "string", true),
+    column(15, "suppression_reason", "string", true),
+    column(16, "bounce_type", "string", true),
+    column(17, "url", "string", true),
+    column(18, "button_id", "string", true),
+    column(19, "machine", "boolean"),
+    column(20, "sms_segments", "int", true),
+    column(21, "properties", "json"),
+    column(22, "created_at", "timestamp", true),
+    column(23, "updated_at", "timestamp"),
   ],
   messages: [
     column(1, "id", "string"),
@@ -120,6 +153,8 @@ const columns: Readonly<Record<WarehouseDataset, readonly WarehouseColumn[]>> = 
     column(13, "expires_at", "timestamp", true),
     column(14, "created_at", "timestamp", true),
     column(15, "updated_at", "timestamp"),
+    column(16, "address_hash", "string", true),
+    column(17, "address", "string", true),
   ],
   event_definitions: [
     column(1, "id", "string"),
@@ -133,6 +168,64 @@ const columns: Readonly<Record<WarehouseDataset, readonly WarehouseColumn[]>> = 
     column(9, "created_at", "timestamp"),
     column(10, "updated_at", "timestamp"),
   ],
+  conversations: [
+    column(1, "id", "string"),
+    column(2, "channel", "string", true),
+    column(3, "sender_address", "string", true),
+    column(4, "contact_address_masked", "string", true),
+    column(5, "contact_address_hash", "string", true),
+    column(6, "contact_address", "string", true),
+    column(7, "contact_name", "string", true),
+    column(8, "user_id", "string", true),
+    column(9, "external_id", "string", true),
+    column(10, "subscription_id", "string", true),
+    column(11, "status", "string", true),
+    column(12, "handled_by", "string", true),
+    column(13, "assignee_type", "string", true),
+    column(14, "assignee_id", "string", true),
+    column(15, "priority", "string", true),
+    column(16, "tags", "json", true),
+    column(17, "custom_attributes", "json", true),
+    column(18, "unread_count", "int", true),
+    column(19, "message_count", "int", true),
+    column(20, "waiting_since", "timestamp", true),
+    column(21, "snoozed_until", "timestamp", true),
+    column(22, "first_response_at", "timestamp", true),
+    column(23, "last_inbound_at", "timestamp", true),
+    column(24, "last_outbound_at", "timestamp", true),
+    column(25, "closed_at", "timestamp", true),
+    column(26, "session_expires_at", "timestamp", true),
+    column(27, "created_at", "timestamp", true),
+    column(28, "updated_at", "timestamp"),
+  ],
+  conversation_messages: [
+    column(1, "id", "string"),
+    column(2, "conversation_id", "string"),
+    column(3, "user_id", "string", true),
+    column(4, "subscription_id", "string", true),
+    column(5, "direction", "string"),
+    column(6, "type", "string"),
+    column(7, "text", "string", true),
+    column(8, "content", "json"),
+    column(9, "author_type", "string"),
+    column(10, "author_id", "string", true),
+    column(11, "template_id", "string", true),
+    column(12, "reply_to_id", "string", true),
+    column(13, "message_id", "string", true),
+    column(14, "provider", "string", true),
+    column(15, "media_count", "int"),
+    column(16, "sent_at", "timestamp", true),
+    column(17, "created_at", "timestamp"),
+    column(18, "updated_at", "timestamp"),
+  ],
+};
+
+/** Columns that are there with `include_pii` alone. */
+const ofPii: Partial<Readonly<Record<WarehouseDataset, readonly string[]>>> = {
+  subscriptions: ["address"],
+  suppressions: ["address"],
+  conversations: ["contact_address", "contact_name"],
+  conversation_messages: ["text", "content"],
 };
 
 /** What every row has besides, whatever its dataset. */
@@ -155,8 +248,10 @@ export const columnNames = (dataset: WarehouseDataset): string[] =>
   columns[dataset].map(({ name }) => name).filter((name) => !needed.includes(name));
 
 /** The columns of a dataset that are not left out (`<dataset>.<column>`). */
-export const columnsOf = (dataset: WarehouseDataset, excluded: readonly string[]): WarehouseColumn[] => [
-  ...columns[dataset].filter(({ name }) => !excluded.includes(`${dataset}.${name}`)),
+export const columnsOf = (dataset: WarehouseDataset, { excluded, includePii }: ColumnChoice): WarehouseColumn[] => [
+  ...columns[dataset].filter(
+    ({ name }) => !excluded.includes(`${dataset}.${name}`) && (includePii || ofPii[dataset]?.includes(name) !== true),
+  ),
   ...common,
   ...(hasDeletions(dataset) ? [deleted] : []),
 ];

@@ -1,8 +1,8 @@
 import type { WarehouseDataset } from "../../schema/warehouse/export.ts";
-import { type ColumnType, columnsOf, hasDeletions, type WarehouseColumn } from "./columns.ts";
+import { type ColumnChoice, type ColumnType, columnsOf, hasDeletions, type WarehouseColumn } from "./columns.ts";
 
 /** Where the files are: an address of the warehouse's own form, below which the folders of datasets are, with a slash at its end. */
-export type SetupOf = { files: string; datasets: readonly WarehouseDataset[]; excluded: readonly string[] };
+export type SetupOf = ColumnChoice & { files: string; datasets: readonly WarehouseDataset[] };
 
 export type Target =
   | { type: "bigquery"; project_id: string; dataset: string; location: string }
@@ -70,7 +70,7 @@ const snowflakeTypes: Types = {
   timestamp: "TIMESTAMP_NTZ(6)",
 };
 
-const snowflake = ({ database, schema, stage }: Of<"snowflake">, { files, datasets, excluded }: SetupOf): string[] => {
+const snowflake = ({ database, schema, stage }: Of<"snowflake">, { files, datasets, ...choice }: SetupOf): string[] => {
   const name = (table: string) => `${database}.${schema}.${table}`;
   return [
     `CREATE SCHEMA IF NOT EXISTS ${database}.${schema}`,
@@ -82,7 +82,7 @@ const snowflake = ({ database, schema, stage }: Of<"snowflake">, { files, datase
       `FROM (SELECT $1:run_id::VARCHAR, $1:chain::VARCHAR, $1:sequence::NUMBER FROM @${name(stage)}/_manifests/)\n` +
       "FILE_FORMAT = (TYPE = JSON)",
     ...datasets.flatMap((dataset) => [
-      tableOf(name(filesOf(dataset)), columnsOf(dataset, excluded), snowflakeTypes),
+      tableOf(name(filesOf(dataset)), columnsOf(dataset, choice), snowflakeTypes),
       `COPY INTO ${name(filesOf(dataset))} FROM @${name(stage)}/${dataset}/\n` +
         `FILE_FORMAT = (FORMAT_NAME = '${name("herald_parquet")}') MATCH_BY_COLUMN_NAME = CASE_INSENSITIVE`,
       viewOf(dataset, name),
@@ -99,7 +99,7 @@ const redshiftTypes: Types = {
   timestamp: "TIMESTAMP",
 };
 
-const redshift = ({ database, schema }: Of<"redshift">, { files, datasets, excluded }: SetupOf): string[] => {
+const redshift = ({ database, schema }: Of<"redshift">, { files, datasets, ...choice }: SetupOf): string[] => {
   const external = `${schema}_files`;
   const outside = (table: string) => `${external}.${table}`;
   return [
@@ -109,7 +109,7 @@ const redshift = ({ database, schema }: Of<"redshift">, { files, datasets, exclu
     `CREATE EXTERNAL TABLE ${outside(manifests)} (run_id VARCHAR(64), chain VARCHAR(64), sequence BIGINT)\n` +
       `ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe' LOCATION '${files}_manifests/'`,
     ...datasets.flatMap((dataset) => [
-      `CREATE EXTERNAL TABLE ${outside(filesOf(dataset))} (\n${columnLines(columnsOf(dataset, excluded), redshiftTypes, false)}\n)\n` +
+      `CREATE EXTERNAL TABLE ${outside(filesOf(dataset))} (\n${columnLines(columnsOf(dataset, choice), redshiftTypes, false)}\n)\n` +
         `STORED AS PARQUET LOCATION '${files}${dataset}/'`,
       `${viewOf(dataset, (table) => (table === dataset ? `${schema}.${table}` : outside(table)))}\nWITH NO SCHEMA BINDING`,
     ]),
@@ -125,7 +125,7 @@ const databricksTypes: Types = {
   timestamp: "TIMESTAMP",
 };
 
-const databricks = ({ catalog, schema }: Of<"databricks">, { files, datasets, excluded }: SetupOf): string[] => {
+const databricks = ({ catalog, schema }: Of<"databricks">, { files, datasets, ...choice }: SetupOf): string[] => {
   const name = (table: string) => `${catalog}.${schema}.${table}`;
   return [
     `CREATE SCHEMA IF NOT EXISTS ${catalog}.${schema}`,
@@ -134,7 +134,7 @@ const databricks = ({ catalog, schema }: Of<"databricks">, { files, datasets, ex
       `FROM (SELECT run_id, chain, CAST(sequence AS BIGINT) AS sequence FROM '${files}_manifests/')\n` +
       "FILEFORMAT = JSON",
     ...datasets.flatMap((dataset) => [
-      tableOf(name(filesOf(dataset)), columnsOf(dataset, excluded), databricksTypes),
+      tableOf(name(filesOf(dataset)), columnsOf(dataset, choice), databricksTypes),
       `COPY INTO ${name(filesOf(dataset))} FROM '${files}${dataset}/'\n` +
         "FILEFORMAT = PARQUET COPY_OPTIONS ('mergeSchema' = 'true')",
       viewOf(dataset, name),

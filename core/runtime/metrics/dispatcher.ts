@@ -127,8 +127,8 @@ const jobMetrics = (registry: Registry) => {
     ),
     warehouseAttempts: counterFromZero(
       "herald_warehouse_attempts_total",
-      "attempts of runs of warehouse exports by result: completed, cancelled (its export was removed), retried (the store failed: later once more), failed (the store failed, and the run was given up)",
-      combinations({ result: ["completed", "cancelled", "retried", "failed"] }),
+      "attempts of runs of warehouse exports by result: completed, partial (some of its datasets were given up), cancelled (its export was removed), retried (the store failed: later once more), failed (the store failed, and the run was given up)",
+      combinations({ result: ["completed", "partial", "cancelled", "retried", "failed"] }),
     ),
     importRows: counterFromZero(
       "herald_import_rows_total",

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
@@ -17,13 +18,21 @@ export const warehouseDatasets = [
   "events",
   "messages",
   "deliveries",
+  "message_events",
   "suppressions",
   "event_definitions",
+  "conversations",
+  "conversation_messages",
 ] as const;
 export type WarehouseDataset = (typeof warehouseDatasets)[number];
 
 /** Datasets whose rows can go. Source: docs/reference/warehouse.md#deletions. */
-export const deletedDatasets = ["users", "subscriptions", "suppressions"] as const satisfies WarehouseDataset[];
+export const deletedDatasets = [
+  "users",
+  "subscriptions",
+  "suppressions",
+  "conversations",
+] as const satisfies WarehouseDataset[];
 
 export const warehouseFormats = ["jsonl", "csv", "parquet"] as const;
 export type WarehouseFormat = (typeof warehouseFormats)[number];
@@ -68,6 +77,18 @@ const Excluded = List(Text({ minLength: 3, maxLength: 100 }), {
   uniqueItems: true,
   description: "columns that are left out, as `deliveries.error_code`",
 });
+const EventNames = Nullable(
+  List(Text({ minLength: 1, maxLength: customEventLimits.nameCharacters, pattern: eventNamePattern }), {
+    minItems: 1,
+    maxItems: 100,
+    uniqueItems: true,
+    description: "the only names of the dataset `events` that are exported; null, the default: all",
+  }),
+);
+const IncludePii = Flag({
+  description:
+    "default false: addresses are masked, with their HMAC-SHA-256 beside, and of conversations there is no text; tokens are always masked",
+});
 const Format = Enum([...warehouseFormats], {
   description:
     "jsonl: a JSON object on each line, the default; csv: RFC 4180 with a line of names; both gzip; parquet: typed columns",
@@ -79,7 +100,9 @@ export const CreateWarehouseExport = Closed({
   name: Name,
   destination: WarehouseDestinationInput,
   datasets: Datasets,
+  event_names: Optional(EventNames),
   excluded_columns: Optional(Excluded),
+  include_pii: Optional(IncludePii),
   format: Optional(Format),
   compression: Optional(Compression),
   schedule: Optional(Schedule),
@@ -95,7 +118,9 @@ export const UpdateWarehouseExport = Closed({
   name: Optional(Name),
   destination: Optional(WarehouseDestinationInput),
   datasets: Optional(Datasets),
+  event_names: Optional(EventNames),
   excluded_columns: Optional(Excluded),
+  include_pii: Optional(IncludePii),
   format: Optional(Format),
   compression: Optional(Compression),
   schedule: Optional(Schedule),
@@ -113,7 +138,7 @@ const ShownSchedule = Type.Object({
 });
 export type WarehouseSchedule = Static<typeof ShownSchedule>;
 
-export const warehouseRunStatuses = ["pending", "running", "completed", "failed", "cancelled"] as const;
+export const warehouseRunStatuses = ["pending", "running", "completed", "partial", "failed", "cancelled"] as const;
 export type WarehouseRunStatus = (typeof warehouseRunStatuses)[number];
 
 /** A continuous copy of what an app has. Source: docs/reference/warehouse.md. */
@@ -123,7 +148,9 @@ export const WarehouseExport = Type.Object({
   name: Text(),
   destination: WarehouseDestination,
   datasets: List(Enum([...warehouseDatasets])),
+  event_names: Nullable(List(Text())),
   excluded_columns: List(Text()),
+  include_pii: Flag(),
   format: Enum([...warehouseFormats]),
   compression: Enum(["gzip", ...parquetCompressions]),
   schedule: ShownSchedule,
@@ -143,6 +170,15 @@ export const WarehouseExport = Type.Object({
   updated_at: DateTime,
 });
 export type WarehouseExport = Static<typeof WarehouseExport>;
+
+/** The reply to the creation of one. */
+export const WarehouseExportMade = Type.Object({
+  ...WarehouseExport.properties,
+  hash_key: Text({
+    description: "the app's key of the hashes in files, 64 hexadecimal digits of 32 bytes; shown in this reply alone",
+  }),
+});
+export type WarehouseExportMade = Static<typeof WarehouseExportMade>;
 
 export const WarehouseExportPage = PageOf(WarehouseExport);
 export const warehouseExportPaging = pagingOf({ most: 100, sort: "-created_at" });
@@ -241,6 +277,7 @@ export type WarehouseRunListQuery = Static<typeof WarehouseRunListQuery>;
 
 named({
   WarehouseExport,
+  WarehouseExportMade,
   WarehouseExportPage,
   CreateWarehouseExport,
   UpdateWarehouseExport,

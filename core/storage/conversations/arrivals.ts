@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import type { Clock } from "../../domain/clock.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
@@ -16,7 +17,7 @@ const page = 500; // in one filter
  * What messages of people read and write, many in one command. A message is counted in its conversation first, which keeps it
  * as `appended`, then stored by itself: whatever was counted is in one of the two, so that nothing is counted twice or lost.
  */
-export const arrivals = (db: Db) => {
+export const arrivals = (db: Db, clock: Clock) => {
   const conversations = collectionOf<ConversationRow>(db, conversationCollection);
   const messages = collectionOf<ConversationMessageRow>(db, conversationMessageCollection);
   return {
@@ -68,9 +69,11 @@ export const arrivals = (db: Db) => {
       if (writes.length > 0) await retryConflicts(() => conversations.bulkWrite(writes, { ordered: false }));
     },
 
-    /** Stores messages that are not there yet. */
+    /** Stores messages that are not there yet: some that an earlier writer counted, and did not come to store. */
     keep: async (made: readonly ConversationMessageRow[]): Promise<void> => {
-      if (made.length > 0) await retryConflicts(() => insertMissing(messages, made));
+      if (made.length === 0) return;
+      const stored = made.map((row) => ({ ...row, updated_at: clock.now() }));
+      await retryConflicts(() => insertMissing(messages, stored));
     },
   };
 };

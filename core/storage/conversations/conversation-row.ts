@@ -2,6 +2,7 @@ import type { ConversationPlace, ConversationState } from "../../domain/conversa
 import type { Counted } from "../../domain/conversations/tally.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, longAgo } from "../mongo/collection.ts";
+import { changeIndex } from "../warehouse/change-index.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 import { eraseConversations } from "./erasure.ts";
 import type { ConversationMessageRow } from "./message-row.ts";
@@ -72,6 +73,7 @@ export const conversationCollection: CollectionSpec = {
       name: "uncounted",
       partialFilterExpression: { uncounted_at: { $gt: longAgo } },
     },
+    changeIndex, // for warehouse exports: docs/decisions/0126
     dueIndex,
   ],
   former: ["list", "assignee"],

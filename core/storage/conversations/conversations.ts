@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import type { Clock } from "../../domain/clock.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { arrivals } from "./arrivals.ts";
 import { type ConversationRow, conversationCollection } from "./conversation-row.ts";
@@ -6,9 +7,9 @@ import { type ConversationRow, conversationCollection } from "./conversation-row
 export type Conversations = ReturnType<typeof conversations>;
 
 /** Conversations as the REST interface reads and changes them. */
-export const conversations = (db: Db) => {
+export const conversations = (db: Db, clock: Clock) => {
   const rows = collectionOf<ConversationRow>(db, conversationCollection);
-  const { change, keep, stored } = arrivals(db);
+  const { change, keep, stored } = arrivals(db, clock);
   return {
     find: ({ tenantId, appId }: OfApp, id: string): Promise<ConversationRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId, gone: { $ne: true } }),

@@ -3,6 +3,7 @@ import type { ConversationStatus } from "../../domain/conversations/conversation
 import type { MediaProblem } from "../../domain/conversations/media.ts";
 import type { CreateConversationMessage } from "../../schema/conversations/message.ts";
 import type { CollectionSpec } from "../mongo/collection.ts";
+import { changeIndex } from "../warehouse/change-index.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 import { eraseOfPerson, personIndexes } from "./person.ts";
 
@@ -67,6 +68,8 @@ export type ConversationMessageRow = Partial<DueWork> & {
   /** When a person sent it. */
   sent_at?: Date;
   created_at: Date;
+  /** When it was stored, or changed last; absent of a former release. */
+  updated_at?: Date;
 };
 
 export const conversationMessageCollection: CollectionSpec = {
@@ -80,6 +83,7 @@ export const conversationMessageCollection: CollectionSpec = {
     },
     { key: { app_id: 1, words: 1 }, name: "words", partialFilterExpression: { words: { $gt: "" } } },
     ...personIndexes,
+    changeIndex, // for warehouse exports: docs/decisions/0126
     dueIndex,
   ],
   owner: { kind: "user", member: "user_id" },

@@ -44,6 +44,7 @@ export const conversionCollection: CollectionSpec = {
     { key: { app_id: 1, event_name: 1, occurred_at: 1 }, name: "list" },
     { key: { app_id: 1, person: 1 }, name: "person" },
     { key: { app_id: 1, delivery_id: 1 }, name: "delivery" },
+    { key: { app_id: 1, created_at: 1, _id: 1 }, name: "changed" }, // for warehouse exports: docs/decisions/0126
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: keptDays * 86_400 },
   ],
   owner: { kind: "app", member: "app_id" },

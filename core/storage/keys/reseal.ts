@@ -5,6 +5,7 @@ import { type AppRow, appCollection } from "../apps/apps.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { type SuppressionKeyRow, suppressionKeyCollection } from "../suppressions/keys.ts";
 import { type WarehouseExportRow, warehouseExportCollection, warehouseSecretPlace } from "../warehouse/exports.ts";
+import { type HashKeyRow, hashKeyCollection, hashKeyPlace } from "../warehouse/hash-keys.ts";
 import { type WebhookRow, webhookCollection } from "../webhooks/webhooks.ts";
 
 /** How many secrets of a collection a key seals, in how many documents. */
@@ -26,6 +27,7 @@ export const reseal = async (deps: ResealDeps, signal: AbortSignal): Promise<Sea
   ...(await resealIn(deps, ofWebhooks, signal)),
   ...(await resealIn(deps, ofSuppressions, signal)),
   ...(await resealIn(deps, ofWarehouse, signal)),
+  ...(await resealIn(deps, ofHashes, signal)),
 ];
 
 type Row = { _id: string };
@@ -70,6 +72,12 @@ const ofWarehouse: Place<WarehouseExportRow> = {
     ),
   }),
   unchanged: ({ updated_at, secrets_updated_at }) => ({ updated_at, secrets_updated_at }),
+};
+
+const ofHashes: Place<HashKeyRow> = {
+  spec: hashKeyCollection,
+  members: ({ _id, key }, replace) => ({ key: replace(key, hashKeyPlace(_id)) }),
+  unchanged: ({ key }) => ({ "key.data": key.data }),
 };
 
 const pageSize = 200;

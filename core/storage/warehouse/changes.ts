@@ -12,7 +12,7 @@ export type ChangesAsked<Row> = {
   members: readonly string[];
   /** The member that has the instant of the change: the index `changed` has it behind the app and what else narrows. */
   by: keyof Row & string;
-  narrowed?: Partial<Row>;
+  narrowed?: Filter<Row>;
 };
 
 /** Rows in one page: some hundred KB. */
@@ -20,7 +20,7 @@ export const changePage = 1_000;
 
 /**
  * Reads what changed, in the order of (instant of the change, id), page by page: a row that changes meanwhile moves to a
- * later window, and is read with that.
+ * later window, and is read with that. Each page says where reading goes on behind it.
  */
 export async function* changesOf<Row extends Document & { _id: string }>(
   rows: Collection<Row>,

@@ -71,7 +71,11 @@ export type WarehouseExportRow = Changeable &
     secrets: SealedSecrets;
     secrets_updated_at: Date;
     datasets: WarehouseDataset[];
+    /** Of the dataset `events`; null or absent: all. */
+    event_names?: string[] | null;
     excluded_columns: string[];
+    /** Absent: false. */
+    include_pii?: boolean;
     format: WarehouseFormat;
     /** Of Parquet; absent: snappy. */
     compression?: ParquetCompression;

@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import type { ColumnChoice } from "../../domain/warehouse/columns.ts";
 import type {
   RunErrorCode,
   RunTrigger,
@@ -15,10 +16,10 @@ import type { JobRow } from "../work/jobs.ts";
 import type { DestinationRow } from "./exports.ts";
 
 /**
- * Where a dataset is read on: behind this row, in the order of (instant of the change, id); `isDeletion`: among those that say
- * that a row is gone, which come behind all others.
+ * Where a dataset is read on: behind this row, in the order of (instant of the change, id); `source`: among those of the
+ * dataset's other source, which come behind; `isDeletion`: among those that say that a row is gone, which come last.
  */
-export type ChangePlace = { at: Date; id: string; isDeletion?: true };
+export type ChangePlace = { at: Date; id: string; source?: 1; isDeletion?: true };
 
 /** A file that is written and recorded: it is never written again. */
 export type PartRow = { key: string; rows: number; bytes: number; sha256: string };
@@ -31,6 +32,10 @@ export type RunDatasetRow = {
   parts: PartRow[];
   after: ChangePlace | null;
   is_done: boolean;
+  /** What kept it from being written, the last time. */
+  error?: string;
+  /** The run was given up, and this was not written: its manifest has the other datasets alone. */
+  is_left?: true;
 };
 
 /** One run of an export, and the job that makes its files. */
@@ -59,7 +64,15 @@ export type RunSettings = {
   format: WarehouseFormat;
   compression: WarehouseCompression;
   excluded_columns: string[];
+  event_names?: string[] | null;
+  include_pii?: boolean;
 };
+
+/** Which columns the files of a run have. */
+export const choiceOf = ({
+  excluded_columns: excluded,
+  include_pii: includePii = false,
+}: Pick<RunSettings, "excluded_columns" | "include_pii">): ColumnChoice => ({ excluded, includePii });
 
 const keptSeconds = 7_776_000; // 90 days
 

@@ -12,7 +12,10 @@ import { type DestinationSettings, destinationErrors, targetOf } from "./destina
 import type { WarehouseExportRow } from "./exports.ts";
 
 /** What of an export is checked by rules that no schema has. */
-export type Settings = Pick<UpdateWarehouseExport, "schedule" | "excluded_columns" | "format" | "compression"> & {
+export type Settings = Pick<
+  UpdateWarehouseExport,
+  "schedule" | "event_names" | "excluded_columns" | "format" | "compression"
+> & {
   destination?: DestinationSettings | undefined;
 };
 
@@ -26,6 +29,7 @@ export const settingErrors = (
   ...formatErrors(settings),
   ...(settings.destination === undefined ? [] : destinationErrors(problemOf, settings.destination)),
   ...scheduleErrors(settings.schedule),
+  ...nameErrors(settings, datasets),
   ...(settings.excluded_columns ?? []).flatMap((name, n) => excludedErrors(name, n, datasets)),
 ];
 
@@ -48,6 +52,11 @@ const scheduleErrors = (schedule: WarehouseScheduleInput | undefined): FieldErro
     ? [{ field: "schedule.exclude_window", message: "leaves no time for a run" }]
     : [];
 };
+
+const nameErrors = ({ event_names: names }: Settings, datasets: readonly WarehouseDataset[]): FieldError[] =>
+  names == null || datasets.includes("events")
+    ? []
+    : [{ field: "event_names", message: "narrows the dataset events, which is not exported" }];
 
 const excludedErrors = (name: string, n: number, datasets: readonly WarehouseDataset[]): FieldError[] => {
   const known = datasets.flatMap((dataset) => columnNames(dataset).map((column) => `${dataset}.${column}`));

@@ -71,9 +71,23 @@ const runWork = (db: Db) => {
     recordPart: async ({ _id, fence }: WarehouseRunRow, index: number, part: PartRow | null, end: PartEnd) => {
       const at = `datasets.${index}`;
       const set = { [`${at}.after`]: end.after, [`${at}.is_done`]: end.isDone };
+      const unset = end.isDone ? { $unset: { [`${at}.error`]: "" as const } } : {};
       const push = part === null ? {} : { $push: { [`${at}.parts`]: part } };
-      const { matchedCount } = await runs.updateOne({ _id, fence }, { $set: set, ...push });
+      const { matchedCount } = await runs.updateOne({ _id, fence }, { $set: set, ...push, ...unset });
       return matchedCount === 1;
+    },
+
+    /** The run as it is now; null when it is no longer its holder's. */
+    ours: ({ _id, fence }: WarehouseRunRow): Promise<WarehouseRunRow | null> => runs.findOne({ _id, fence }),
+
+    /** Notes what kept a dataset from being written. False as above. */
+    recordError: async ({ _id, fence }: WarehouseRunRow, index: number, message: string): Promise<boolean> =>
+      (await runs.updateOne({ _id, fence }, { $set: { [`datasets.${index}.error`]: message } })).matchedCount === 1,
+
+    /** Gives datasets up: the manifest will have the others alone. False as above. */
+    leave: async ({ _id, fence }: WarehouseRunRow, indexes: readonly number[]): Promise<boolean> => {
+      const set = Object.fromEntries(indexes.map((index) => [`datasets.${index}.is_left`, true]));
+      return (await runs.updateOne({ _id, fence }, { $set: set })).matchedCount === 1;
     },
 
     /** Whether the run is still its holder's. */

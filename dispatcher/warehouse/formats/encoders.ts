@@ -13,6 +13,9 @@ export type Encoder = {
   end: () => Promise<Buffer>;
 };
 
+/** A value that its column cannot have: no file is made with another in its place. */
+export class BadCell extends Error {}
+
 /** Begins a file. What writes Parquet is loaded with the first one. */
 export const openEncoder = async (
   columns: readonly WarehouseColumn[],
@@ -52,7 +55,8 @@ const encoders: Readonly<Record<"jsonl" | "csv", (columns: readonly WarehouseCol
  */
 const csvOf = (value: Cell): string => {
   if (value === null || value === undefined) return "";
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (typeof value === "number") return Number.isFinite(value) ? String(value) : ""; // as JSON has it
+  if (typeof value === "boolean") return String(value);
   if (value instanceof Date) return value.toISOString();
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

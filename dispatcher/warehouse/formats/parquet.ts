@@ -4,7 +4,7 @@ import type { Cell } from "#core/domain/exports/csv.ts";
 import type { WarehouseColumn } from "#core/domain/warehouse/columns.ts";
 import { decimalOf, decimalPrecision, decimalScale } from "#core/domain/warehouse/decimal.ts";
 import type { ParquetCompression } from "#core/schema/warehouse/export.ts";
-import type { Encoder } from "./encoders.ts";
+import { BadCell, type Encoder } from "./encoders.ts";
 
 /** A group is encoded at once, some 30 ms of the loop; and no more than that waits. */
 const group = { rows: 10_000, bytes: 8_000_000 };
@@ -89,12 +89,13 @@ const elements: Readonly<Record<WarehouseColumn["type"], Omit<SchemaElement, "na
   },
 };
 
-/** A cell as the library takes it. @throws Error for a value that the column cannot have: no file is made with another */
+/** A cell as the library takes it. @throws BadCell for a value that the column cannot have */
 const valueOf = ({ name, type, nullable }: WarehouseColumn): ((cell: Cell) => unknown) => {
   const read = readers[type];
   return (cell) => {
     const value = cell === null || cell === undefined ? null : read(cell);
-    if (value === undefined || (value === null && !nullable)) throw new Error(`${name} has a value that is no ${type}`);
+    if (value === undefined || (value === null && !nullable))
+      throw new BadCell(`${name} has a value that is no ${type}`);
     return value;
   };
 };

@@ -56,7 +56,12 @@ describe("the statements that load a warehouse", function () {
   for (const { target, store, files } of cases)
     it(`are those of ${target.type}, which finds the files in ${store.type}`, () => {
       expect(filesAt(store, target)).to.equal(files);
-      const sql = setupSql(target, { files, datasets: warehouseDatasets, excluded: ["deliveries.campaign_id"] });
+      const sql = setupSql(target, {
+        files,
+        datasets: warehouseDatasets,
+        excluded: ["deliveries.campaign_id"],
+        includePii: true,
+      });
       const kinds = kindsOf(sql, target.type);
       const unknown = target.type === "redshift" ? 1 : 0; // its CREATE EXTERNAL SCHEMA is no part of the parser's grammar
       expect(kinds.filter((kind) => kind === "Command")).to.have.length(unknown);

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { newId } from "#core/domain/ids.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { ConversionRow } from "#core/storage/events/conversions.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import { type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
 import { s3Settings } from "../../../dev/servers/s3.ts";
 import { testKeyRing } from "./fixtures.ts";
@@ -59,3 +61,27 @@ export const aWarehouseExport = (
     ...over,
   };
 };
+
+/** A custom event that counts for a delivery. */
+export const aConversion = (
+  { message_id, _id, subscription_id, user_id, channel, tenant_id, app_id }: DeliveryRow,
+  at: Date,
+): ConversionRow => ({
+  _id: newId("event", at),
+  tenant_id,
+  app_id,
+  event_id: newId("event", at),
+  event_name: "order.paid",
+  person: user_id,
+  user_id,
+  external_id: null,
+  value: 5,
+  attribution: "direct",
+  message_id,
+  delivery_id: _id,
+  subscription_id,
+  channel,
+  among: [],
+  occurred_at: at,
+  created_at: at,
+});

@@ -10,6 +10,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import { type WarehouseExportRow, warehouseExportCollection } from "#core/storage/warehouse/exports.ts";
+import { hashKeys } from "#core/storage/warehouse/hash-keys.ts";
 import { newRun } from "#core/storage/warehouse/new-run.ts";
 import { type WarehouseRunRow, warehouseRunCollection } from "#core/storage/warehouse/runs.ts";
 import { warehouseExportJob } from "../../../dispatcher/jobs/warehouse-exports.ts";
@@ -137,6 +138,7 @@ export const warehouseSite = (
       { through = (same) => same, partRows, termMs = timings.usual.leaseMs }: RunOptions = {},
     ) => {
       const metrics = createMetrics("dispatcher");
+      const hashKeyOf = hashKeys(db(), keyRing(testKeyRing));
       const openDestination: typeof open = async (...given) => through(await open(...given));
       const common = { clock, metrics, stopping: never };
       const job = warehouseRunJob({
@@ -144,6 +146,7 @@ export const warehouseSite = (
         countUsage: (tenant, { bytes = 0 }) => void usage.set(tenant, (usage.get(tenant) ?? 0) + bytes),
         db: db(),
         openDestination,
+        hashKeyOf,
         ...(partRows !== undefined && { partRows }),
       });
       await job.run(id, { ...common, holder: randomUUID(), log, timing: { leaseMs: termMs } }, never);

@@ -116,7 +116,8 @@ describe("the conversations of an app", () => {
   it("have the message that they came to have right before their writer was killed, once it tries again", async () => {
     const { row, message } = await aConversation();
     const cut = { ...message, _id: newId("conversationMessage", new Date()), position: ulid(new Date()) };
-    const deps = { conversations: conversations(site.db), publish: () => undefined, clock: { now: () => new Date() } };
+    const clock = { now: () => new Date() };
+    const deps = { conversations: conversations(site.db, clock), publish: () => undefined, clock };
     await changeConversation(deps, { ...row, appended: [cut] }, () => null);
     expect(await messageRows().findOne({ _id: cut._id })).to.include({ position: cut.position });
   });

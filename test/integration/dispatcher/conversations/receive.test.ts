@@ -55,7 +55,7 @@ describe("messages of people on their way into conversations", function () {
 
   /** A dispatcher as far as these messages go, with a store that may fail. */
   const aDispatcher = (change: (store: Arrivals) => Partial<Arrivals> = () => ({})) => {
-    const whole = arrivals(db());
+    const whole = arrivals(db(), clock);
     const store = { ...whole, ...change(whole) };
     const receive = receiveMessages({
       arrivals: store,

@@ -29,7 +29,7 @@ describe("conversations in time", () => {
     const handle = changeInTime({
       directory: { app: async () => settings as AppRow }, // its settings alone are read
       clock: { now: () => now },
-      store: conversations(db()),
+      store: conversations(db(), { now: () => now }),
       box: { flush: publish, flushDue: publish },
       touch: () => undefined,
     });
@@ -82,7 +82,7 @@ describe("conversations in time", () => {
 
   it("are left alone when somebody changes them at the same moment", async () => {
     const { row } = await seedConversation(db(), of, { conversation: { status: "snoozed", snoozed_until: ago(1) } });
-    const store = conversations(db());
+    const store = conversations(db(), { now: () => new Date() });
     const handle = changeInTime({
       directory: { app: async () => ({}) as AppRow },
       clock: { now: () => new Date() },

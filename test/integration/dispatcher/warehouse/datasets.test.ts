@@ -1,6 +1,11 @@
+import { createHmac } from "node:crypto";
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { type WarehouseDataset, warehouseDatasets } from "#core/schema/warehouse/export.ts";
+import { type ConversationRow, conversationCollection } from "#core/storage/conversations/conversation-row.ts";
+import { type ConversationMessageRow, conversationMessageCollection } from "#core/storage/conversations/message-row.ts";
+import { type ConversionRow, conversionCollection } from "#core/storage/events/conversions.ts";
 import { eventDefinitionCollection, eventDefinitions } from "#core/storage/events/definitions.ts";
 import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
@@ -10,9 +15,12 @@ import { type SubscriptionRow, subscriptionCollection } from "#core/storage/peop
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
 import { type SuppressionRow, suppressionCollection, suppressionRow } from "#core/storage/suppressions/suppressions.ts";
 import { deletionCollection, deletions } from "#core/storage/warehouse/deletions.ts";
-import { warehouseExportCollection } from "#core/storage/warehouse/exports.ts";
+import { type WarehouseExportRow, warehouseExportCollection } from "#core/storage/warehouse/exports.ts";
+import { hashKeyCollection, hashKeys } from "#core/storage/warehouse/hash-keys.ts";
 import { warehouseRunCollection } from "#core/storage/warehouse/runs.ts";
-import { s3Destination } from "../../../support/rows/warehouse.ts";
+import { seedConversation } from "../../../support/rows/conversations.ts";
+import { testKeyRing } from "../../../support/rows/fixtures.ts";
+import { aConversion, s3Destination } from "../../../support/rows/warehouse.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { bucketOf, deliveriesFrom, warehouseSite } from "../../../support/warehouse/site.ts";
@@ -24,10 +32,14 @@ const hourMs = 3_600_000;
 describe("the datasets of a warehouse export", function () {
   this.timeout(60_000);
   const db = testDatabase("datasets", [
+    conversationCollection,
+    conversationMessageCollection,
+    conversionCollection,
     deletionCollection,
     deliveryCollection,
     eventCollection,
     eventDefinitionCollection,
+    hashKeyCollection,
     messageCollection,
     subscriptionCollection,
     suppressionCollection,
@@ -42,10 +54,14 @@ describe("the datasets of a warehouse export", function () {
   let bucket: ReturnType<typeof bucketOf>;
 
   /** Runs that export one window after another; gives the rows of each. */
-  const exported = async (datasets: readonly WarehouseDataset[], windows: number) => {
+  const exported = async (
+    datasets: readonly WarehouseDataset[],
+    windows: number,
+    over: Partial<WarehouseExportRow> = {},
+  ) => {
     const destination = s3Destination((await testServers()).s3Url);
     bucket = bucketOf(destination);
-    const row = await site.add(destination, { ...inApp, datasets: [...datasets] });
+    const row = await site.add(destination, { ...inApp, datasets: [...datasets], ...over });
     for (const [n, to] of ends.slice(0, windows).entries())
       await site.run(await site.begin(row, ends[n - 1] ?? start, to));
     const manifests = await bucket.manifests();
@@ -88,17 +104,23 @@ describe("the datasets of a warehouse export", function () {
     await db()
       .collection<EventRow>(eventCollection.name)
       .insertOne(event(within(0)));
+    const { row: talk, message } = await seedConversation(db(), inApp, {
+      conversation: { updated_at: within(0), assignee: { type: "team", id: "t", name: "Help" } },
+      subscription: { updated_at: new Date(0) },
+    });
+    await messagesOfTalks().updateOne({ _id: message._id }, { $set: { updated_at: within(0) } });
     await eventDefinitions(db()).define(of, ["order.paid"], within(0));
     await db()
       .collection<DeliveryRow>(deliveryCollection.name)
       .insertMany(deliveriesFrom(inApp, within(0), 1));
     await deletions(db()).note(of, "users", ["usr_gone"], within(0));
     const { manifests, rows } = await exported(warehouseDatasets, 1);
+    const counts: Partial<Record<WarehouseDataset, number>> = { messages: 0, users: 2, message_events: 2 };
     const all = new Map(manifests[0]?.datasets.map((one) => [one.name, one]));
     for (const name of warehouseDatasets) {
       const named = all.get(name)?.columns.map((column) => column.name) ?? [];
       expect(new Set(all.get(name)?.columns.map(({ id }) => id)).size, name).to.equal(named.length);
-      expect(all.get(name)?.rows, name).to.equal(name === "messages" ? 0 : name === "users" ? 2 : 1);
+      expect(all.get(name)?.rows, name).to.equal(counts[name] ?? 1);
     }
     const [found] = rows;
     const find = (id: string) => found?.find((row) => row["id"] === id);
@@ -109,7 +131,83 @@ describe("the datasets of a warehouse export", function () {
       _hs_deleted: false,
     });
     expect(find(address._id)).to.include({ token_masked: "u•••@example.com", user_id: owner._id });
-    expect(JSON.stringify(found), "no address").not.to.include(address.token);
+    expect(find(talk._id)).to.include({ assignee_type: "team", assignee_id: "t", channel: "whatsapp" });
+    expect(find(message._id)).to.include({ conversation_id: talk._id, author_type: "contact", media_count: 0 });
+    const key = await hashKeys(db(), keyRing(testKeyRing))(of);
+    const hash = (text: string) => createHmac("sha256", Buffer.from(key, "hex")).update(text).digest("hex");
+    expect(find(address._id)).to.include({ address_hash: hash(address.token) });
+    expect(find(entry._id)).to.include({ address_hash: hash(address.token) });
+    expect(find(talk._id)).to.include({ contact_address_hash: hash(talk.contact_address) });
+    for (const secret of [address.token, talk.contact_address, message.text ?? "", key])
+      expect(JSON.stringify(found), "no address").not.to.include(secret);
+  });
+
+  const messagesOfTalks = () => db().collection<ConversationMessageRow>(conversationMessageCollection.name);
+
+  it("have addresses and what people wrote only with include_pii, and tokens of devices never", async () => {
+    const {
+      row: talk,
+      message,
+      person,
+    } = await seedConversation(db(), inApp, {
+      conversation: { updated_at: within(0), contact_name: "Anna" },
+      subscription: { updated_at: within(0) },
+    });
+    await messagesOfTalks().updateOne({ _id: message._id }, { $set: { updated_at: within(0) } });
+    const phone = { ...device(user(0)), channel: "ios_push" as const, token: "ab".repeat(32) };
+    await db().collection<SubscriptionRow>(subscriptionCollection.name).insertOne(phone);
+    const { rows } = await exported(["subscriptions", "conversations", "conversation_messages"], 1, {
+      include_pii: true,
+    });
+    const find = (id: string) => rows[0]?.find((row) => row["id"] === id);
+    expect(find(person._id)).to.include({ address: person.token });
+    expect(find(phone._id)).to.include({ address: null, address_hash: null });
+    expect(find(talk._id)).to.include({ contact_address: talk.contact_address, contact_name: "Anna" });
+    expect(find(message._id)).to.deep.include({ text: "Hello?", content: {} });
+    expect(JSON.stringify(rows)).not.to.include(phone.token);
+  });
+
+  it("have each thing that happened to a delivery, under one id, and each conversion in the window in which it came", async () => {
+    await db().collection<DeliveryRow>(deliveryCollection.name).deleteMany({});
+    const [delivery] = deliveriesFrom(inApp, within(0), 1);
+    if (delivery === undefined) throw new Error("no delivery");
+    const opened = { ...delivery, status: "opened" as const, opened_at: within(1), updated_at: within(1) };
+    await db().collection<DeliveryRow>(deliveryCollection.name).insertOne(delivery);
+    const first = await exported(["message_events"], 1);
+    await db().collection<DeliveryRow>(deliveryCollection.name).replaceOne({ _id: delivery._id }, opened);
+    await db()
+      .collection<ConversionRow>(conversionCollection.name)
+      .insertOne(aConversion(delivery, within(1)));
+    const { rows } = await exported(["message_events"], 2);
+    const kinds = (some: Record<string, unknown>[] = []) => some.map(({ event }) => event);
+    expect(kinds(first.rows[0])).to.deep.equal(["queued", "sent"]);
+    expect(kinds(rows[1])).to.deep.equal(["queued", "sent", "opened", "converted"]);
+    expect(rows[1]?.slice(0, 2).map(({ id }) => id)).to.deep.equal(first.rows[0]?.map(({ id }) => id));
+    expect(new Set(rows[1]?.map(({ id }) => id)).size).to.equal(4);
+    expect(rows[1]?.[3]).to.deep.include({
+      delivery_id: delivery._id,
+      channel: "email",
+      properties: { name: "order.paid", value: 5, attribution: "direct" },
+    });
+  });
+
+  it("are narrowed to events of some names, which the manifest says", async () => {
+    const [paid, other] = [event(within(0)), event(within(0), { name: "page.seen" })];
+    await db().collection<EventRow>(eventCollection.name).deleteMany({});
+    await db().collection<EventRow>(eventCollection.name).insertMany([paid, other]);
+    const { rows, manifests } = await exported(["events"], 1, { event_names: ["order.paid", "order.sent"] });
+    expect(rows[0]?.map(({ id }) => id)).to.deep.equal([paid._id]);
+    expect(manifests[0]?.datasets[0]).to.deep.include({ event_names: ["order.paid", "order.sent"] });
+  });
+
+  it("say that the conversations of somebody are gone, also while they are still to be counted", async () => {
+    const { row: talk } = await seedConversation(db(), inApp, { conversation: { updated_at: new Date(0) } });
+    const talks = db().collection<ConversationRow>(conversationCollection.name);
+    await deletions(db()).note(of, "conversations", [talk._id], within(0));
+    await talks.updateOne({ _id: talk._id }, { $set: { gone: true } });
+    const { rows } = await exported(["conversations"], 1);
+    const gone = rows[0]?.find(({ id }) => id === talk._id);
+    expect(gone).to.include({ _hs_deleted: true, contact_address_masked: null });
   });
 
   const event = (at: Date, over: Partial<EventRow> = {}): EventRow => ({

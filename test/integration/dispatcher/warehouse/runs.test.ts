@@ -165,36 +165,6 @@ describe("the runs of a warehouse export", function () {
     expect((await site.exportNow(row._id))?.chain).to.deep.include({ sequence: 1, run_id: id });
   });
 
-  it("are tried again after ever longer pauses, then have failed; after three the export is failing, and well again after one", async () => {
-    const row = await site.add(destination, { ...of, failure_count: 2, failing_since: start });
-    const id = await site.begin(row, before, later);
-    const away = (one: Destination): Destination => ({
-      ...one,
-      write: () => Promise.reject(new DestinationError("NETWORK", "the store did not answer (ECONNREFUSED)")),
-    });
-    const pauses: number[] = [];
-    for (let attempt = 0; attempt < 6; attempt++) {
-      const at = site.clock.now().getTime();
-      await site.run(id, { through: away });
-      const { next_retry_at: next, status } = (await site.runNow(id)) ?? {};
-      if (next === null || next === undefined) break;
-      expect(status).to.equal("pending");
-      pauses.push(Math.round((next.getTime() - at) / 60_000));
-      site.shift(next.getTime() - Date.now() + 1);
-    }
-    expect(pauses).to.deep.equal([1, 5, 15, 60, 240]);
-    const failed = await site.runNow(id);
-    expect(failed).to.deep.include({ status: "failed", attempt: 5 });
-    expect(failed?.error).to.deep.equal({ code: "NETWORK", message: "the store did not answer (ECONNREFUSED)" });
-    expect(await site.exportNow(row._id)).to.deep.include({
-      status: "failing",
-      failure_count: 3,
-      watermarks: row.watermarks,
-    });
-    await site.run(await site.begin(row, before, later));
-    expect(await site.exportNow(row._id)).to.deep.include({ status: "active", failure_count: 0, failing_since: null });
-  });
-
   it("end when their export is removed", async () => {
     await seed(10);
     const row = await site.add(destination, of);
@@ -210,23 +180,6 @@ describe("the runs of a warehouse export", function () {
     await site.run(id, { through });
     expect(await site.runNow(id)).to.deep.include({ status: "cancelled", due_at: null, lease: null });
     expect(await bucket.manifests()).to.deep.equal([]);
-  });
-
-  it("tell what a store refuses by a code, and never a secret", async () => {
-    const cases = [
-      [{ ...destination, secret_access_key: "wrong" }, "AUTH"],
-      [{ ...destination, bucket: "no-such-bucket" }, "NOT_FOUND"],
-      [{ ...destination, endpoint: "http://127.0.0.1:1" }, "NETWORK"],
-      [{ ...destination, endpoint: "http://10.1.2.3:9000" }, "PERMISSION"],
-    ] as const;
-    for (const [given, code] of cases) {
-      const row = await site.add(given, of);
-      const id = await site.begin(row, before, later);
-      await site.run(id);
-      const { error } = (await site.runNow(id)) ?? {};
-      expect(error?.code, JSON.stringify(error)).to.equal(code);
-      expect(JSON.stringify(error)).not.to.include(given.access_key_id).and.not.to.include(given.secret_access_key);
-    }
   });
 
   it("are preceded by a test, whose steps leave nothing behind", async () => {
