@@ -54,6 +54,12 @@ describe("warehouse exports by REST", () => {
     expect(parquet.body).to.include({ format: "parquet", compression: "zstd" });
     const { body: csv } = await call("PATCH", `/${made.id}`, { format: "csv" });
     expect(csv).to.include({ format: "csv", compression: "gzip" });
+    const other = await make({ datasets: ["events"], event_names: ["order.paid"], include_pii: true });
+    expect(other).to.deep.include({ hash_key: made.hash_key, event_names: ["order.paid"], include_pii: true });
+    expect(made.hash_key).to.match(/^[0-9a-f]{64}$/);
+    const others = await call("PATCH", `/${other.id}`, { datasets: ["users"] });
+    expect(others.body).to.include({ event_names: null }).and.not.to.have.property("hash_key");
+    await call("DELETE", `/${other.id}`);
     const changed = await call("PATCH", `/${made.id}`, {
       schedule: { frequency: "1h" },
       destination: { type: "s3", bucket: "other" },
@@ -153,7 +159,8 @@ describe("warehouse exports by REST", () => {
     { it: "files that a warehouse does not read", over: { destination: snowflake, format: "csv" }, field: "format" },
     { it: "a format that is not there", over: { format: "avro" }, field: "format" },
     { it: "a compression of what is gzip", over: { format: "csv", compression: "zstd" }, field: "compression" },
-    { it: "a dataset that is not there", over: { datasets: ["conversations"] }, field: "datasets[0]" },
+    { it: "a dataset that is not there", over: { datasets: ["campaigns"] }, field: "datasets[0]" },
+    { it: "names of events that are not exported", over: { event_names: ["order.paid"] }, field: "event_names" },
     {
       it: "a column that is not there",
       over: { excluded_columns: ["deliveries.token"] },
