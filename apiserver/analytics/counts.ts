@@ -1,6 +1,6 @@
-import type { Cell, CellKey } from "#core/domain/analytics/quarters.ts";
-import { type Add, quartersFor, spread } from "#core/domain/analytics/spread.ts";
-import type { deliveryDays } from "#core/storage/analytics/delivery-days.ts";
+import { type CellKey, type CounterTable, cellOfKey } from "#core/domain/analytics/quarters.ts";
+import { type Axis, daysOf, plainAxis, type Spread, spread } from "#core/domain/analytics/spread.ts";
+import type { DeliveryCounters } from "#core/storage/analytics/delivery-counters.ts";
 import type { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";
 import type { oldestChange } from "#core/storage/analytics/quarter-counts.ts";
@@ -9,35 +9,58 @@ import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Question } from "./answers.ts";
 
 export type CountsDeps = {
-  days: Pick<ReturnType<typeof deliveryDays>, "list" | "first">;
+  counters: Pick<DeliveryCounters, "list" | "samples" | "first">;
   due: Pick<ReturnType<typeof dueQuarters>, "countedUntil">;
   oldestChange: ReturnType<typeof oldestChange>;
 };
 
-/** Quarters of a day that are read by their names; more are read whole. */
-const mostNamed = 48;
+/** What is read: the metrics of a table at the points of an axis, told apart by `groupOf`; what is null there is not counted. */
+export type Reading = {
+  table: CounterTable;
+  axis: Axis;
+  metrics: readonly string[];
+  groupOf: (key: string) => string | null;
+};
 
-/** Reads the counters of the intervals between bounds, in order. */
+/** Reads counters; of each group what {@link Spread} says. */
 export const readCounts = async (
-  { days }: Pick<CountsDeps, "days">,
+  { counters }: Pick<CountsDeps, "counters">,
   app: AppRow,
-  bounds: readonly Date[],
-  add: Add,
-): Promise<void> => {
+  { table, axis, metrics, groupOf }: Reading,
+): Promise<Map<string, Spread>> => {
+  const groups = new Map<string, Spread>();
+  const size = metrics.length * axis.points;
+  const byKey = new Map<string, Spread | undefined>();
+  const spreadOf = (key: string): Spread | undefined => {
+    if (byKey.has(key)) return byKey.get(key);
+    const name = groupOf(key);
+    const group = name === null ? undefined : (groups.get(name) ?? new Float64Array(size));
+    if (name !== null && group !== undefined) groups.set(name, group);
+    byKey.set(key, group);
+    return group;
+  };
+  const found = counters.list(ofApp(app), { table, days: daysOf(axis.bounds), metrics });
+  for await (const day of found) spread(day, { axis, metrics }, spreadOf);
+  return groups;
+};
+
+/** A range as one point. */
+export const rangeAxis = ({ from, to }: HourRange): Axis => plainAxis(from < to ? [from, to] : []);
+
+/** All of an axis as one point. */
+export const wholeOf = ({ bounds }: Axis): Axis => {
   const [from, to] = [bounds[0], bounds.at(-1)];
-  if (from === undefined || to === undefined || from >= to) return;
-  const quarters = quartersFor(bounds);
-  spread(await days.list(ofApp(app), { from, to }, quarters.size > mostNamed ? "all" : quarters), bounds, add);
+  return plainAxis(from === undefined || to === undefined || from === to ? [] : [from, to]);
 };
 
 /** Members of every answer about deliveries. */
 export const rangeMembers = async (
-  { days, due, oldestChange: oldest }: CountsDeps,
+  { counters, due, oldestChange: oldest }: CountsDeps,
   app: AppRow,
   { asked: { range, timezone, clamped, completeFrom }, now }: Pick<Question<unknown>, "asked" | "now">,
 ) => {
   const of = ofApp(app);
-  const [until, counted, changed] = await Promise.all([due.countedUntil(of, range), days.first(of), oldest(of)]);
+  const [until, counted, changed] = await Promise.all([due.countedUntil(of, range), counters.first(of), oldest(of)]);
   const begun = counted ?? now;
   const isAllCounted = changed === null || changed >= begun; // what has changed since then was counted
   return {
@@ -59,10 +82,17 @@ export type CellFilter = {
   template_id?: string;
 };
 
-/** Whether deliveries are among those that a query asks for. */
-export const isAsked = ({ channel, source, category, campaign_id, template_id }: CellFilter, cell: Cell): boolean =>
-  (channel?.includes(cell.channel) ?? true) &&
-  (source?.includes(cell.source) ?? true) &&
-  (category === undefined || category === cell.category) &&
-  (campaign_id === undefined || campaign_id === cell.campaign_id) &&
-  (template_id === undefined || template_id === cell.template_id);
+/** What deliveries of a key are told apart by; null when they are not among those that a query asks for. */
+export const askedCell = (
+  { channel, source, category, campaign_id, template_id }: CellFilter,
+  key: string,
+): CellKey | null => {
+  const cell = cellOfKey(key);
+  const isAsked =
+    (channel?.includes(cell.channel) ?? true) &&
+    (source?.includes(cell.source) ?? true) &&
+    (category === undefined || category === cell.category) &&
+    (campaign_id === undefined || campaign_id === cell.campaign_id) &&
+    (template_id === undefined || template_id === cell.template_id);
+  return isAsked ? cell : null;
+};

@@ -1,53 +1,81 @@
 import { adviceOn } from "#core/domain/analytics/advice.ts";
-import type { Failure, QuarterCounts } from "#core/domain/analytics/quarters.ts";
+import type { Sample } from "#core/domain/analytics/day-table.ts";
+import { failureOfKey, suppressedOfKey } from "#core/domain/analytics/quarters.ts";
 import { Failures, type FailuresQuery } from "#core/schema/analytics/deliveries.ts";
 import { showAs } from "#core/schema/json/show.ts";
-import { type AnswersDeps, answering } from "./answers.ts";
-import { type CountsDeps, rangeMembers, readCounts } from "./counts.ts";
+import type { HourRange } from "#core/storage/analytics/event-sums.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
+import { type AnswersDeps, answering, type Question } from "./answers.ts";
+import { type CountsDeps, type Reading, rangeAxis, rangeMembers, readCounts } from "./counts.ts";
 
 /** Why deliveries did not arrive. Source: docs/reference/analytics.md#failures. */
 export const failures = (deps: CountsDeps & AnswersDeps) =>
   answering<FailuresQuery, Failures>(deps, "quarter", async (app, question) => {
-    const { from, to } = question.asked.range;
-    const { channel, group_by: grouping = "error_code" } = question.query;
-    const isAsked = (one: Pick<Failure, "channel">): boolean => channel?.includes(one.channel) ?? true;
-    const [failed, suppressed] = [new Map<string, Failed>(), new Map<string, number>()];
-    const add = (_: number, counts: QuarterCounts, by: 1 | -1): void => {
-      for (const one of counts.failures.filter(isAsked)) addFailure(failed, keyOf(one, grouping), one, by);
-      for (const { reason, count } of counts.suppressed.filter(isAsked))
-        suppressed.set(reason, (suppressed.get(reason) ?? 0) + by * count);
-    };
-    const [members] = await Promise.all([rangeMembers(deps, app, question), readCounts(deps, app, [from, to], add)]);
-    const found = [...failed.values()].filter(({ count }) => count > 0);
-    const all = found.reduce((sum, { count }) => sum + count, 0);
-    return showAs(Failures, {
-      ...members,
-      data: found
-        .map((one) => ({
-          ...one,
-          last_at: one.last_at.toISOString(),
-          share: one.count / all,
-          ...advised(one.key, grouping),
-        }))
-        .sort((a, b) => b.count - a.count || (a.key + a.channel < b.key + b.channel ? -1 : 1)),
-      suppressed: [...suppressed]
-        .flatMap(([reason, count]) => (count > 0 ? [{ reason, count }] : []))
-        .sort((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1)),
-    });
+    const [members, data, suppressed] = await Promise.all([
+      rangeMembers(deps, app, question),
+      failed(deps, app, question),
+      suppressedBy(deps, app, question),
+    ]);
+    return showAs(Failures, { ...members, data, suppressed });
   });
 
-type Failed = Pick<Failure, "channel" | "count" | "last_at"> & { key: string; sample_message: string };
+type Ask = Question<FailuresQuery>;
 
-const keyOf = (one: Failure, grouping: "error_code" | "provider"): string => one[grouping] ?? "none";
-
-const addFailure = (all: Map<string, Failed>, key: string, one: Failure, by: 1 | -1): void => {
-  const { channel, count, last_at, message_id: sample_message } = one;
-  const known = all.get(`${key} ${channel}`) ?? { key, channel, count: 0, last_at, sample_message };
-  const isLater = by > 0 && last_at > known.last_at;
-  all.set(`${key} ${channel}`, {
-    ...(isLater ? { ...known, last_at, sample_message } : known),
-    count: known.count + by * count,
+const failed = async (deps: CountsDeps, app: AppRow, { asked: { range }, query }: Ask): Promise<Failures["data"]> => {
+  const { group_by: grouping = "error_code" } = query;
+  const groupOf = (text: string): string | null => {
+    const of = failureOfKey(text);
+    return isAsked(query, of.channel) ? JSON.stringify([of[grouping] ?? "none", of.channel]) : null;
+  };
+  const [found, samples] = await Promise.all([
+    countsOf(deps, app, range, { table: "failures", groupOf }),
+    deps.counters.samples(ofApp(app), "failures", range),
+  ]);
+  const latest = latestOf(samples, groupOf);
+  const all = found.reduce((sum, { count }) => sum + count, 0);
+  return found.map(({ group, count }) => {
+    const [key, channel] = JSON.parse(group) as [string, Failed["channel"]]; // sound: groupOf wrote it
+    const { last_at = range.from, message_id: sample_message = "" } = latest.get(group) ?? {};
+    const times = { last_at: last_at.toISOString(), sample_message };
+    return { key, channel, count, share: count / all, ...times, ...advised(key, grouping) };
   });
+};
+
+type Failed = Failures["data"][number];
+
+const suppressedBy = async (deps: CountsDeps, app: AppRow, { asked: { range }, query }: Ask) => {
+  const groupOf = (text: string): string | null => {
+    const { channel, reason } = suppressedOfKey(text);
+    return isAsked(query, channel) ? reason : null;
+  };
+  const found = await countsOf(deps, app, range, { table: "suppressed", groupOf });
+  return found.map(({ group: reason, count }) => ({ reason, count }));
+};
+
+const isAsked = ({ channel }: FailuresQuery, of: Failed["channel"]): boolean => channel?.includes(of) ?? true;
+
+/** Groups of a range that have any, the most frequent first. */
+const countsOf = async (
+  deps: CountsDeps,
+  app: AppRow,
+  range: HourRange,
+  of: Pick<Reading, "table" | "groupOf">,
+): Promise<{ group: string; count: number }[]> => {
+  const found = await readCounts(deps, app, { ...of, axis: rangeAxis(range), metrics: ["count"] });
+  return [...found]
+    .flatMap(([group, [count = 0]]) => (count > 0 ? [{ group, count }] : []))
+    .sort((a, b) => b.count - a.count || (a.group < b.group ? -1 : 1));
+};
+
+const latestOf = (samples: ReadonlyMap<string, Sample>, groupOf: Reading["groupOf"]): Map<string, Sample> => {
+  const latest = new Map<string, Sample>();
+  for (const [key, sample] of samples) {
+    const group = groupOf(key);
+    const known = group === null ? undefined : latest.get(group);
+    if (group !== null && (known === undefined || known.last_at < sample.last_at)) latest.set(group, sample);
+  }
+  return latest;
 };
 
 const advised = (key: string, grouping: "error_code" | "provider") => {

@@ -1,6 +1,7 @@
 import { boundsOf, type CalendarUnit, hourOfWeek } from "#core/domain/analytics/intervals.ts";
-import { addChannel, addTo, type ByChannel, channelsIn, noMetrics, ratesOf } from "#core/domain/analytics/metrics.ts";
-import { type Cell, other } from "#core/domain/analytics/quarters.ts";
+import { addTo, channelsIn, countedFor, noMetrics, ratesOf } from "#core/domain/analytics/metrics.ts";
+import { type CellKey, other } from "#core/domain/analytics/quarters.ts";
+import { type Axis, plainAxis, type Spread } from "#core/domain/analytics/spread.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import { invalid } from "#core/errors.ts";
 import {
@@ -10,13 +11,15 @@ import {
   Timeseries,
   type TimeseriesQuery,
 } from "#core/schema/analytics/deliveries.ts";
-import type { Metrics } from "#core/schema/analytics/metrics.ts";
+import type { Metric, Metrics } from "#core/schema/analytics/metrics.ts";
 import { analyticsLimits } from "#core/schema/analytics/query.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type AnswersDeps, answering } from "./answers.ts";
-import { type CountsDeps, isAsked, rangeMembers, readCounts } from "./counts.ts";
+import { askedCell, type CountsDeps, rangeMembers, readCounts, wholeOf } from "./counts.ts";
 import type { Asked } from "./range.ts";
+import { metricsAt } from "./totals.ts";
 
 /** How metrics and rates went. Source: docs/reference/analytics.md#timeseries. */
 export const timeseries = (deps: CountsDeps & AnswersDeps) =>
@@ -25,24 +28,64 @@ export const timeseries = (deps: CountsDeps & AnswersDeps) =>
     const interval = query.interval ?? "day";
     const axis = axisOf(interval, asked);
     checkSize(query, axis);
-    const groups = new Map<string | null, Group>();
-    const [members] = await Promise.all([
+    const [members, groups] = await Promise.all([
       rangeMembers(deps, app, question),
-      readCounts(deps, app, axis.bounds, (n, { cells }, by) => {
-        for (const cell of cells.filter((one) => isAsked(query, one)))
-          addCell(groupNamed(groups, groupOf(cell, query.group_by)), axis.placeOf(n), cell, by);
-      }),
+      groupsOf(deps, app, { query, axis }),
     ]);
-    const shown = query.group_by === undefined ? alone(groups) : mostFrequent(groups, axis);
     const metrics = [...new Set(query.metric)];
-    const series = metrics.flatMap((metric) => shown.map((group) => seriesOf(metric, group, axis, query)));
+    const shown = groups.map((group) => shownOf(group, axis, query));
+    const series = metrics.flatMap((metric) => shown.map((group) => seriesOf(metric, group, axis)));
     return showAs(Timeseries, { ...members, interval, series });
   });
 
-/** Where an interval of the range counts, and what the points are called. */
-type Axis = { bounds: readonly Date[]; placeOf: (interval: number) => number; names: readonly string[] };
+type Ask = { query: TimeseriesQuery; axis: NamedAxis };
 
-const axisOf = (interval: Interval, { range, timezone }: Asked): Axis => {
+/** Counts of a group, by channel. */
+type Group = { name: string | null; metrics: readonly Metric[]; channels: ReadonlyMap<Channel, Spread> };
+
+const groupsOf = async (deps: CountsDeps, app: AppRow, { query, axis }: Ask): Promise<Group[]> => {
+  const metrics = [...new Set(query.metric.flatMap(countedFor))];
+  const shown = query.group_by === undefined ? null : await mostFrequent(deps, app, { query, axis });
+  const groupOf = (key: string): string | null => {
+    const cell = askedCell(query, key);
+    if (cell === null) return null;
+    const name = shown === null ? null : nameOf(cell, query.group_by);
+    return JSON.stringify([shown === null || shown.includes(name) ? name : other, cell.channel]);
+  };
+  const found = await readCounts(deps, app, { table: "cells", axis, metrics, groupOf });
+  const byName = Map.groupBy(
+    [...found].map(([group, spread]) => ({ of: JSON.parse(group) as [string | null, Channel], spread })), // sound: groupOf wrote it
+    ({ of: [name] }) => name,
+  );
+  return (shown ?? [null]).map((name) => {
+    const channels = new Map((byName.get(name) ?? []).map(({ of: [, channel], spread }) => [channel, spread]));
+    return { name, metrics, channels };
+  });
+};
+
+const nameOf = (cell: CellKey, grouping: Grouping | undefined): string | null =>
+  grouping === undefined ? null : (cell[grouping] ?? "none");
+
+/** The names of those groups with the most deliveries, and of what the others are where there are some. */
+const mostFrequent = async (deps: CountsDeps, app: AppRow, { query, axis }: Ask): Promise<(string | null)[]> => {
+  const groupOf = (key: string): string | null => {
+    const cell = askedCell(query, key);
+    return cell === null ? null : nameOf(cell, query.group_by);
+  };
+  const found = await readCounts(deps, app, { table: "cells", axis: wholeOf(axis), metrics: ["targeted"], groupOf });
+  const all = [...found].flatMap(([name, [count = 0]]) => (count > 0 ? [{ name, count }] : []));
+  const named = all
+    .filter(({ name }) => name !== other)
+    .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1))
+    .map(({ name }) => name);
+  const isMore = named.length > analyticsLimits.groups || named.length < all.length;
+  return [...named.slice(0, analyticsLimits.groups), ...(isMore ? [other] : [])];
+};
+
+/** Its points, by what they are called. */
+type NamedAxis = Axis & { names: readonly string[] };
+
+const axisOf = (interval: Interval, { range, timezone }: Asked): NamedAxis => {
   const unit: CalendarUnit = interval === "hour_of_week" ? "hour" : interval;
   const days = (range.to.getTime() - range.from.getTime()) / dayMs;
   if (interval === "hour" && days > analyticsLimits.hourlyDays)
@@ -56,9 +99,9 @@ const axisOf = (interval: Interval, { range, timezone }: Asked): Axis => {
       limit: analyticsLimits.points,
     });
   const begins = bounds.slice(0, -1);
-  if (interval !== "hour_of_week") return { bounds, placeOf: (n) => n, names: begins.map((at) => at.toISOString()) };
+  if (interval !== "hour_of_week") return { ...plainAxis(bounds), names: begins.map((at) => at.toISOString()) };
   const places = begins.map((at) => hourOfWeek(at, timezone));
-  return { bounds, placeOf: (n) => places[n] ?? 0, names: hoursOfWeek };
+  return { bounds, points: hoursOfWeek.length, pointOf: (n) => places[n] ?? 0, names: hoursOfWeek };
 };
 
 const hoursOfWeek = Array.from({ length: 168 }, (_, n) => {
@@ -66,7 +109,7 @@ const hoursOfWeek = Array.from({ length: 168 }, (_, n) => {
   return `${Math.floor(n / 24) + 1}T${hour}:00`;
 });
 
-const checkSize = ({ metric, group_by: grouping }: TimeseriesQuery, { names }: Axis): void => {
+const checkSize = ({ metric, group_by: grouping }: TimeseriesQuery, { names }: NamedAxis): void => {
   const groups = grouping === undefined ? 1 : analyticsLimits.groups + 1;
   if (new Set(metric).size * groups * names.length > analyticsLimits.values)
     throw invalid("interval", `makes more than ${analyticsLimits.values} values of these metrics and groups`, {
@@ -74,68 +117,25 @@ const checkSize = ({ metric, group_by: grouping }: TimeseriesQuery, { names }: A
     });
 };
 
-/** Its metrics at each point; those of points without any are left out. */
-type Group = { name: string | null; targeted: number; channels: ByChannel; points: Map<number, Metrics> };
+/** What is shown of a group: all metrics at each point, and over which channels. */
+type Shown = { name: string | null; points: readonly Metrics[]; basis: readonly Channel[] };
 
-const emptyGroup = (name: string | null): Group => ({ name, targeted: 0, channels: new Map(), points: new Map() });
-
-const groupOf = (cell: Cell, grouping: Grouping | undefined): string | null =>
-  grouping === undefined ? null : (cell[grouping] ?? "none");
-
-const groupNamed = (groups: Map<string | null, Group>, name: string | null): Group => {
-  const group = groups.get(name) ?? emptyGroup(name);
-  groups.set(name, group);
-  return group;
-};
-
-const addCell = ({ points, channels }: Group, point: number, { counts, channel }: Cell, by: 1 | -1): void => {
-  const totals = points.get(point) ?? noMetrics();
-  addTo(totals, counts, by);
-  points.set(point, totals);
-  addChannel(channels, channel, by * (counts.targeted ?? 0));
-};
-
-const alone = (groups: ReadonlyMap<string | null, Group>): Group[] => [groups.get(null) ?? emptyGroup(null)];
-
-/** Those with the most deliveries, and what the others come to where there are some. */
-const mostFrequent = (groups: ReadonlyMap<string | null, Group>, { names }: Axis): Group[] => {
-  for (const group of groups.values())
-    group.targeted = [...group.points.values()].reduce((sum, { targeted }) => sum + targeted, 0);
-  const named = [...groups.values()]
-    .filter(({ name, targeted }) => name !== other && targeted > 0)
-    .sort((a, b) => b.targeted - a.targeted || (String(a.name) < String(b.name) ? -1 : 1));
-  const rest = [...named.slice(analyticsLimits.groups), ...[...groups.values()].filter(({ name }) => name === other)];
-  const shown = named.slice(0, analyticsLimits.groups);
-  return rest.length === 0 ? shown : [...shown, joined(rest, names.length)];
-};
-
-const joined = (groups: readonly Group[], points: number): Group => {
-  const sum = emptyGroup(other);
-  for (const group of groups) {
-    for (const [channel, count] of group.channels) addChannel(sum.channels, channel, count);
-    for (let n = 0; n < points; n++) {
-      const more = group.points.get(n);
-      if (more === undefined) continue;
-      const totals = sum.points.get(n) ?? noMetrics();
-      addTo(totals, more);
-      sum.points.set(n, totals);
+const shownOf = ({ name, channels, metrics }: Group, { names }: NamedAxis, { channel }: TimeseriesQuery): Shown => {
+  const points = names.map(noMetrics);
+  const totals = new Map([...channels.keys()].map((one) => [one, noMetrics()]));
+  for (const [one, spread] of channels)
+    for (const [n, point] of points.entries()) {
+      const counts = metricsAt(spread, metrics, n);
+      addTo(point, counts);
+      addTo(totals.get(one) ?? {}, counts);
     }
-  }
-  return sum;
+  return { name, points, basis: channel ?? channelsIn(totals) };
 };
 
-const seriesOf = (
-  metric: Series["metric"],
-  { name, points, channels }: Group,
-  { names }: Axis,
-  { channel }: TimeseriesQuery,
-): Series => ({
+const seriesOf = (metric: Series["metric"], { name, points, basis }: Shown, { names }: NamedAxis): Series => ({
   metric,
   group: name,
-  points: names.map((at, n) => ({
-    at,
-    value: valueOf(metric, points.get(n) ?? noMetrics(), channel ?? channelsIn(channels)),
-  })),
+  points: names.map((at, n) => ({ at, value: valueOf(metric, points[n] ?? noMetrics(), basis) })),
 });
 
 const valueOf = (metric: Series["metric"], totals: Metrics, channels: Iterable<Channel>): number | null => {

@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
-import { deliveryDays } from "#core/storage/analytics/delivery-days.ts";
+import { deliveryCounters } from "#core/storage/analytics/delivery-counters.ts";
 import { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { eventSums } from "#core/storage/analytics/event-sums.ts";
 import { oldestChange } from "#core/storage/analytics/quarter-counts.ts";
@@ -18,7 +18,7 @@ export type AnalyticsUse = ReturnType<typeof analyticsUseCases>;
 
 /** What the operations on analytics do. */
 export const analyticsUseCases = ({ db, limit, clock }: AnalyticsPlatform) => {
-  const deps = { days: deliveryDays(db), due: dueQuarters(db, clock), oldestChange: oldestChange(db), limit, clock };
+  const deps = { counters: deliveryCounters(db), due: dueQuarters(db, clock), oldestChange: oldestChange(db), limit, clock };
   return {
     overview: overview(deps),
     timeseries: timeseries(deps),

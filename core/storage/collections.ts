@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import { deliveryDayCollection } from "./analytics/delivery-days.ts";
+import { deliveryCounterCollection } from "./analytics/delivery-counters.ts";
 import { dueQuarterCollection } from "./analytics/due-quarters.ts";
 import { apiKeyCollection } from "./api-keys/api-keys.ts";
 import { revokedTokenCollection } from "./api-keys/revoked-tokens.ts";
@@ -95,7 +95,7 @@ export const allCollections: readonly CollectionSpec[] = [
   dayUserCollection,
   deletionCollection,
   deliveryCollection,
-  deliveryDayCollection,
+  deliveryCounterCollection,
   dueQuarterCollection,
   eventBatchCollection,
   eventCollection,

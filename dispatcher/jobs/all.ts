@@ -1,7 +1,7 @@
 import { type AccountCheckJobDeps, accountCheckJob } from "./account-checks.ts";
 import { type ActivityChannelJobDeps, activityChannelJob } from "./activity-channels.ts";
 import { type ConversationFilesJobDeps, conversationFilesJob } from "./conversation-files.ts";
-import { type DeliveryDayJobDeps, deliveryDayJob } from "./delivery-days.ts";
+import { type DeliveryCountersJobDeps, deliveryCountersJob } from "./delivery-counters.ts";
 import { type ExportJobDeps, exportJob } from "./exports.ts";
 import { type ImportJobDeps, importJob } from "./imports.ts";
 import type { Job } from "./job.ts";
@@ -18,7 +18,7 @@ export const allJobs = (
     LiveActivityJobDeps &
     ActivityChannelJobDeps &
     ConversationFilesJobDeps &
-    DeliveryDayJobDeps &
+    DeliveryCountersJobDeps &
     ImportJobDeps &
     ExportJobDeps &
     SegmentCountJobDeps &
@@ -30,7 +30,7 @@ export const allJobs = (
   liveActivityJob(deps),
   activityChannelJob(deps),
   conversationFilesJob(deps),
-  deliveryDayJob(deps),
+  deliveryCountersJob(deps),
   importJob(deps),
   exportJob(deps),
   segmentCountJob(deps),

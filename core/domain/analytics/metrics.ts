@@ -1,4 +1,4 @@
-import { type Metric, type Metrics, metrics, type Rates } from "../../schema/analytics/metrics.ts";
+import { type Metric, type Metrics, metrics, type Rate, type Rates } from "../../schema/analytics/metrics.ts";
 import { type Channel, isContact } from "../../schema/vocabulary/channels.ts";
 
 /** Metrics that are not zero. */
@@ -7,35 +7,54 @@ export type Counted = Partial<Metrics>;
 export const noMetrics = (): Metrics => Object.fromEntries(metrics.map((name) => [name, 0])) as Metrics; // sound: has them all
 
 /** Adds, in place. */
-export const addTo = (sum: Counted, more: Counted, by: 1 | -1 = 1): void => {
-  for (const [name, count] of Object.entries(more) as [Metric, number][]) sum[name] = (sum[name] ?? 0) + by * count;
+export const addTo = (sum: Counted, more: Counted): void => {
+  for (const [name, count] of Object.entries(more) as [Metric, number][]) sum[name] = (sum[name] ?? 0) + count;
 };
 
-/** How many deliveries are of which channel. */
-export type ByChannel = Map<Channel, number>;
+/** Metrics of each channel. */
+export type ByChannel = ReadonlyMap<Channel, Metrics>;
 
-/** Those of a channel more, or less. */
-export const addChannel = (sum: ByChannel, channel: Channel, targeted: number): void => {
-  sum.set(channel, (sum.get(channel) ?? 0) + targeted);
+/** Those of all channels together. */
+export const totalOf = (all: ByChannel): Metrics => {
+  const totals = noMetrics();
+  for (const one of all.values()) addTo(totals, one);
+  return totals;
 };
 
-/** Those that have deliveries. */
-export const channelsIn = (sum: ByChannel): Channel[] =>
-  [...sum].flatMap(([channel, count]) => (count > 0 ? [channel] : []));
+/** Channels that have deliveries. */
+export const channelsIn = (all: ByChannel): Channel[] =>
+  [...all].flatMap(([channel, { targeted }]) => (targeted > 0 ? [channel] : []));
+
+/** What has to be counted for a metric or rate. */
+export const countedFor = (asked: Metric | Rate): readonly Metric[] =>
+  Object.hasOwn(parts, asked) ? [...parts[asked as Rate], "targeted"] : [asked as Metric]; // sound: it is one or the other
+
+const among = ["sent", "delivered"] as const;
+const parts: Readonly<Record<Rate, readonly Metric[]>> = {
+  delivery_rate: among,
+  open_rate: ["opened", ...among],
+  click_rate: ["clicked", ...among],
+  ctor: ["clicked", "opened"],
+  conversion_rate: ["converted", ...among],
+  bounce_rate: ["bounced", "sent"],
+  complaint_rate: ["complained", ...among],
+  unsubscribe_rate: ["unsubscribed", ...among],
+  failure_rate: ["failed", "errored", "sent"],
+};
 
 /** What is made of metrics of some channels. Source: docs/reference/analytics.md#rates. */
 export const ratesOf = (of: Metrics, channels: Iterable<Channel>): Rates => {
   const basis = basisOf(channels);
-  const among = of[basis];
+  const base = of[basis];
   return {
     delivery_rate: ratio(of.delivered, of.sent),
-    open_rate: ratio(of.opened, among),
-    click_rate: ratio(of.clicked, among),
+    open_rate: ratio(of.opened, base),
+    click_rate: ratio(of.clicked, base),
     ctor: ratio(of.clicked, of.opened),
-    conversion_rate: ratio(of.converted, among),
+    conversion_rate: ratio(of.converted, base),
     bounce_rate: ratio(of.bounced, of.sent),
-    complaint_rate: ratio(of.complained, among),
-    unsubscribe_rate: ratio(of.unsubscribed, among),
+    complaint_rate: ratio(of.complained, base),
+    unsubscribe_rate: ratio(of.unsubscribed, base),
     failure_rate: ratio(of.failed + of.errored, of.sent + of.failed + of.errored),
     rate_basis: basis,
   };

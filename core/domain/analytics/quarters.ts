@@ -1,6 +1,7 @@
 import type { Metrics } from "../../schema/analytics/metrics.ts";
 import type { Message } from "../../schema/messages/message.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
+import type { Entry } from "./day-table.ts";
 import { addTo, type Counted } from "./metrics.ts";
 
 /** What deliveries are told apart by. */
@@ -112,7 +113,7 @@ const keyOf = ({ channel, source, template_id, campaign_id, category, provider }
 });
 
 /** Names a cell among others. */
-export const cellKey = (of: CellKey): string => JSON.stringify(Object.values(keyOf(of)));
+const cellKey = (of: CellKey): string => JSON.stringify(Object.values(keyOf(of)));
 
 const addFailure = (failures: Map<string, Failure>, one: Failure): void => {
   const isNew = !failures.has(failureKey(one));
@@ -126,24 +127,50 @@ const addFailure = (failures: Map<string, Failure>, one: Failure): void => {
 };
 
 /** Names a failure among others. */
-export const failureKey = ({ channel, provider, error_code }: Pick<Failure, "channel" | "provider" | "error_code">) =>
+const failureKey = ({ channel, provider, error_code }: Pick<Failure, "channel" | "provider" | "error_code">) =>
   JSON.stringify([channel, provider, error_code]);
 
-/** Those of several quarters together. */
-export const sumOfQuarters = (all: readonly QuarterCounts[]): QuarterCounts => {
-  const made: Making = { cells: new Map(), failures: new Map(), suppressed: new Map() };
-  for (const { cells, failures, suppressed } of all) {
-    for (const cell of cells) {
-      const known = made.cells.get(cellKey(cell)) ?? { ...keyOf(cell), counts: {} };
-      addTo(known.counts, cell.counts);
-      made.cells.set(cellKey(cell), known);
-    }
-    for (const failure of failures) addFailure(made.failures, failure);
-    for (const one of suppressed) addSuppressed(made.suppressed, one);
-  }
-  return {
-    cells: [...made.cells.values()],
-    failures: [...made.failures.values()],
-    suppressed: [...made.suppressed.values()],
-  };
+/** What a quarter's counters are kept as. */
+export const tablesOf = ({ cells, failures, suppressed }: QuarterCounts): Record<CounterTable, Entry[]> => ({
+  cells: cells.map((cell) => ({ key: cellKey(cell), counts: cell.counts })),
+  failures: failures.map(({ last_at, message_id, count, ...of }) => ({
+    key: failureKey(of),
+    counts: { count },
+    sample: { last_at, message_id },
+  })),
+  suppressed: suppressed.map(({ channel, reason, count }) => ({
+    key: JSON.stringify([channel, reason]),
+    counts: { count },
+  })),
+});
+
+/** Tables of counters of a day. */
+export const counterTables = ["cells", "failures", "suppressed"] as const;
+export type CounterTable = (typeof counterTables)[number];
+
+/** What deliveries of a cell are told apart by. */
+export const cellOfKey = (key: string): CellKey => {
+  const [channel, source, template_id, campaign_id, category, provider] = JSON.parse(key) as Values; // sound: cellKey wrote it
+  return { channel, source, template_id, campaign_id, category, provider };
+};
+
+type Values = [
+  CellKey["channel"],
+  CellKey["source"],
+  CellKey["template_id"],
+  CellKey["campaign_id"],
+  CellKey["category"],
+  CellKey["provider"],
+];
+
+/** What failures are told apart by. */
+export const failureOfKey = (key: string): Pick<Failure, "channel" | "provider" | "error_code"> => {
+  const [channel, provider, error_code] = JSON.parse(key) as [Failure["channel"], string | null, string]; // sound: failureKey wrote it
+  return { channel, provider, error_code };
+};
+
+/** What suppressed deliveries are told apart by. */
+export const suppressedOfKey = (key: string): Pick<Suppressed, "channel" | "reason"> => {
+  const [channel, reason] = JSON.parse(key) as [Suppressed["channel"], string]; // sound: tablesOf wrote it
+  return { channel, reason };
 };

@@ -1,63 +1,76 @@
 import { dayMs, quarterMs } from "../durations.ts";
 import { dayOf } from "../events/days.ts";
-import type { QuarterCounts } from "./quarters.ts";
+import { unpack } from "./columns.ts";
+import { type DayTable, quartersOfDay } from "./day-table.ts";
 
-/** A stretch of a day, from one of its quarters of an hour up to another, and the interval that it is part of; -1: of none. */
-type Stretch = { first: number; end: number; interval: number };
+/** Days of a range: those that lie whole in one interval, of which only the sums are needed, and those that are cut. */
+export type DaysOf = { whole: Date[]; cut: Date[] };
 
-const quartersOfDay = dayMs / quarterMs;
-
-/** As much of a day as is needed. */
-export type SpreadDay = { day: Date; total: QuarterCounts; quarters?: Record<string, QuarterCounts> };
-
-/** Called with what an interval gains, or loses when `by` is -1. */
-export type Add = (interval: number, counts: QuarterCounts, by: 1 | -1) => void;
-
-/**
- * The quarters of their days that have to be read to know what intervals hold: the longest stretch of a day is what its total
- * holds beyond the others.
- */
-export const quartersFor = (bounds: readonly Date[]): Set<number> => {
-  const needed = new Set<number>();
+/** The days of the intervals between bounds, which are in order and full quarters of an hour. */
+export const daysOf = (bounds: readonly Date[]): DaysOf => {
+  const days: DaysOf = { whole: [], cut: [] };
   const [from, to] = [bounds[0], bounds.at(-1)];
-  if (from === undefined || to === undefined) return needed;
+  if (from === undefined || to === undefined) return days;
   for (let ms = dayOf(from).getTime(); ms < to.getTime(); ms += dayMs)
-    for (const { first, end } of restOf(stretchesOf(ms, bounds)).others)
-      for (let n = first; n < end; n++) needed.add(n);
-  return needed;
+    (wholeIn(ms, bounds) === null ? days.cut : days.whole).push(new Date(ms));
+  return days;
 };
 
-/** Spreads the counters of days over the intervals between bounds, which are in order and full quarters of an hour. */
-export const spread = (days: readonly SpreadDay[], bounds: readonly Date[], add: Add): void => {
-  for (const { day, total, quarters = {} } of days) {
-    const { longest, others } = restOf(stretchesOf(day.getTime(), bounds));
-    const addIn = (interval: number, counts: QuarterCounts, by: 1 | -1): void => {
-      if (interval >= 0) add(interval, counts, by);
-    };
-    addIn(longest.interval, total, 1);
-    for (const { first, end, interval } of others)
-      for (const counts of quartersIn(quarters, first, end)) {
-        addIn(longest.interval, counts, -1);
-        addIn(interval, counts, 1);
-      }
+/** As much of a day as is read: its sums when it lies whole in an interval, else its quarters. */
+export type ReadDay = Pick<DayTable, "keys"> & { day: Date } & Partial<Pick<DayTable, "sums" | "quarters">>;
+
+/** Intervals between bounds, and the point at which each of them counts. */
+export type Axis = { bounds: readonly Date[]; points: number; pointOf: (interval: number) => number };
+
+/** Each interval is a point. */
+export const plainAxis = (bounds: readonly Date[]): Axis => ({
+  bounds,
+  points: Math.max(0, bounds.length - 1),
+  pointOf: (interval) => interval,
+});
+
+/** Counts of metrics at points: of each metric all points, one metric after another. */
+export type Spread = Float64Array;
+
+/** Adds counters of a day. `spreadOf` says where what is counted under a key goes, undefined when it is not asked for. */
+export const spread = (
+  day: ReadDay,
+  { axis: { bounds, points, pointOf }, metrics }: { axis: Axis; metrics: readonly string[] },
+  spreadOf: (key: string) => Spread | undefined,
+): void => {
+  const targets = day.keys.map(spreadOf);
+  const whole = wholeIn(day.day.getTime(), bounds);
+  const placesOfKey = whole === null ? quartersOfDay : 1;
+  const at = (whole === null ? placesOf(day.day.getTime(), bounds) : [whole]).map((n) => (n < 0 ? n : pointOf(n)));
+  for (const [n, metric] of metrics.entries()) {
+    const bytes = (whole === null ? day.quarters : day.sums)?.[metric];
+    if (bytes === undefined) continue;
+    unpack(bytes, (count, place) => {
+      const point = at[place % placesOfKey] ?? -1;
+      const target = targets[Math.floor(place / placesOfKey)];
+      if (target === undefined || point < 0) return;
+      const index = n * points + point;
+      target[index] = (target[index] ?? 0) + count;
+    });
   }
 };
 
-const quartersIn = (all: Readonly<Record<string, QuarterCounts>>, first: number, end: number): QuarterCounts[] =>
-  Array.from({ length: end - first }, (_, n) => all[first + n] ?? []).flat();
-
-const stretchesOf = (dayStartMs: number, bounds: readonly Date[]): [Stretch, ...Stretch[]] => {
+/** The interval that a day lies whole in; null when it is cut. */
+const wholeIn = (dayStartMs: number, bounds: readonly Date[]): number | null => {
   const begun = lastAtOrBefore(bounds, dayStartMs);
-  const isOver = begun === bounds.length - 1;
-  const stretches: [Stretch, ...Stretch[]] = [{ first: 0, end: quartersOfDay, interval: isOver ? -1 : begun }];
-  for (let n = begun + 1; n < bounds.length; n++) {
-    const at = ((bounds[n]?.getTime() ?? 0) - dayStartMs) / quarterMs;
-    if (at >= quartersOfDay) break;
-    const before = stretches.at(-1);
-    if (before !== undefined) before.end = at;
-    stretches.push({ first: at, end: quartersOfDay, interval: n === bounds.length - 1 ? -1 : n });
+  const end = bounds[begun + 1];
+  return begun < 0 || end === undefined || end.getTime() < dayStartMs + dayMs ? null : begun;
+};
+
+/** The interval of each quarter of a day; -1: of none. */
+const placesOf = (dayStartMs: number, bounds: readonly Date[]): number[] => {
+  const places = Array.from({ length: quartersOfDay }, () => -1);
+  let next = lastAtOrBefore(bounds, dayStartMs) + 1;
+  for (let n = 0; n < quartersOfDay; n++) {
+    while (next < bounds.length && (bounds[next]?.getTime() ?? 0) <= dayStartMs + n * quarterMs) next += 1;
+    if (next < bounds.length) places[n] = next - 1;
   }
-  return stretches;
+  return places;
 };
 
 /** -1 when all of them come after. */
@@ -69,10 +82,4 @@ const lastAtOrBefore = (bounds: readonly Date[], ms: number): number => {
     else high = middle;
   }
   return low - 1;
-};
-
-const restOf = (all: readonly [Stretch, ...Stretch[]]): { longest: Stretch; others: Stretch[] } => {
-  const lengthOf = ({ first, end }: Stretch): number => end - first;
-  const longest = all.reduce((a, b) => (lengthOf(b) > lengthOf(a) ? b : a));
-  return { longest, others: all.filter((one) => one !== longest) };
 };

@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Cell, sumOfQuarters } from "#core/domain/analytics/quarters.ts";
+import type { Cell } from "#core/domain/analytics/quarters.ts";
 import { dayMs, quarterMs } from "#core/domain/durations.ts";
-import { dateText, lastDays } from "#core/domain/events/days.ts";
-import { type DeliveryDayRow, deliveryDayCollection } from "#core/storage/analytics/delivery-days.ts";
+import { dateText, dayOf, lastDays } from "#core/domain/events/days.ts";
+import {
+  type DeliveryCounterRow,
+  deliveryCounterCollection,
+  deliveryCounters,
+} from "#core/storage/analytics/delivery-counters.ts";
 import { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { ofApp } from "#core/storage/mongo/collection.ts";
 import { aMail } from "../../support/callbacks/deliveries.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -42,7 +47,7 @@ const questions = {
 };
 
 const seedDays = async ({ db, app }: System, { days, cells, perCell }: typeof whole): Promise<number> => {
-  const rows = db.collection<DeliveryDayRow>(deliveryDayCollection.name);
+  const rows = db.collection<DeliveryCounterRow>(deliveryCounterCollection.name);
   const of = { tenant_id: app.tenant_id, app_id: app._id };
   const channels = ["ios_push", "android_push", "email"] as const;
   const counts = { targeted: perCell, sent: perCell, delivered: 40, opened: 12, clicked: 3, bounced: 1, failed: 1 };
@@ -55,11 +60,15 @@ const seedDays = async ({ db, app }: System, { days, cells, perCell }: typeof wh
   const failure = { channel: "email", provider: "smtp", count: 1, last_at, message_id: "msg_1" } as const;
   const failures = ["HARD_BOUNCE", "SPAM_REJECTED", "EXPIRED"].map((error_code) => ({ ...failure, error_code }));
   const quarter = { cells: made, failures, suppressed: [], at: new Date() };
-  const quarters = Object.fromEntries(Array.from({ length: dayMs / quarterMs }, (_, n) => [n, quarter]));
-  const total = sumOfQuarters(Object.values(quarters));
-  for (const day of lastDays(new Date(Date.now() - dayMs), days))
-    await rows.insertOne({ _id: `${app._id}/${dateText(day)}`, ...of, day, total, quarters, revision: 1 });
-  return days * Object.keys(quarters).length * cells * perCell;
+  const first = new Date(Math.floor(Date.now() / dayMs) * dayMs - dayMs);
+  for (let n = 0; n < dayMs / quarterMs; n++)
+    await deliveryCounters(db).keep(ofApp(app), new Date(first.getTime() + n * quarterMs), quarter);
+  const tables = await rows.find({ app_id: app._id }).toArray(); // each day is as this one
+  for (const day of lastDays(new Date(first.getTime() - dayMs), days - 1))
+    await rows.insertMany(
+      tables.map((row) => ({ ...row, ...of, day, _id: `${app._id}/${dateText(day)}/${row.table}` })),
+    );
+  return days * (dayMs / quarterMs) * cells * perCell;
 };
 
 const slowestOf = async (
@@ -87,14 +96,19 @@ const slowestOf = async (
 
 const freshness = async ({ db, app }: System, times: number): Promise<number> => {
   const tookMs: number[] = [];
-  const days = db.collection<DeliveryDayRow>(deliveryDayCollection.name);
+  const rows = db.collection<DeliveryCounterRow>(deliveryCounterCollection.name);
   for (let n = 1; n <= times; n++) {
     const { delivery } = aMail({ tenant_id: app.tenant_id, app_id: app._id }, { campaign_id: `fresh_${n}` });
     await db.collection<DeliveryRow>(deliveryCollection.name).insertOne(delivery);
     const storedMs = performance.now();
     await dueQuarters(db).touch([delivery]);
-    const isKept = { app_id: app._id, "total.cells.campaign_id": `fresh_${n}` };
-    await until(async () => (await days.countDocuments(isKept, { limit: 1 })) === 1, 30_000, 20);
+    const isKept = {
+      app_id: app._id,
+      table: "cells" as const,
+      day: dayOf(delivery.created_at),
+      keys: { $regex: `fresh_${n}"` },
+    };
+    await until(async () => (await rows.countDocuments(isKept, { limit: 1 })) === 1, 30_000, 20);
     tookMs.push(performance.now() - storedMs);
   }
   return Math.max(...tookMs);

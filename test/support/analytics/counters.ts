@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import type { Db } from "mongodb";
+import { unpack } from "#core/domain/analytics/columns.ts";
+import { quartersOfDay, type Sample } from "#core/domain/analytics/day-table.ts";
+import type { CounterTable } from "#core/domain/analytics/quarters.ts";
 import { quarterMs } from "#core/domain/durations.ts";
 import { reportedOf } from "#core/domain/messages/progress.ts";
-import { type DeliveryDayRow, deliveryDayCollection } from "#core/storage/analytics/delivery-days.ts";
+import { type DeliveryCounterRow, deliveryCounterCollection } from "#core/storage/analytics/delivery-counters.ts";
 import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { waitsForFirst } from "#core/storage/messages/first-waiting.ts";
@@ -28,17 +31,41 @@ const endsOf = ({ status }: DeliveryRow): string[] =>
 
 /** What the service has counted. */
 export const keptCounters = async (db: Db, appId: string): Promise<Counters> => {
-  const days = await db.collection<DeliveryDayRow>(deliveryDayCollection.name).find({ app_id: appId }).toArray();
   const counters: Counters = {};
-  for (const { day, quarters } of days)
-    for (const [n, { cells }] of Object.entries(quarters)) {
-      const counts: Record<string, number> = {};
-      for (const [key, by] of cells.flatMap((cell) => Object.entries(cell.counts)))
-        counts[key] = (counts[key] ?? 0) + by;
-      if (cells.length > 0) counters[new Date(day.getTime() + Number(n) * quarterMs).toISOString()] = counts;
-    }
+  for (const { day, quarters } of await rowsOf(db, appId, "cells"))
+    for (const [metric, bytes] of Object.entries(quarters))
+      unpack(bytes.value(), (count, place) => {
+        const at = new Date(day.getTime() + (place % quartersOfDay) * quarterMs).toISOString();
+        const counts = (counters[at] ??= {});
+        counts[metric] = (counts[metric] ?? 0) + count;
+      });
   return counters;
 };
+
+/** What is kept of the first day of an app that is counted, in a table: under each key its sums, and its sample. */
+export const firstDay = async (db: Db, appId: string, table: CounterTable): Promise<KeptSums[]> => {
+  const [row] = await rowsOf(db, appId, table);
+  if (row === undefined) return [];
+  const all = row.keys.map((key, n): KeptSums => {
+    const sample = row.samples?.[n] ?? null;
+    return { of: JSON.parse(key) as unknown, counts: {}, ...(sample && { sample }) };
+  });
+  for (const [metric, bytes] of Object.entries(row.sums))
+    unpack(bytes.value(), (count, place) => {
+      const kept = all[place];
+      if (kept !== undefined) kept.counts[metric] = count;
+    });
+  return all;
+};
+
+type KeptSums = { of: unknown; counts: Record<string, number>; sample?: Sample };
+
+const rowsOf = (db: Db, appId: string, table: CounterTable): Promise<DeliveryCounterRow[]> =>
+  db
+    .collection<DeliveryCounterRow>(deliveryCounterCollection.name)
+    .find({ app_id: appId, table })
+    .sort({ day: 1 })
+    .toArray();
 
 /** Waits until the service has counted what is stored, which takes seconds. */
 export const expectCountersAreExact = async (db: Db, appId: string): Promise<void> => {

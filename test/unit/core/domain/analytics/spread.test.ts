@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import { type DayTable, withQuarter } from "#core/domain/analytics/day-table.ts";
 import { boundsOf, type CalendarUnit, calendarUnits, hourOfWeek } from "#core/domain/analytics/intervals.ts";
-import { type QuarterCounts, sumOfQuarters } from "#core/domain/analytics/quarters.ts";
-import { quartersFor, spread } from "#core/domain/analytics/spread.ts";
+import { daysOf, plainAxis, spread } from "#core/domain/analytics/spread.ts";
 import { dayMs, hourMs, quarterMs } from "#core/domain/durations.ts";
 import { dayOf } from "#core/domain/events/days.ts";
 import { seeded } from "../../../../support/filters/random.ts";
@@ -52,23 +52,7 @@ const nameOf = (unit: CalendarUnit, shown: Record<string, string>): string => {
   return unit === "day" ? `${year}-${month}-${day}` : `${year}-${month}-${day} ${hour}`;
 };
 
-const countsOf = (sent: number): QuarterCounts => ({
-  cells: [
-    {
-      channel: "email",
-      source: "api",
-      template_id: null,
-      campaign_id: null,
-      category: null,
-      provider: null,
-      counts: { sent },
-    },
-  ],
-  failures: [],
-  suppressed: [],
-});
-
-const sentIn = ({ cells }: QuarterCounts): number => cells.reduce((sum, { counts: { sent = 0 } }) => sum + sent, 0);
+const key = JSON.stringify("all");
 
 describe("counters spread over intervals", () => {
   const random = seeded(35);
@@ -81,12 +65,13 @@ describe("counters spread over intervals", () => {
       const at = from + anyInt((to - from) / quarterMs) * quarterMs;
       quarters.set(at, (quarters.get(at) ?? 0) + 1 + anyInt(3));
     }
-    const byDay = Map.groupBy(quarters, ([at]) => dayOf(new Date(at)).getTime());
-    const days = [...byDay].map(([day, of]) => {
-      const named = of.map(([at, sent]) => [(at - day) / quarterMs, countsOf(sent)] as const);
-      return { day: new Date(day), total: sumOfQuarters(named.map(([, counts]) => counts)), quarters: named };
-    });
-    return { quarters, days };
+    const tables = new Map<number, DayTable>();
+    for (const [at, sent] of quarters) {
+      const day = dayOf(new Date(at)).getTime();
+      const entries = [{ key, counts: { sent } }];
+      tables.set(day, withQuarter(tables.get(day) ?? null, (at - day) / quarterMs, entries));
+    }
+    return { quarters, tables };
   };
 
   for (const zone of zones)
@@ -96,17 +81,17 @@ describe("counters spread over intervals", () => {
         const length = unit === "month" ? 36 * dayMs : 12 * dayMs;
         const start = changes - anyInt(length / quarterMs) * quarterMs;
         const range = { from: new Date(start), to: new Date(start + length + anyInt(96) * quarterMs) };
-        const { quarters, days } = history(start - 3 * dayMs, start + length + 3 * dayMs);
+        const { quarters, tables } = history(start - 3 * dayMs, start + length + 3 * dayMs);
         const bounds = boundsOf(range, unit, { zone, most: 1_000 }) ?? [];
-        const needed = quartersFor(bounds);
-        const counted = bounds.slice(1).map(() => 0);
-        const read = days.map(({ quarters: of, ...day }) => ({
-          ...day,
-          quarters: Object.fromEntries(of.filter(([n]) => needed.has(n))),
-        }));
-        spread(read, bounds, (n, counts, by) => {
-          counted[n] = (counted[n] ?? 0) + by * sentIn(counts);
-        });
+        const counted = new Float64Array(bounds.length - 1);
+        const { whole, cut } = daysOf(bounds);
+        const read = [whole, cut].flatMap((days, n) =>
+          days.flatMap((day) => {
+            const { keys, sums, quarters: of } = tables.get(day.getTime()) ?? {};
+            return keys && sums && of ? [{ day, keys, ...(n === 0 ? { sums } : { quarters: of }) }] : [];
+          }),
+        );
+        for (const day of read) spread(day, { axis: plainAxis(bounds), metrics: ["sent"] }, () => counted);
         const plain = new Map<string, number>();
         for (let ms = range.from.getTime(); ms < range.to.getTime(); ms += quarterMs) {
           const name = nameOf(unit, shown(ms));
@@ -134,10 +119,12 @@ describe("counters spread over intervals", () => {
     }
   });
 
-  it("read little more than whole days where each day is cut once, at one of two times", () => {
+  it("need the quarters of days that are cut alone", () => {
     const range = { from: new Date("2026-01-01T00:00:00Z"), to: new Date("2027-01-01T00:00:00Z") };
-    const bounds = boundsOf(range, "day", { zone: "Europe/Berlin", most: 1_000 }) ?? [];
-    expect([...quartersFor(bounds)].sort((a, b) => a - b)).to.deep.equal([88, 89, 90, 91, 92, 93, 94, 95]);
+    const cutBy = (unit: CalendarUnit, zone: string): number =>
+      daysOf(boundsOf(range, unit, { zone, most: 1_000 }) ?? []).cut.length;
+    expect([cutBy("day", "UTC"), cutBy("day", "Europe/Berlin")]).to.deep.equal([0, 365]);
+    expect([cutBy("month", "UTC"), cutBy("month", "Europe/Berlin")]).to.deep.equal([0, 12]);
   });
 
   it("are not more intervals than may be", () => {

@@ -7,8 +7,12 @@ import type { Receipt } from "#core/domain/messages/receipts.ts";
 import { timings } from "#core/domain/timing.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import { type DeliveryDayRow, deliveryDayCollection } from "#core/storage/analytics/delivery-days.ts";
-import { type DueQuarterRow, dueQuarterCollection, dueQuarters } from "#core/storage/analytics/due-quarters.ts";
+import {
+  type DueQuarterRow,
+  dueQuarterCollection,
+  dueQuarters,
+  quarterOf,
+} from "#core/storage/analytics/due-quarters.ts";
 import { appCollection } from "#core/storage/apps/apps.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { passedOver } from "#core/storage/messages/passed-over.ts";
@@ -16,9 +20,9 @@ import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { collectionOf, farAhead } from "#core/storage/mongo/collection.ts";
 import { receiptApplier } from "../../../../dispatcher/callbacks/applier.ts";
-import { deliveryDayJob } from "../../../../dispatcher/jobs/delivery-days.ts";
+import { deliveryCountersJob } from "../../../../dispatcher/jobs/delivery-counters.ts";
 import { suppressions } from "../../../../dispatcher/suppressions/open.ts";
-import { keptCounters, plainCounters } from "../../../support/analytics/counters.ts";
+import { firstDay, keptCounters, plainCounters } from "../../../support/analytics/counters.ts";
 import { aMail, aReceipt, facts, seedMails } from "../../../support/callbacks/deliveries.ts";
 import { seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { lendDatabase } from "../../../support/servers/database.ts";
@@ -48,8 +52,6 @@ describe("counters of deliveries", function () {
   const due = () => collectionOf<DueQuarterRow>(db, dueQuarterCollection);
   const rows = () => collectionOf<DeliveryRow>(db, deliveryCollection);
   const dues = () => due().find({ app_id: of.app_id }).toArray();
-  const days = () =>
-    collectionOf<DeliveryDayRow>(db, deliveryDayCollection).find({ app_id: of.app_id }).sort({ day: 1 }).toArray();
 
   /** Counts all quarters that are due until so long from now. */
   const runDue = async (ms = 2_000): Promise<void> => {
@@ -58,7 +60,7 @@ describe("counters of deliveries", function () {
     const deps = { holder: randomUUID(), stopping, clock, log: keptLog().log, metrics: createMetrics("dispatcher") };
     for (const { _id, due_at: at } of await dues())
       if (at !== null && at <= clock.now())
-        await deliveryDayJob({ db, clock }).run(_id, { ...deps, timing: timings.short }, stopping);
+        await deliveryCountersJob({ db, clock }).run(_id, { ...deps, timing: timings.short }, stopping);
   };
 
   const apply = (receipts: readonly Receipt[], { isRepeated = false, isKilled = false } = {}) => {
@@ -160,26 +162,21 @@ describe("counters of deliveries", function () {
     ]);
     await dueQuarters(db, clock).touch(await rows().find({ message_id }).toArray());
     await runDue();
-    const [day] = await days();
-    const names = { template_id: null, campaign_id: null, category: null };
     const { provider = null } = one({});
-    expect(day?.total.cells).to.have.deep.members([
+    expect(await firstDay(db, of.app_id, "cells")).to.have.deep.members([
       {
-        channel: "email",
-        source: "campaign",
-        template_id: "tpl_1",
-        campaign_id: "spring",
-        category: "news",
-        provider,
+        of: ["email", "campaign", "tpl_1", "spring", "news", provider],
         counts: { targeted: 2, sent: 2, machine_opens: 1 },
       },
-      { channel: "email", source: "api", ...names, provider, counts: { targeted: 1, sent: 1, bounced: 1 } },
-      { channel: "email", source: "api", ...names, provider: null, counts: { targeted: 1, suppressed: 1 } },
+      { of: ["email", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, bounced: 1 } },
+      { of: ["email", "api", null, null, null, null], counts: { targeted: 1, suppressed: 1 } },
     ]);
-    expect(day?.total.failures).to.deep.equal([
-      { channel: "email", provider, error_code: "HARD_BOUNCE", count: 1, last_at: now, message_id },
+    expect(await firstDay(db, of.app_id, "failures")).to.deep.equal([
+      { of: ["email", provider, "HARD_BOUNCE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
     ]);
-    expect(day?.total.suppressed).to.deep.equal([{ channel: "email", reason: "frequency_cap", count: 1 }]);
+    expect(await firstDay(db, of.app_id, "suppressed")).to.deep.equal([
+      { of: ["email", "frequency_cap"], counts: { count: 1 } },
+    ]);
   });
 
   it("follow deliveries that are cancelled, or replaced by others", async () => {

@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
-import { deliveryDays } from "#core/storage/analytics/delivery-days.ts";
+import { type DeliveryCounters, deliveryCounters } from "#core/storage/analytics/delivery-counters.ts";
 import { type DueQuarterRow, dueQuarterCollection, dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { countQuarter } from "#core/storage/analytics/quarter-counts.ts";
 import { apps } from "#core/storage/apps/apps.ts";
@@ -8,14 +8,14 @@ import { collectionOf, farAhead, ofRow } from "#core/storage/mongo/collection.ts
 import type { Job, JobResult } from "./job.ts";
 import { job } from "./run.ts";
 
-export type DeliveryDayJobDeps = { db: Db; clock: Clock };
+export type DeliveryCountersJobDeps = { db: Db; clock: Clock };
 
 /** Makes the counters of quarters of an hour from deliveries, once some have changed: docs/decisions/0171. */
-export const deliveryDayJob = ({ db, clock }: DeliveryDayJobDeps): Job => {
+export const deliveryCountersJob = ({ db, clock }: DeliveryCountersJobDeps): Job => {
   const deps = {
     quarters: dueQuarters(db),
     count: countQuarter(db),
-    days: deliveryDays(db),
+    counters: deliveryCounters(db),
     findApp: apps(db).find,
     clock,
   };
@@ -30,7 +30,7 @@ export const deliveryDayJob = ({ db, clock }: DeliveryDayJobDeps): Job => {
 type Deps = {
   quarters: Pick<ReturnType<typeof dueQuarters>, "counted" | "again" | "drop">;
   count: ReturnType<typeof countQuarter>;
-  days: Pick<ReturnType<typeof deliveryDays>, "keep">;
+  counters: Pick<DeliveryCounters, "keep">;
   findApp: ReturnType<typeof apps>["find"];
   clock: Clock;
 };
@@ -40,7 +40,7 @@ type Result = JobResult<DueQuarterRow>;
 /** A document is kept so long after its quarter was counted: receipts come together, and making one costs more than changing it. */
 const keptMs = 1_800_000;
 /** A quarter is counted again after so many times as long as counting it took: one core is at most so little busy with it. */
-const pauseTimes = 20;
+const pauseTimes = 50;
 const shortestPauseMs = 1_000;
 
 const count = async (deps: Deps, row: DueQuarterRow): Promise<Result> => {
@@ -49,7 +49,7 @@ const count = async (deps: Deps, row: DueQuarterRow): Promise<Result> => {
   if (isGone && (await quarters.drop(row))) return { end: null, facts: { isDropped: true } };
   const [at, beganMs] = [clock.now(), performance.now()];
   const counts = await deps.count(ofRow(row), row.quarter);
-  await deps.days.keep(ofRow(row), row.quarter, { ...counts, at });
+  await deps.counters.keep(ofRow(row), row.quarter, { ...counts, at });
   const pauseMs = Math.max(shortestPauseMs, pauseTimes * (performance.now() - beganMs));
   const after = (ms: number): Date => new Date(clock.now().getTime() + ms);
   const isAll = await quarters.counted(row, after(keptMs));

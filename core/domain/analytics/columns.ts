@@ -1,0 +1,48 @@
+/**
+ * Counts as bytes: each as a number in base 128, the lowest digits first, of which all but the last have their top bit set;
+ * a run of zeros as a zero and its length, but for those at the end. So counters of a day take a tenth of what they would as members of a document.
+ */
+export const packed = (counts: Iterable<number>): Uint8Array => {
+  const bytes: number[] = [];
+  let zeros = 0;
+  for (const count of counts)
+    if (count === 0) zeros += 1;
+    else {
+      zeros = endRun(bytes, zeros);
+      push(bytes, count);
+    }
+  return Uint8Array.from(bytes);
+};
+
+/** Calls with each count that is not zero, and its place. */
+export const unpack = (bytes: Uint8Array, each: (count: number, place: number) => void): void => {
+  for (let at = 0, place = 0; at < bytes.length; ) {
+    const isRun = bytes[at] === 0;
+    if (isRun) at += 1;
+    let [value, unit] = [0, 1];
+    for (; at < bytes.length && (bytes[at] ?? 0) >= more; at++) {
+      value += ((bytes[at] ?? 0) - more) * unit;
+      unit *= more;
+    }
+    value += (bytes[at] ?? 0) * unit;
+    at += 1;
+    if (!isRun) each(value, place);
+    place += isRun ? value : 1;
+  }
+};
+
+const more = 128; // the top bit of a byte: others follow
+
+const endRun = (bytes: number[], zeros: number): 0 => {
+  if (zeros > 0) {
+    bytes.push(0);
+    push(bytes, zeros);
+  }
+  return 0;
+};
+
+const push = (bytes: number[], value: number): void => {
+  let rest = value;
+  for (; rest >= more; rest = Math.floor(rest / more)) bytes.push((rest % more) + more);
+  bytes.push(rest);
+};

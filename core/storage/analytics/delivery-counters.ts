@@ -1,0 +1,209 @@
+import { Binary, type Collection, type Db } from "mongodb";
+import { packed, unpack } from "../../domain/analytics/columns.ts";
+import {
+  type Columns,
+  type DayTable,
+  type Entry,
+  quartersOfDay,
+  type Sample,
+  withQuarter,
+} from "../../domain/analytics/day-table.ts";
+import { type CounterTable, counterTables, type QuarterCounts, tablesOf } from "../../domain/analytics/quarters.ts";
+import type { DaysOf, ReadDay } from "../../domain/analytics/spread.ts";
+import { dayMs, quarterMs } from "../../domain/durations.ts";
+import { dateText, dayOf } from "../../domain/events/days.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
+import { insertNew } from "../mongo/duplicate.ts";
+
+/** A table of counters of the deliveries of an app that were made in a UTC day: see {@link DayTable}. */
+export type DeliveryCounterRow = {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  table: CounterTable;
+  day: Date;
+  keys: string[];
+  sums: Record<string, Binary>;
+  quarters: Record<string, Binary>;
+  samples?: (Sample | null)[];
+  /** When the deliveries of each quarter were read, packed milliseconds; 0: never. */
+  read: Binary;
+  /** Grows with every change. */
+  revision: number;
+};
+
+const keptDays = 800; // more than any plan keeps messages
+
+export const deliveryCounterCollection: CollectionSpec = {
+  name: "delivery_counters",
+  indexes: [
+    { key: { app_id: 1, table: 1, day: 1 }, name: "list" },
+    { key: { day: 1 }, name: "retention", expireAfterSeconds: keptDays * 86_400 },
+  ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { index: "list" },
+  erasure: { kept: "names nobody" },
+  retention: { index: "retention" },
+};
+
+const mostTries = 20; // each is lost to another quarter of the same day
+const daysAtOnce = 500; // more than one answer reads
+
+export type DeliveryCounters = ReturnType<typeof deliveryCounters>;
+
+export const deliveryCounters = (db: Db) => {
+  const rows = collectionOf<DeliveryCounterRow>(db, deliveryCounterCollection);
+  return {
+    /**
+     * Keeps the counters of a quarter of an hour that was read at `at`, in the place of what was read before. After a day
+     * those that have more deliveries stay: counters are kept longer than deliveries.
+     */
+    keep: async (of: OfApp, quarter: Date, counts: QuarterCounts & { at: Date }): Promise<void> => {
+      const tables = tablesOf(counts);
+      const known = await rows.findOne({ _id: idOf(of, quarter, "cells"), tenant_id: of.tenantId });
+      if (known !== null && isPoorer(known, quarter, { entries: tables.cells, at: counts.at })) return;
+      await Promise.all(
+        counterTables.map((table) => keepTable(rows, of, { table, quarter, entries: tables[table], at: counts.at })),
+      );
+    },
+
+    /** A table of days of an app: sums of those that are whole, quarters of those that are cut, of some metrics. */
+    list: async function* (
+      of: OfApp,
+      { table, days, metrics }: { table: CounterTable; days: DaysOf; metrics: readonly string[] },
+    ): AsyncGenerator<ReadDay> {
+      for await (const row of find(rows, of, { table, days: days.whole, metrics, of: "sums" })) yield readDay(row);
+      for await (const row of find(rows, of, { table, days: days.cut, metrics, of: "quarters" })) yield readDay(row);
+    },
+
+    /** Samples of a table of some days, by key. */
+    samples: async (
+      of: OfApp,
+      table: CounterTable,
+      { from, to }: { from: Date; to: Date },
+    ): Promise<Map<string, Sample>> => {
+      const filter = { app_id: of.appId, table, day: { $gte: dayOf(from), $lt: to }, tenant_id: of.tenantId };
+      const projection = { keys: 1, samples: 1 };
+      const latest = new Map<string, Sample>();
+      const found = rows.find(filter, { hint: "list", projection, batchSize: daysAtOnce });
+      for await (const { keys, samples = [] } of found)
+        for (const [n, key] of keys.entries()) keepLatest(latest, key, samples[n] ?? null);
+      return latest;
+    },
+
+    /** The first quarter of an app that is counted; null before there is one. */
+    first: async ({ tenantId, appId }: OfApp): Promise<Date | null> => {
+      const filter = { app_id: appId, table: "cells" as const, tenant_id: tenantId };
+      const row = await rows.findOne(filter, { hint: "list", sort: { day: 1 }, projection: { day: 1, quarters: 1 } });
+      if (row === null) return null;
+      let first = quartersOfDay;
+      for (const bytes of Object.values(row.quarters))
+        unpack(bytesOf(bytes), (_, place) => {
+          first = Math.min(first, place % quartersOfDay);
+        });
+      return new Date(row.day.getTime() + first * quarterMs);
+    },
+  };
+};
+
+const idOf = ({ appId }: OfApp, at: Date, table: CounterTable): string => `${appId}/${dateText(dayOf(at))}/${table}`;
+
+const keepTable = async (rows: Collection<DeliveryCounterRow>, of: OfApp, made: MadeTable): Promise<void> => {
+  for (let tries = 1; tries <= mostTries; tries++) if (await isKept(rows, of, made)) return;
+  throw new Error(`counters of ${of.appId} change too often to be kept`);
+};
+
+type MadeTable = { table: CounterTable; quarter: Date; entries: readonly Entry[]; at: Date };
+
+const isKept = async (
+  rows: Collection<DeliveryCounterRow>,
+  of: OfApp,
+  { table, quarter, entries, at }: MadeTable,
+): Promise<boolean> => {
+  const [_id, day, place] = [idOf(of, quarter, table), dayOf(quarter), placeOf(quarter)];
+  const row = await rows.findOne({ _id, tenant_id: of.tenantId });
+  if (row === null && entries.length === 0) return true;
+  const read = row === null ? Array.from({ length: quartersOfDay }, () => 0) : readAt(row);
+  if ((read[place] ?? 0) >= at.getTime()) return true;
+  read[place] = at.getTime();
+  const { sums, quarters, ...plain } = withQuarter(row === null ? null : tableOf(row), place, entries);
+  const set = { ...plain, sums: binaries(sums), quarters: binaries(quarters), read: new Binary(packed(read)) };
+  if (row === null)
+    return insertNew(rows, { _id, tenant_id: of.tenantId, app_id: of.appId, table, day, ...set, revision: 1 });
+  const { matchedCount } = await rows.updateOne({ _id, revision: row.revision }, { $set: set, $inc: { revision: 1 } });
+  return matchedCount === 1;
+};
+
+/** Whether a quarter has fewer deliveries than were counted before, as some are gone: a plan keeps them for a day at least. */
+const isPoorer = (
+  row: DeliveryCounterRow,
+  quarter: Date,
+  { entries, at }: Pick<MadeTable, "entries" | "at">,
+): boolean => {
+  if (at.getTime() - quarter.getTime() <= dayMs) return false;
+  let before = 0;
+  unpack(bytesOf(row.quarters["targeted"]), (count, place) => {
+    if (place % quartersOfDay === placeOf(quarter)) before += count;
+  });
+  return before > entries.reduce((sum, { counts: { targeted = 0 } }) => sum + targeted, 0);
+};
+
+const placeOf = (quarter: Date): number => (quarter.getTime() - dayOf(quarter).getTime()) / quarterMs;
+
+const readAt = ({ read }: DeliveryCounterRow): number[] => {
+  const all = Array.from({ length: quartersOfDay }, () => 0);
+  unpack(bytesOf(read), (ms, place) => {
+    all[place] = ms;
+  });
+  return all;
+};
+
+const noBytes = new Uint8Array();
+const bytesOf = (binary: Binary | undefined): Uint8Array => binary?.value() ?? noBytes;
+
+const binaries = (columns: Columns): Record<string, Binary> =>
+  Object.fromEntries(Object.entries(columns).map(([metric, bytes]) => [metric, new Binary(bytes)]));
+
+const columnsOf = (all: Readonly<Record<string, Binary>>): Columns =>
+  Object.fromEntries(Object.entries(all).map(([metric, binary]) => [metric, bytesOf(binary)]));
+
+const tableOf = ({ keys, sums, quarters, samples }: DeliveryCounterRow): DayTable => ({
+  keys,
+  sums: columnsOf(sums),
+  quarters: columnsOf(quarters),
+  ...(samples && { samples }),
+});
+
+type FoundDay = Pick<DeliveryCounterRow, "day" | "keys"> & Partial<Pick<DeliveryCounterRow, "sums" | "quarters">>;
+
+type Wanted = { table: CounterTable; days: readonly Date[]; metrics: readonly string[]; of: "sums" | "quarters" };
+
+/** Documents of days, and of some between them where that reads less than naming each. */
+const find = async function* (
+  rows: Collection<DeliveryCounterRow>,
+  { tenantId, appId }: OfApp,
+  { table, days, metrics, of }: Wanted,
+): AsyncGenerator<FoundDay> {
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const isDense = days.length > (last.getTime() - first.getTime()) / dayMs / 2;
+  const day = isDense ? { $gte: first, $lte: last } : { $in: [...days] };
+  const filter = { app_id: appId, table, day, tenant_id: tenantId };
+  const members = ["day", "keys", ...metrics.map((metric) => `${of}.${metric}`)];
+  const projection = Object.fromEntries(members.map((name) => [name, 1]));
+  const asked = new Set(days.map((at) => at.getTime()));
+  for await (const row of rows.find<FoundDay>(filter, { hint: "list", projection, batchSize: daysAtOnce }))
+    if (asked.has(row.day.getTime())) yield row;
+};
+
+const readDay = ({ day, keys, sums, quarters }: FoundDay): ReadDay => ({
+  day,
+  keys,
+  ...(sums && { sums: columnsOf(sums) }),
+  ...(quarters && { quarters: columnsOf(quarters) }),
+});
+
+const keepLatest = (latest: Map<string, Sample>, key: string, sample: Sample | null): void => {
+  const known = latest.get(key);
+  if (sample !== null && (known === undefined || known.last_at < sample.last_at)) latest.set(key, sample);
+};
