@@ -8,7 +8,10 @@ import {
   Timeseries,
   TimeseriesQuery,
 } from "#core/schema/analytics/deliveries.ts";
+import { MessageReport, MessageReportQuery } from "#core/schema/analytics/message-report.ts";
+import { MessagesQuery, MessageTotalsPage } from "#core/schema/analytics/messages.ts";
 import { Outcomes, OutcomesQuery } from "#core/schema/analytics/outcomes.ts";
+import { Recount, RecountRange } from "#core/schema/analytics/recount.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
 import { routeOf } from "../http/route.ts";
@@ -59,6 +62,28 @@ const routes = [
     handle: async ({ use, caller, query, resource }) => ({ body: await use.failures(caller, resource, query) }),
   }),
   route({
+    id: "listAnalyticsMessages",
+    method: "GET",
+    path: "/v1/apps/{appId}/analytics/messages",
+    summary: "Add up what became of each message, or of those of each campaign or template",
+    query: MessagesQuery,
+    reply: MessageTotalsPage,
+    locate: appOfPath,
+    handle: async ({ use, caller, query, resource }) => ({ body: await use.messages(caller, resource, query) }),
+  }),
+  route({
+    id: "getAnalyticsMessage",
+    method: "GET",
+    path: "/v1/apps/{appId}/analytics/messages/{messageId}",
+    summary: "Show what became of a message, by variant, channel, failure and link",
+    query: MessageReportQuery,
+    reply: MessageReport,
+    locate: appOfPath,
+    handle: async ({ use, params, resource, signal }) => ({
+      body: await use.messageReport(resource, params["messageId"] ?? "", signal),
+    }),
+  }),
+  route({
     id: "getOutcomes",
     method: "GET",
     path: "/v1/apps/{appId}/analytics/outcomes",
@@ -67,6 +92,18 @@ const routes = [
     reply: Outcomes,
     locate: appOfPath,
     handle: async ({ use, caller, query, resource }) => ({ body: await use.outcomes(caller, resource, query) }),
+  }),
+  route({
+    id: "recountDeliveries",
+    method: "POST",
+    path: "/v1/apps/{appId}/analytics/recount",
+    scopes: ["admin"],
+    status: [202],
+    summary: "Count the deliveries of a range again",
+    body: RecountRange,
+    reply: Recount,
+    locate: appOfPath,
+    handle: async ({ use, body, resource }) => ({ body: await use.recount(resource, body) }),
   }),
 ];
 

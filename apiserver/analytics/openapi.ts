@@ -1,4 +1,6 @@
 import type { Channels, Failures, Overview, Timeseries } from "#core/schema/analytics/deliveries.ts";
+import type { MessageReport } from "#core/schema/analytics/message-report.ts";
+import type { MessageTotals } from "#core/schema/analytics/messages.ts";
 import type { Metrics, Rates } from "#core/schema/analytics/metrics.ts";
 import type { Outcome, Outcomes } from "#core/schema/analytics/outcomes.ts";
 import { exampleTime } from "#core/schema/events/refs.ts";
@@ -91,6 +93,62 @@ const failures: Failures = {
   suppressed: [{ reason: "frequency_cap", count: 20 }],
 };
 
+const { machine_opens: _machineOpens, ...messageMetrics } = totals;
+
+const messageTotals: MessageTotals = {
+  key: "msg_01J9ZK3V8Q4M2N7R5T6W8X0Y1Z",
+  name: "Spring sale",
+  message_id: "msg_01J9ZK3V8Q4M2N7R5T6W8X0Y1Z",
+  source: "campaign",
+  created_at: exampleTime,
+  first_sent_at: exampleTime,
+  totals: messageMetrics,
+  rates,
+};
+
+const report: MessageReport = {
+  message: {
+    id: messageTotals.key,
+    name: messageTotals.name,
+    source: "campaign",
+    status: "completed",
+    created_at: exampleTime,
+    first_sent_at: exampleTime,
+    completed_at: exampleTime,
+  },
+  as_of: exampleTime,
+  totals: messageMetrics,
+  rates,
+  variants: [
+    {
+      id: "a",
+      name: "control",
+      is_control: true,
+      is_winner: false,
+      totals: messageMetrics,
+      rates,
+      uplift: null,
+      uplift_ci: null,
+    },
+  ],
+  verdict: null,
+  parts: {
+    as_of: exampleTime,
+    by_channel: [{ channel: "email", totals, rates }],
+    failures: [{ error_code: "HARD_BOUNCE", channel: "email", count: 20 }],
+    suppressions: [{ reason: "frequency_cap", count: 20 }],
+    links: [{ url: "https://example.com/spring", unique_clicks: 90 }],
+    buttons: [{ id: "buy", clicks: 12 }],
+    latency: [
+      {
+        channel: "email",
+        sent: { median_ms: 210, p95_ms: 480 },
+        delivered: { median_ms: 2_100, p95_ms: 14_200 },
+      },
+    ],
+  },
+};
+
 /** What the OpenAPI document says of analytics beside its operations. */
 export const docs: Docs = {
   tags: { Analytics: "What happened in an app, by its counts." },
@@ -101,6 +159,12 @@ export const docs: Docs = {
     Timeseries: [timeseries],
     Channels: [channels],
     Failures: [failures],
+    MessageMetrics: [messageMetrics],
+    MessageTotals: [messageTotals],
+    MessageTotalsPage: [{ ...plain, data: [messageTotals], next_cursor: null, has_more: false }],
+    MessageReport: [report],
+    RecountRange: [{ from: "2026-11-01T00:00:00Z", to: "2026-11-02T00:00:00Z" }],
+    Recount: [{ from: "2026-11-01T00:00:00.000Z", to: "2026-11-02T00:00:00.000Z", quarters: 41 }],
     Outcome: [outcome],
     Outcomes: [outcomes],
   },

@@ -55,7 +55,8 @@ const unitMs: Readonly<Record<RangeUnit, number>> = { hour: hourMs, quarter: qua
 /** The first full one that is not before. */
 const fullFrom = (ms: number, unit: RangeUnit): Date => new Date(Math.ceil(ms / unitMs[unit]) * unitMs[unit]);
 
-const rangeOf = ({ from, to }: RangeQuery, now: Date, unit: RangeUnit): HourRange => {
+/** The range that is named. @throws ValidationError */
+export const rangeOf = ({ from, to }: RangeQuery, now: Date, unit: RangeUnit): HourRange => {
   const end = to === undefined ? fullFrom(now.getTime() + 1, unit) : fullOf("to", to, unit);
   const start =
     from === undefined ? new Date(end.getTime() - analyticsLimits.usualDays * dayMs) : fullOf("from", from, unit);

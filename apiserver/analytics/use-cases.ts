@@ -3,27 +3,49 @@ import type { Clock } from "#core/domain/clock.ts";
 import { deliveryCounters } from "#core/storage/analytics/delivery-counters.ts";
 import { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { eventSums } from "#core/storage/analytics/event-sums.ts";
+import { messageParts } from "#core/storage/analytics/message-parts.ts";
+import { messageReports } from "#core/storage/analytics/message-reports.ts";
 import { oldestChange } from "#core/storage/analytics/quarter-counts.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
+import { messages } from "#core/storage/messages/messages.ts";
+import type { Cursors } from "../http/pages.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { channelTotals } from "./channels.ts";
 import { failures } from "./failures.ts";
+import { messageReport } from "./message-report.ts";
+import { messageTotals } from "./messages.ts";
 import { outcomes } from "./outcomes.ts";
 import { overview } from "./overview.ts";
+import { recount } from "./recount.ts";
 import { timeseries } from "./timeseries.ts";
 
-export type AnalyticsPlatform = { db: Db; limit: NarrowLimit; clock: Clock };
+export type AnalyticsPlatform = { db: Db; limit: NarrowLimit; clock: Clock; cursors: Cursors };
 
 export type AnalyticsUse = ReturnType<typeof analyticsUseCases>;
 
 /** What the operations on analytics do. */
-export const analyticsUseCases = ({ db, limit, clock }: AnalyticsPlatform) => {
-  const deps = { counters: deliveryCounters(db), due: dueQuarters(db, clock), oldestChange: oldestChange(db), limit, clock };
+export const analyticsUseCases = ({ db, limit, clock, cursors }: AnalyticsPlatform) => {
+  const deps = {
+    counters: deliveryCounters(db),
+    due: dueQuarters(db, clock),
+    oldestChange: oldestChange(db),
+    limit,
+    clock,
+  };
   return {
     overview: overview(deps),
     timeseries: timeseries(deps),
     channels: channelTotals(deps),
     failures: failures(deps),
+    messages: messageTotals({ ...deps, messages: messages(db), cursors }),
+    messageReport: messageReport({
+      messages: messages(db),
+      reports: messageReports(db),
+      partsOf: messageParts(db),
+      limit,
+      clock,
+    }),
+    recount: recount({ due: deps.due, limit, clock }),
     outcomes: outcomes({ sums: eventSums(db), definitions: eventDefinitions(db), limit, clock }),
   };
 };

@@ -11,16 +11,19 @@ export const parserOnDemand = (schema: TSchema) => {
 };
 
 /**
- * Parses the query of an operation. Its members are text; unknown ones are ignored, those of another type are read as
- * that. A list is given by repeating its member, by commas, or both. What cannot be read is left for the schema to refuse.
+ * Parses the query of an operation. Its members are text; those of another type are read as that. Unknown ones are ignored,
+ * unless the schema is closed: then they are refused. A list is given by repeating its member, by commas, or both. What cannot be read is left for the schema to refuse.
  */
 export const queryParser = (schema: TObject) => {
   const parse = parserOnDemand(schema);
   const properties = Object.entries(schema.properties);
+  const isClosed = "additionalProperties" in schema && schema.additionalProperties === false;
+  const names = new Set(Object.keys(schema.properties));
   return (input: unknown): unknown => {
     const given = new Map(Object.entries(input ?? {}));
     const read = properties.filter(([name]) => given.has(name)).map(([name, of]) => [name, typed(of, given.get(name))]);
-    return parse(Object.fromEntries(read));
+    const unknown = isClosed ? [...given].filter(([name]) => !names.has(name)) : [];
+    return parse(Object.fromEntries([...read, ...unknown]));
   };
 };
 

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { deliveryCounterCollection } from "./analytics/delivery-counters.ts";
 import { dueQuarterCollection } from "./analytics/due-quarters.ts";
+import { messageReportCollection } from "./analytics/message-reports.ts";
 import { apiKeyCollection } from "./api-keys/api-keys.ts";
 import { revokedTokenCollection } from "./api-keys/revoked-tokens.ts";
 import { accountCheckCollection } from "./apps/account-checks.ts";
@@ -119,6 +120,7 @@ export const allCollections: readonly CollectionSpec[] = [
   liveActivityCollection,
   liveActivityTypeCollection,
   messageCollection,
+  messageReportCollection,
   noteCollection,
   throttleCollection,
   planCollection,

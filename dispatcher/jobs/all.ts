@@ -6,6 +6,7 @@ import { type ExportJobDeps, exportJob } from "./exports.ts";
 import { type ImportJobDeps, importJob } from "./imports.ts";
 import type { Job } from "./job.ts";
 import { type LiveActivityJobDeps, liveActivityJob } from "./live-activities.ts";
+import { type MessageReportJobDeps, messageReportJob } from "./message-reports.ts";
 import { type RemovalJobDeps, removalJob } from "./removals.ts";
 import { type SegmentCountJobDeps, segmentCountJob } from "./segment-counts.ts";
 import { type WarehouseExportJobDeps, warehouseExportJob } from "./warehouse-exports.ts";
@@ -21,6 +22,7 @@ export const allJobs = (
     DeliveryCountersJobDeps &
     ImportJobDeps &
     ExportJobDeps &
+    MessageReportJobDeps &
     SegmentCountJobDeps &
     WarehouseExportJobDeps &
     WarehouseRunJobDeps,
@@ -33,6 +35,7 @@ export const allJobs = (
   deliveryCountersJob(deps),
   importJob(deps),
   exportJob(deps),
+  messageReportJob(deps),
   segmentCountJob(deps),
   warehouseExportJob(deps),
   warehouseRunJob(deps),

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { ChannelName, DateTime, Nullable } from "../json/common.ts";
+import { ChannelName, Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { messageSources } from "../messages/message.ts";
 import { channels } from "../vocabulary/channels.ts";
@@ -12,7 +12,7 @@ const name = (what: string) =>
   Optional(Text({ minLength: 1, maxLength: 128, description: `deliveries of messages of ${what} alone` }));
 
 /** Which deliveries count; all that are named have to be true of one. */
-const filterQuery = {
+export const filterQuery = {
   channel: Optional(
     List(Enum([...channels]), { minItems: 1, maxItems: channels.length, description: "left out: every channel" }),
   ),
@@ -29,7 +29,7 @@ const filterQuery = {
 };
 
 /** Query of the overview. */
-export const OverviewQuery = Members({ ...quarterRangeQuery, ...filterQuery });
+export const OverviewQuery = Closed({ ...quarterRangeQuery, ...filterQuery });
 export type OverviewQuery = Static<typeof OverviewQuery>;
 
 const change = "how much more than before, as a part of that: 0.5 is half more; null where that is 0 or unknown";
@@ -68,7 +68,7 @@ export type Grouping = (typeof groupings)[number];
 const { compare: _compare, ...plainRange } = quarterRangeQuery;
 
 /** Query of the timeseries. */
-export const TimeseriesQuery = Members({
+export const TimeseriesQuery = Closed({
   ...plainRange,
   ...filterQuery,
   metric: List(Enum([...metrics, ...rates]), {
@@ -117,7 +117,7 @@ export const Timeseries = Members({ ...plainReply, interval: Enum([...intervals]
 export type Timeseries = Static<typeof Timeseries>;
 
 /** Query of the channels. */
-export const ChannelsQuery = Members({ ...plainRange, ...filterQuery });
+export const ChannelsQuery = Closed({ ...plainRange, ...filterQuery });
 export type ChannelsQuery = Static<typeof ChannelsQuery>;
 
 const ChannelTotals = Members({ channel: ChannelName, totals: Metrics, rates: Rates });
@@ -127,7 +127,7 @@ export const Channels = Members({ ...plainReply, data: List(ChannelTotals, { des
 export type Channels = Static<typeof Channels>;
 
 /** Query of the failures. */
-export const FailuresQuery = Members({
+export const FailuresQuery = Closed({
   ...plainRange,
   channel: filterQuery.channel,
   group_by: Optional(

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
-import { Nullable } from "../json/common.ts";
+import { Closed, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { analyticsLimits, rangeQuery, rangeReply } from "./query.ts";
 
@@ -10,7 +10,7 @@ const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Object: Members,
 export const attributions = ["total"] as const;
 
 /** Query of `GET /v1/apps/{appId}/analytics/outcomes`. */
-export const OutcomesQuery = Members({
+export const OutcomesQuery = Closed({
   ...rangeQuery,
   name: List(Text({ minLength: 1, maxLength: customEventLimits.nameCharacters, pattern: eventNamePattern }), {
     minItems: 1,

@@ -22,6 +22,10 @@ export const analyticsLimits = {
   groups: 20,
   /** Values of one timeseries. */
   values: 20_000,
+  /** Of a range that is counted again. */
+  recountDays: 7,
+  /** Messages that are sorted by a metric or rate. */
+  sortedMessages: 1_000,
   /** Days for which counts by hour are kept. */
   keptDays: 800,
 } as const;

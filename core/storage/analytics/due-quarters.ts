@@ -1,8 +1,8 @@
-import type { Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { quarterMs } from "../../domain/durations.ts";
 import { gather } from "../../runtime/batching/gather.ts";
-import type { DeliveryRow } from "../messages/deliveries.ts";
+import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
 import { waitsForFirst } from "../messages/first-waiting.ts";
 import { type CollectionSpec, collectionOf, farAhead, type OfApp } from "../mongo/collection.ts";
 import { refusedOf, retryConflicts } from "../mongo/duplicate.ts";
@@ -38,6 +38,7 @@ const quartersAtOnce = 200; // of one write
 
 export const dueQuarters = (db: Db, clock: Clock = systemClock) => {
   const rows = collectionOf<DueQuarterRow>(db, dueQuarterCollection);
+  const made = collectionOf<DeliveryRow>(db, deliveryCollection);
   const add = gather({ write: (all: readonly Touched[]) => addAll(all), most: quartersAtOnce, inFlight: 1 });
 
   const addAll = async (all: readonly Touched[]): Promise<void[]> => {
@@ -66,6 +67,13 @@ export const dueQuarters = (db: Db, clock: Clock = systemClock) => {
       await Promise.all([...each.values()].map(add));
     },
 
+    /** Has all quarters of a range counted again that deliveries were made in; how many these are. One read for each of them. */
+    recount: async (of: OfApp, range: { from: Date; to: Date }): Promise<number> => {
+      const found = await quartersMade(made, of, range);
+      await Promise.all(found.map(add));
+      return found.length;
+    },
+
     /** Gives a quarter back that was counted, unless deliveries have changed since it was taken. */
     counted: (row: DueQuarterRow, dueAt: Date): Promise<boolean> =>
       settle(rows, row, { dueAt, set: { as_of: farAhead }, when: { revision: row.revision } }),
@@ -88,6 +96,25 @@ export const dueQuarters = (db: Db, clock: Clock = systemClock) => {
   };
 };
 
+/** Those of a range in which deliveries were made, each found behind the one before. */
+const quartersMade = async (
+  rows: Collection<DeliveryRow>,
+  { tenantId, appId }: OfApp,
+  { from, to }: { from: Date; to: Date },
+): Promise<Touched[]> => {
+  const found: Touched[] = [];
+  for (let at = from; at < to; ) {
+    const filter = { app_id: appId, created_at: { $gte: at, $lt: to }, tenant_id: tenantId };
+    const one = { hint: "made", sort: { created_at: 1 }, projection: { created_at: 1 } } as const;
+    const first = await rows.findOne(filter, one);
+    if (first === null) break;
+    const of = touchedBy({ tenant_id: tenantId, app_id: appId, created_at: first.created_at });
+    found.push(of);
+    at = new Date(of.quarter.getTime() + quarterMs);
+  }
+  return found;
+};
+
 export type TouchedDelivery = Pick<DeliveryRow, "tenant_id" | "app_id" | "created_at" | "status" | "resend_until">;
 
 type Touched = Pick<DueQuarterRow, "_id" | "tenant_id" | "app_id" | "quarter">;
@@ -95,7 +122,11 @@ type Touched = Pick<DueQuarterRow, "_id" | "tenant_id" | "app_id" | "quarter">;
 /** One that waits to be sent for the first time is none yet. */
 const isCounted = (row: TouchedDelivery): boolean => !waitsForFirst(row);
 
-const touchedBy = ({ tenant_id, app_id, created_at }: TouchedDelivery): Touched => {
+const touchedBy = ({
+  tenant_id,
+  app_id,
+  created_at,
+}: Pick<TouchedDelivery, "tenant_id" | "app_id" | "created_at">): Touched => {
   const quarter = quarterOf(created_at);
   return { _id: `${app_id}_${quarter.getTime()}`, tenant_id, app_id, quarter };
 };

@@ -55,7 +55,17 @@ const byStatus = Object.fromEntries(
   (["suppressed", "failed", "errored", "expired"] as const).map((name) => [name, when({ $eq: ["$status", name] })]),
 );
 
-const group: Document & Record<Metric, unknown> = {
+/** Sums of each metric, for a `$group` of deliveries. */
+export const metricSums: Record<Metric, unknown> = {
+  ...(Object.fromEntries(metrics.map((name) => [name, null])) as Record<Metric, unknown>), // sound: has them all
+  targeted: { $sum: 1 },
+  ...byReported,
+  ...byStatus,
+  sms_segments: { $sum: { $ifNull: ["$sms_segments", 0] } },
+  machine_opens: when(has("machine_opened_at")),
+};
+
+const group: Document = {
   _id: {
     channel: "$channel",
     source: { $ifNull: ["$source", "api"] },
@@ -66,12 +76,7 @@ const group: Document & Record<Metric, unknown> = {
     error_code: orNull("error_code"),
     reason: orNull("suppression_reason"),
   },
-  ...(Object.fromEntries(metrics.map((name) => [name, null])) as Record<Metric, unknown>), // sound: has them all
-  targeted: { $sum: 1 },
-  ...byReported,
-  ...byStatus,
-  sms_segments: { $sum: { $ifNull: ["$sms_segments", 0] } },
-  machine_opens: when(has("machine_opened_at")),
+  ...metricSums,
   last_at: { $max: { $ifNull: ["$failed_at", { $ifNull: ["$bounced_at", "$created_at"] }] } },
   message_id: { $max: "$message_id" },
 };

@@ -12,6 +12,7 @@ import { aToken, post, type Sending, seedDevices, seedPhone, send } from "../sys
 import type { SystemProgram } from "../system/system.ts";
 import { until } from "../until.ts";
 import { useActivities, useActivityTypes } from "./exercise-activities.ts";
+import { useAnalytics } from "./exercise-analytics.ts";
 import { addMailAccount } from "./exercise-callbacks.ts";
 import { useConversations } from "./exercise-conversations.ts";
 import { useDevices } from "./exercise-devices.ts";
@@ -60,6 +61,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useEvents(ask, system);
   await useNotifications(sending, api);
   await useWhy(ask, system.app._id);
+  await useAnalytics(ask, `/v1/apps/${system.app._id}/analytics`, "visit");
   await useTexts(system, api, twilio);
   await tell(api);
   await useLists(ask, system.app._id);
@@ -140,11 +142,6 @@ const useEvents = async (ask: Ask, { app: { _id: appId }, db }: Sending["system"
   await until(isCounted, 15_000);
   for (const query of ["", "?limit=1"]) await ask("GET", `${app}/events/definitions${query}`);
   await ask("GET", `${app}/events/definitions/visit`);
-  await ask("GET", `${app}/analytics/outcomes?name=visit&compare=previous_period`);
-  await ask("GET", `${app}/analytics/overview?compare=previous_period`);
-  await ask("GET", `${app}/analytics/timeseries?metric=sent,open_rate&group_by=channel`);
-  await ask("GET", `${app}/analytics/channels`);
-  await ask("GET", `${app}/analytics/failures`);
 };
 
 /** Endpoints where nobody listens: their deliveries are made, tried and put off; the second one's are grouped. */

@@ -4,7 +4,7 @@ import { type Cell, type QuarterCounts } from "#core/domain/analytics/quarters.t
 import { dayMs, hourMs, quarterMs } from "#core/domain/durations.ts";
 import type { Channels, Failures, Overview, Timeseries } from "#core/schema/analytics/deliveries.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
-import { deliveryDays } from "#core/storage/analytics/delivery-days.ts";
+import { deliveryCounters } from "#core/storage/analytics/delivery-counters.ts";
 import { dueQuarters, quarterOf } from "#core/storage/analytics/due-quarters.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
@@ -36,7 +36,7 @@ describe("analytics of deliveries", function () {
   const names = { template_id: null, campaign_id: null, category: null, provider: null } as const;
   const cell = (change: Partial<Cell>): Cell => ({ channel: "email", source: "api", ...names, counts: {}, ...change });
   const keep = ({ app }: Own, at: number, counts: Partial<QuarterCounts>) =>
-    deliveryDays(site.db).keep({ tenantId: app.tenant_id, appId: app._id }, quarterOf(new Date(at)), {
+    deliveryCounters(site.db).keep({ tenantId: app.tenant_id, appId: app._id }, quarterOf(new Date(at)), {
       cells: [],
       failures: [],
       suppressed: [],
@@ -263,6 +263,10 @@ describe("analytics of deliveries", function () {
       ["timeseries?metric=sent&group_by=label", "group_by"],
       ["channels?channel=email,fax", "channel[1]"],
       ["failures?group_by=domain", "group_by"],
+      ["overview?label=spring", "label"],
+      ["timeseries?metric=sent&segment_id=seg_1", "segment_id"],
+      ["channels?chanel=email", "chanel"],
+      ["failures?source=api", "source"],
     ] as const;
     for (let n = 0; n < faults.length; n += 4) {
       const own = await seedTenant(site.db, { plan }); // each app may ask five times a second

@@ -1,0 +1,75 @@
+import { type Static, Type } from "typebox";
+import { ChannelName, Closed, DateTime, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
+import { messageSources, messageStatuses } from "../messages/message.ts";
+import { Verdict } from "../messages/winner.ts";
+import { MessageMetrics } from "./messages.ts";
+import { Metrics, Rates } from "./metrics.ts";
+
+const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Object: Members, String: Text } = Type;
+
+/** Query of `GET /v1/apps/{appId}/analytics/messages/{messageId}`: nothing can be asked of it. */
+export const MessageReportQuery = Closed({});
+
+const Pair = List(Num(), { minItems: 2, maxItems: 2 });
+
+const Variant = Members({
+  id: Text(),
+  name: Text(),
+  is_control: Flag(),
+  is_winner: Flag(),
+  totals: MessageMetrics,
+  rates: Rates,
+  uplift: Nullable(
+    Num({ description: "of conversions over the control, or else the first variant, as a part of its rate" }),
+  ),
+  uplift_ci: Nullable(Pair),
+});
+
+const Percentiles = Members({ median_ms: Nullable(Integer()), p95_ms: Nullable(Integer()) });
+
+const Parts = Members({
+  as_of: DateTime,
+  by_channel: List(Members({ channel: ChannelName, totals: Metrics, rates: Rates })),
+  failures: List(Members({ error_code: Text(), channel: ChannelName, count: Integer() }), {
+    description: "deliveries that failed, bounced or expired; the most frequent first",
+  }),
+  suppressions: List(Members({ reason: Text(), count: Integer() })),
+  links: List(Members({ url: Text(), unique_clicks: Integer() }), {
+    description: "of the first click of each delivery, without what follows a question mark; 50 at most",
+  }),
+  buttons: List(Members({ id: Text(), clicks: Integer() }), { description: "of first clicks; 20 at most" }),
+  latency: List(
+    Members({
+      channel: ChannelName,
+      sent: Percentiles,
+      delivered: Percentiles,
+    }),
+    { description: "`sent`: from the delivery's making; `delivered`: from its sending. Within 2 %" },
+  ),
+});
+
+/** What a report says of its message itself. */
+export const ReportedMessage = Members({
+  id: Text(),
+  name: Nullable(Text()),
+  source: Enum([...messageSources]),
+  status: Enum([...messageStatuses]),
+  created_at: DateTime,
+  first_sent_at: Nullable(DateTime),
+  completed_at: Nullable(DateTime),
+});
+
+/** What became of one message. */
+export const MessageReport = Members({
+  message: ReportedMessage,
+  as_of: DateTime,
+  totals: MessageMetrics,
+  rates: Rates,
+  variants: Nullable(List(Variant)),
+  verdict: Nullable(Verdict),
+  parts: Nullable(Parts),
+});
+export type MessageReport = Static<typeof MessageReport>;
+
+named({ MessageReport });
