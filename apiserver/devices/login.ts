@@ -15,9 +15,10 @@ import { requireVouched } from "../access/person.ts";
 import { newUser } from "../people/upsert-user.ts";
 import type { People } from "../people/use-cases.ts";
 import { checkUser } from "../people/user-checks.ts";
+import { isFull, moveIntoRoom } from "./make-room.ts";
 import { ownerOf } from "./person.ts";
 
-export type LoginDeps = Pick<People, "mergeUsers" | "moveSubscription" | "updateUser"> & {
+export type LoginDeps = Pick<People, "mergeUsers" | "moveSubscription" | "subscriptions" | "updateUser"> & {
   users: Pick<Users, "find" | "insert">;
   devices: Pick<Devices, "prove">;
   /** Publishes what is in an outbox, without being waited for. */
@@ -126,7 +127,7 @@ const asProven = async (
 const alone = async (deps: LoginDeps, { own, known, externalId, unproven }: Login): Promise<Joined | null> => {
   const user = known ?? (await made(deps, own, externalId));
   if (user === null) return null;
-  await deps.moveSubscription(own, user, { unproven });
+  await moveIntoRoom({ ...deps, nobody: (of) => nobody(deps, of) }, { own, user, unproven });
   return { user_id: user._id, merged: false };
 };
 
@@ -153,8 +154,15 @@ const unlessTaken = (error: unknown): null => {
 
 /** Both together would be more than one user may be. */
 const unlessFull = (error: unknown): null => {
-  if (error instanceof AppError && error.code === "HS_CONFLICT" && error.details["status"] === "full") return null;
+  if (isFull(error)) return null;
   throw error;
+};
+
+/** A new anonymous user. */
+const nobody = async (deps: LoginDeps, own: SubscriptionRow): Promise<UserRow> => {
+  const user = await made(deps, own, null);
+  if (user === null) throw new Error("a user without an id of the app's is new");
+  return user;
 };
 
 /** Gives the device to a new anonymous user; one whose user is anonymous stays theirs. */
@@ -164,8 +172,7 @@ export const logOut =
     const own = ownSubscription(device);
     const before = await ownerOf(deps, own);
     if (before.external_id === null) return { user_id: before._id };
-    const user = await made(deps, own, null);
-    if (user === null) throw new Error("a user without an id of the app's is new");
+    const user = await nobody(deps, own);
     await deps.moveSubscription(own, user, { unproven: false });
     return { user_id: user._id };
   };

@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { newId } from "#core/domain/ids.ts";
+import { derivedId, newId } from "#core/domain/ids.ts";
 import { shownTo } from "#core/domain/in-app-messages/shown.ts";
 import { instantOf } from "#core/domain/iso-instant.ts";
 import { invalid } from "#core/errors.ts";
@@ -56,7 +56,8 @@ export const deviceInApp = ({ messagesFor, counts, keep, clock }: DeviceDeps) =>
     checkEvent(message, body);
     const { tenant_id: tenantId, app_id: appId } = subscription;
     const now = clock.now();
-    const id = newId("event", now);
+    const id =
+      body.id === undefined ? newId("event", now) : derivedId("event", appId, subscription._id, message._id, body.id);
     const event = {
       id,
       type: kinds[body.type],
@@ -66,7 +67,9 @@ export const deviceInApp = ({ messagesFor, counts, keep, clock }: DeviceDeps) =>
       api_version: "1.0" as const,
       data: dataOf(subscription, message, body),
     };
-    await keep({ tenantId, appId, traceparent, events: [{ ...eventText(event), once: false }] });
+    const once = body.id !== undefined && id;
+    const repeats = await keep({ tenantId, appId, traceparent, events: [{ ...eventText(event), once }] });
+    if (repeats > 0) return { event_id: id };
     const { variant_id: variantId, type, first: isFirst = false } = body;
     await counts.add({ tenantId, appId, messageId: message._id, variantId, type, isFirst });
     return { event_id: id };

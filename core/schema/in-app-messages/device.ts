@@ -57,6 +57,14 @@ const Id = Text({ minLength: 1, maxLength: 64, pattern: patterns.noNull });
 
 /** Body of `POST /sdk/v1/in-app-messages/{inAppMessageId}/events`. */
 export const InAppEvent = Closed({
+  id: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 64,
+      pattern: patterns.noNull,
+      description: "the device's, such as a UUID; within 24 h it counts once",
+    }),
+  ),
   type: Enum([...inAppEventTypes]),
   variant_id: Id,
   page_id: Optional(Nullable(Id)),

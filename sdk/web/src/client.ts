@@ -5,10 +5,12 @@ import { type InstallOptions, installs } from "./install.ts";
 import { outbox } from "./outbox.ts";
 import { person } from "./person.ts";
 import type { WorkerPlace } from "./push.ts";
+import { sessions } from "./sessions.ts";
 
 export type { Subscription } from "./browser.ts";
 export { HeraldError, type IdentityToken } from "./http.ts";
 export type * from "./inbox/inbox.ts";
+export type { PreferenceChange, Preferences, UserChange } from "./person.ts";
 
 export type HeraldOptions = InstallOptions & {
   /** Where the worker lies on the site, and below which path it works: `/herald-worker.js` and `/herald/` when left out. */
@@ -27,7 +29,7 @@ export type Tracked = { properties?: Record<string, unknown>; value?: number };
 export type TrackListener = (name: string, properties: Readonly<Record<string, unknown>>) => void;
 
 export type Receipt = {
-  type: "received" | "opened" | "clicked";
+  type: "received" | "opened" | "clicked" | "dismissed";
   message_id: string;
   /** Of a click. */
   button_id?: string;
@@ -37,7 +39,8 @@ export type Receipt = {
 export type Herald = ReturnType<typeof herald>;
 
 /**
- * Herald on one site. Nothing is sent before something is asked of it; a browser is registered when it is needed first.
+ * Herald on one site. Nothing is sent before something is asked of it; a browser is registered when it is needed first. Of a registered
+ * one sessions are told.
  * @example const app = herald({ appId: "app_…", url: "https://herald.example" });
  */
 export const herald = (options: HeraldOptions) => {
@@ -45,6 +48,7 @@ export const herald = (options: HeraldOptions) => {
   const out = outbox(options.appId, install);
   const place = { url: "/herald-worker.js", scope: "/herald/", ...options.worker };
   const config = once(() => ask<Config>(install.asking(), "config"));
+  sessions(options.appId, install);
   const listeners = new Set<TrackListener>();
   const here = browser({ install, place, key: async () => (await config()).vapid_public_key });
 

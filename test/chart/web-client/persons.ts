@@ -2,6 +2,8 @@ import { type KeyObject } from "node:crypto";
 import { expect } from "chai";
 import { SignJWT } from "jose";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { UserRow } from "#core/storage/people/users.ts";
+import { until } from "../../support/until.ts";
 import type { Service } from "./service.ts";
 
 /** A token that the app's server gives a person's browser. */
@@ -48,4 +50,37 @@ export const personCases = (service: () => Service): void => {
     await page.close();
     site.complaints.length = 0; // the browser's own lines about what was refused
   });
+
+  it("says what a person is like and wants, and counts how long they are there", async () => {
+    const { system, site, identityKey, openFresh } = service();
+    const page = await openFresh();
+    await page.evaluate("app.subscription()");
+    await page.evaluate(`app.user.change({ tags: { plan: "gold" }, language: "de" })`);
+    const kept = await tokenFor(identityKey, system.app._id, "noor", 600);
+    await page.evaluate(`tokens = ${JSON.stringify({ kept })}`);
+    expect(await page.evaluate(`app.login("noor", { crm: "N-1" })`)).to.deep.equal([]);
+    await page.evaluate(`app.user.alias("shop", "S-1")`);
+    await page.evaluate(`app.user.alias("crm", null)`);
+    const wanted = await page.evaluate(`app.user.prefer({ categories: { promo: { web_push: false } } })`);
+    expect(wanted).to.have.nested.property("categories.promo.web_push", false);
+    expect(await page.evaluate("app.user.preferences()")).to.deep.equal(wanted);
+    await page.evaluate(leaveAfterTwoMinutes(system.app._id));
+    const users = system.db.collection<UserRow>("users");
+    await until(async () => (await users.findOne({ external_id: "noor" }))?.session_count === 1, 15_000);
+    const user = await users.findOne({ external_id: "noor" });
+    expect(user).to.deep.include({ tags: { plan: "gold" }, language: "de", aliases: { shop: "S-1" } });
+    expect(user?.session_time).to.be.within(120, 180);
+    await page.evaluate("app.remove()");
+    await page.close();
+    site.complaints.length = 0; // the browser's own lines about what was refused
+  });
 };
+
+/** As if the page had been seen for two minutes, and was left now. */
+const leaveAfterTwoMinutes = (appId: string): string => `{
+  const now = Date.now();
+  const session = { began: now - 120_000, seen: now - 5_000, told: now - 120_000, toldAt: 0 };
+  localStorage.setItem("herald-session-${appId}", JSON.stringify(session));
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}`;

@@ -24,7 +24,7 @@ export const showingLine = ({ kept, show, keep }: Deps) => {
   let isStopped = false;
 
   const report = ({ id, variant_id }: InAppMessage, item: object): Promise<boolean> =>
-    keep({ path: `in-app-messages/${id}/events`, list: null, item: { variant_id, ...item } });
+    keep({ path: `in-app-messages/${id}/events`, list: null, item: { id: crypto.randomUUID(), variant_id, ...item } });
 
   const next = async (): Promise<void> => {
     if (isBusy) return;

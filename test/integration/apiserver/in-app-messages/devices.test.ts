@@ -134,6 +134,21 @@ describe("in-app messages on devices", () => {
     ]);
   });
 
+  it("count once what has an id and is told again, for each device", async () => {
+    const [device, other] = [await seedDevice(site, tenant), await seedDevice(site, tenant)];
+    const id = await make();
+    const body = { id: "9c5b2f0e-1d0e-4a53-8a55-1f6f3f0b9a11", type: "impression", variant_id: "a", first: true };
+    const ids: unknown[] = [];
+    for (const one of [device, device, other]) {
+      const { status, body: reply } = await call(one, "POST", `/${id}/events`, body);
+      expect(status).to.equal(202);
+      ids.push(reply["event_id"]);
+    }
+    expect(ids[0]).to.equal(ids[1]).and.not.to.equal(ids[2]);
+    const { body: counts } = await ask("GET", `/in-app-messages/${id}/counts`);
+    expect(counts["variants"]).to.have.nested.property("[0].first_impressions", 2);
+  });
+
   it("refuse what is no event of theirs, and those of another app", async () => {
     const device = await seedDevice(site, tenant);
     const id = await make();

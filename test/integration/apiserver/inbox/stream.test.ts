@@ -6,13 +6,15 @@ import { newSecret } from "#core/storage/people/devices.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
 import { type OpenStream, openStream } from "../../../support/api/event-stream.ts";
+import { identitySigner } from "../../../support/api/identity-tokens.ts";
 import { leaveItems } from "../../../support/api/inbox-items.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { until } from "../../../support/until.ts";
 
 describe("the stream of an inbox", function () {
   this.timeout(60_000);
-  const { site, tenant } = useSharedSite({ plan: { api_rps: 1_000 } });
+  const { key, sign } = identitySigner();
+  const { site, tenant } = useSharedSite({ plan: { api_rps: 1_000 }, app: { identity_keys: [key] } });
   let nats: Nats;
   let streams: OpenStream[] = [];
   before(async () => {
@@ -155,6 +157,16 @@ describe("the stream of an inbox", function () {
     expect([name, data.user_id, data.unread_count]).to.deep.equal(["reset", owner.user._id, 2]);
     const next = await arrive(owner);
     expect((await moving.next()).data.items.map((item) => item.id)).to.deep.equal([next]);
+  });
+
+  it("ends with the identity token that it was opened with", async () => {
+    const device = await seed({ external_id: "ann" });
+    const exp = Math.floor(Date.now() / 1_000) - 58; // clocks may differ by 60 s
+    const token = await sign(tenant.app._id, { external_id: "ann" }, { exp });
+    const stream = await open(device, { Authorization: `Bearer ${token}` });
+    expect(stream.status).to.equal(200);
+    expect(await stream.rest()).to.match(/retry: \d+\n\n$/);
+    expect((await open(device, { Authorization: `Bearer ${token}` })).status).to.equal(401);
   });
 
   it("refuses what is no request for a stream", async () => {
