@@ -1,6 +1,6 @@
 import { adviceOn } from "#core/domain/analytics/advice.ts";
 import type { Sample } from "#core/domain/analytics/day-table.ts";
-import { failureOfKey, suppressedOfKey } from "#core/domain/analytics/quarters.ts";
+import { domainOfKey, failureOfKey, suppressedOfKey } from "#core/domain/analytics/quarters.ts";
 import { Failures, type FailuresQuery } from "#core/schema/analytics/deliveries.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";
@@ -24,13 +24,14 @@ type Ask = Question<FailuresQuery>;
 
 const failed = async (deps: CountsDeps, app: AppRow, { asked: { range }, query }: Ask): Promise<Failures["data"]> => {
   const { group_by: grouping = "error_code" } = query;
+  const table = grouping === "domain" ? "domains" : "failures";
   const groupOf = (text: string): string | null => {
-    const of = failureOfKey(text);
-    return isAsked(query, of.channel) ? JSON.stringify([of[grouping] ?? "none", of.channel]) : null;
+    const { name, channel } = namedBy(grouping, text);
+    return isAsked(query, channel) ? JSON.stringify([name ?? "none", channel]) : null;
   };
   const [found, samples] = await Promise.all([
-    countsOf(deps, app, range, { table: "failures", groupOf }),
-    deps.counters.samples(ofApp(app), "failures", range),
+    countsOf(deps, app, range, { table, groupOf }),
+    deps.counters.samples(ofApp(app), table, range),
   ]);
   const latest = latestOf(samples, groupOf);
   const all = found.reduce((sum, { count }) => sum + count, 0);
@@ -40,6 +41,14 @@ const failed = async (deps: CountsDeps, app: AppRow, { asked: { range }, query }
     const times = { last_at: last_at.toISOString(), sample_message };
     return { key, channel, count, share: count / all, ...times, ...advised(key, grouping) };
   });
+};
+
+type Grouping = NonNullable<FailuresQuery["group_by"]>;
+
+const namedBy = (grouping: Grouping, key: string): { name: string | null; channel: Failed["channel"] } => {
+  if (grouping === "domain") return { name: domainOfKey(key), channel: "email" };
+  const failure = failureOfKey(key);
+  return { name: failure[grouping], channel: failure.channel };
 };
 
 type Failed = Failures["data"][number];
@@ -78,7 +87,7 @@ const latestOf = (samples: ReadonlyMap<string, Sample>, groupOf: Reading["groupO
   return latest;
 };
 
-const advised = (key: string, grouping: "error_code" | "provider") => {
+const advised = (key: string, grouping: Grouping) => {
   const known = grouping === "error_code" ? adviceOn(key) : null;
   return { retryable: known?.isRetryable ?? null, advice: known?.advice ?? null };
 };

@@ -29,13 +29,18 @@ export type Failure = Pick<CellKey, "channel" | "provider"> & {
 /** Deliveries that were suppressed for one reason. */
 export type Suppressed = Pick<CellKey, "channel"> & { reason: string; count: number };
 
+/** Mails that failed at the addresses of a domain; null of those whose person was erased. */
+export type FailedDomain = Pick<Failure, "count" | "last_at" | "message_id"> & { domain: string | null };
+
 /** What is kept of a quarter of an hour. */
-export type QuarterCounts = { cells: Cell[]; failures: Failure[]; suppressed: Suppressed[] };
+export type QuarterCounts = { cells: Cell[]; failures: Failure[]; suppressed: Suppressed[]; domains: FailedDomain[] };
 
 /** Deliveries of a quarter that are alike in all that is told apart, with all of their metrics. */
 export type Tally = CellKey & {
   error_code: string | null;
   reason: string | null;
+  /** Of a mail with an error code. */
+  domain: string | null;
   last_at: Date;
   message_id: string;
   counts: Metrics;
@@ -53,34 +58,49 @@ const others = { template_id: other, campaign_id: other, category: other, provid
 
 /** Counters from tallies: what is left over for `other` is what there is least of, and the same each time. */
 export const quarterCountsOf = async (tallies: AsyncIterable<Tally>): Promise<QuarterCounts> => {
-  const made: Making = { cells: new Map(), failures: new Map(), suppressed: new Map() };
-  const [first, rest]: [Tally[], Making] = [[], { cells: new Map(), failures: new Map(), suppressed: new Map() }];
+  const made = nothingMade();
+  const [first, rest]: [Tally[], Making] = [[], nothingMade()];
   for await (const tally of tallies)
     if (first.length < mostSorted) first.push(tally);
-    else add(rest, { ...tally, ...others });
+    else add(rest, { ...tally, ...others, domain: tally.domain === null ? null : other });
   for (const tally of first.sort(largestFirst)) add(made, tally);
   for (const cell of rest.cells.values()) addTo(cellOf(made.cells, cell).counts, cell.counts);
   for (const failure of rest.failures.values()) addFailure(made.failures, failure);
   for (const one of rest.suppressed.values()) addSuppressed(made.suppressed, one);
+  for (const one of rest.domains.values()) addDomain(made.domains, one);
   return {
     cells: [...made.cells.values()],
     failures: [...made.failures.values()],
     suppressed: [...made.suppressed.values()],
+    domains: [...made.domains.values()],
   };
 };
 
-type Making = { cells: Map<string, Cell>; failures: Map<string, Failure>; suppressed: Map<string, Suppressed> };
+type Making = {
+  cells: Map<string, Cell>;
+  failures: Map<string, Failure>;
+  suppressed: Map<string, Suppressed>;
+  domains: Map<string | null, FailedDomain>;
+};
+
+const nothingMade = (): Making => ({
+  cells: new Map(),
+  failures: new Map(),
+  suppressed: new Map(),
+  domains: new Map(),
+});
 
 const largestFirst = (a: Tally, b: Tally): number =>
   b.counts.targeted - a.counts.targeted || (tallyKey(a) < tallyKey(b) ? -1 : 1);
 
-const tallyKey = (one: Tally): string => JSON.stringify([cellKey(one), one.error_code, one.reason]);
+const tallyKey = (one: Tally): string => JSON.stringify([cellKey(one), one.error_code, one.reason, one.domain]);
 
 const add = (made: Making, tally: Tally): void => {
   const { counts, error_code: code, reason, channel } = tally;
   addTo(cellOf(made.cells, tally).counts, counted(counts));
   const failed = counts.failed + counts.errored + counts.expired + counts.bounced;
   if (failed > 0) addFailure(made.failures, { ...tally, error_code: code ?? "UNKNOWN", count: failed });
+  if (failed > 0 && channel === "email") addDomain(made.domains, { ...tally, count: failed });
   if (counts.suppressed === 0) return;
   addSuppressed(made.suppressed, { channel, reason: reason ?? other, count: counts.suppressed });
 };
@@ -130,8 +150,18 @@ const addFailure = (failures: Map<string, Failure>, one: Failure): void => {
 const failureKey = ({ channel, provider, error_code }: Pick<Failure, "channel" | "provider" | "error_code">) =>
   JSON.stringify([channel, provider, error_code]);
 
+const addDomain = (
+  all: Map<string | null, FailedDomain>,
+  { domain, count, last_at, message_id }: FailedDomain,
+): void => {
+  const name = domain === null || all.has(domain) || all.size < mostFailures ? domain : other;
+  const known = all.get(name) ?? { domain: name, count: 0, last_at, message_id };
+  const latest = known.last_at >= last_at ? known : { ...known, last_at, message_id };
+  all.set(name, { ...latest, count: known.count + count });
+};
+
 /** What a quarter's counters are kept as. */
-export const tablesOf = ({ cells, failures, suppressed }: QuarterCounts): Record<CounterTable, Entry[]> => ({
+export const tablesOf = ({ cells, failures, suppressed, domains }: QuarterCounts): Record<CounterTable, Entry[]> => ({
   cells: cells.map((cell) => ({ key: cellKey(cell), counts: cell.counts })),
   failures: failures.map(({ last_at, message_id, count, ...of }) => ({
     key: failureKey(of),
@@ -142,10 +172,15 @@ export const tablesOf = ({ cells, failures, suppressed }: QuarterCounts): Record
     key: JSON.stringify([channel, reason]),
     counts: { count },
   })),
+  domains: domains.map(({ domain, last_at, message_id, count }) => ({
+    key: JSON.stringify([domain]),
+    counts: { count },
+    sample: { last_at, message_id },
+  })),
 });
 
 /** Tables of counters of a day. */
-export const counterTables = ["cells", "failures", "suppressed"] as const;
+export const counterTables = ["cells", "failures", "suppressed", "domains"] as const;
 export type CounterTable = (typeof counterTables)[number];
 
 /** What deliveries of a cell are told apart by. */
@@ -173,4 +208,10 @@ export const failureOfKey = (key: string): Pick<Failure, "channel" | "provider" 
 export const suppressedOfKey = (key: string): Pick<Suppressed, "channel" | "reason"> => {
   const [channel, reason] = JSON.parse(key) as [Suppressed["channel"], string]; // sound: tablesOf wrote it
   return { channel, reason };
+};
+
+/** The domain of failed mails. */
+export const domainOfKey = (key: string): FailedDomain["domain"] => {
+  const [domain] = JSON.parse(key) as [string | null]; // sound: tablesOf wrote it
+  return domain;
 };

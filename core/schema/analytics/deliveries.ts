@@ -131,13 +131,16 @@ export const FailuresQuery = Closed({
   ...plainRange,
   channel: filterQuery.channel,
   group_by: Optional(
-    Enum(["error_code", "provider"], { default: "error_code", description: "what they are told apart by" }),
+    Enum(["error_code", "provider", "domain"], {
+      default: "error_code",
+      description: "what they are told apart by; `domain`: mails alone, by the domain of their address",
+    }),
   ),
 });
 export type FailuresQuery = Static<typeof FailuresQuery>;
 
 const Failed = Members({
-  key: Text({ description: "the code, or the provider; `none`: of none; `other`: of all others" }),
+  key: Text({ description: "the code, the provider or the domain; `none`: of none; `other`: of all others" }),
   channel: ChannelName,
   count: Integer({ description: "deliveries that failed, bounced or expired" }),
   share: Num({ description: "of all of these in the range" }),

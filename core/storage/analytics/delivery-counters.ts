@@ -60,11 +60,13 @@ export const deliveryCounters = (db: Db) => {
      */
     keep: async (of: OfApp, quarter: Date, counts: QuarterCounts & { at: Date }): Promise<void> => {
       const tables = tablesOf(counts);
-      const known = await rows.findOne({ _id: idOf(of, quarter, "cells"), tenant_id: of.tenantId });
-      if (known !== null && isPoorer(known, quarter, { entries: tables.cells, at: counts.at })) return;
-      await Promise.all(
-        counterTables.map((table) => keepTable(rows, of, { table, quarter, entries: tables[table], at: counts.at })),
-      );
+      const ids = counterTables.map((table) => idOf(of, quarter, table));
+      const found = await rows.find({ _id: { $in: ids }, tenant_id: of.tenantId }).toArray();
+      const known = new Map(found.map((row) => [row.table, row]));
+      const before = known.get("cells");
+      if (before !== undefined && isPoorer(before, quarter, { entries: tables.cells, at: counts.at })) return;
+      const made = counterTables.map((table) => ({ table, quarter, entries: tables[table], at: counts.at }));
+      await Promise.all(made.map((one) => keepTable(rows, of, one, known.get(one.table) ?? null)));
     },
 
     /** A table of days of an app: sums of those that are whole, quarters of those that are cut, of some metrics. */
@@ -108,8 +110,18 @@ export const deliveryCounters = (db: Db) => {
 
 const idOf = ({ appId }: OfApp, at: Date, table: CounterTable): string => `${appId}/${dateText(dayOf(at))}/${table}`;
 
-const keepTable = async (rows: Collection<DeliveryCounterRow>, of: OfApp, made: MadeTable): Promise<void> => {
-  for (let tries = 1; tries <= mostTries; tries++) if (await isKept(rows, of, made)) return;
+/** `known`: its document as it was read, which may have changed since. */
+const keepTable = async (
+  rows: Collection<DeliveryCounterRow>,
+  of: OfApp,
+  made: MadeTable,
+  known: DeliveryCounterRow | null,
+): Promise<void> => {
+  let row = known;
+  for (let tries = 1; tries <= mostTries; tries++) {
+    if (await isKept(rows, of, made, row)) return;
+    row = await rows.findOne({ _id: idOf(of, made.quarter, made.table), tenant_id: of.tenantId });
+  }
   throw new Error(`counters of ${of.appId} change too often to be kept`);
 };
 
@@ -119,9 +131,9 @@ const isKept = async (
   rows: Collection<DeliveryCounterRow>,
   of: OfApp,
   { table, quarter, entries, at }: MadeTable,
+  row: DeliveryCounterRow | null,
 ): Promise<boolean> => {
   const [_id, day, place] = [idOf(of, quarter, table), dayOf(quarter), placeOf(quarter)];
-  const row = await rows.findOne({ _id, tenant_id: of.tenantId });
   if (row === null && entries.length === 0) return true;
   const read = row === null ? Array.from({ length: quartersOfDay }, () => 0) : readAt(row);
   if ((read[place] ?? 0) >= at.getTime()) return true;

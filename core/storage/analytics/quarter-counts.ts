@@ -34,7 +34,7 @@ export const oldestChange =
 type Group = Record<Metric, number> & {
   _id: Pick<
     Tally,
-    "channel" | "source" | "template_id" | "campaign_id" | "category" | "provider" | "error_code" | "reason"
+    "channel" | "source" | "template_id" | "campaign_id" | "category" | "provider" | "error_code" | "reason" | "domain"
   >;
   last_at: Date;
   message_id: string;
@@ -65,6 +65,12 @@ export const metricSums: Record<Metric, unknown> = {
   machine_opens: when(has("machine_opened_at")),
 };
 
+/** What is after the last part of a masked address of a mail: the mask leaves the domain. */
+const domain = { $arrayElemAt: [{ $split: [{ $ifNull: ["$address_masked", ""] }, "@"] }, 1] };
+const isFailedMail = {
+  $and: [{ $gt: ["$error_code", ""] }, { $eq: ["$channel", "email"] }, { $gt: ["$address_masked", ""] }],
+};
+
 const group: Document = {
   _id: {
     channel: "$channel",
@@ -75,6 +81,7 @@ const group: Document = {
     provider: orNull("provider"),
     error_code: orNull("error_code"),
     reason: orNull("suppression_reason"),
+    domain: { $cond: [isFailedMail, domain, null] },
   },
   ...metricSums,
   last_at: { $max: { $ifNull: ["$failed_at", { $ifNull: ["$bounced_at", "$created_at"] }] } },

@@ -59,7 +59,7 @@ const seedDays = async ({ db, app }: System, { days, cells, perCell }: typeof wh
   const last_at = new Date();
   const failure = { channel: "email", provider: "smtp", count: 1, last_at, message_id: "msg_1" } as const;
   const failures = ["HARD_BOUNCE", "SPAM_REJECTED", "EXPIRED"].map((error_code) => ({ ...failure, error_code }));
-  const quarter = { cells: made, failures, suppressed: [], at: new Date() };
+  const quarter = { cells: made, failures, suppressed: [], domains: [], at: new Date() };
   const first = new Date(Math.floor(Date.now() / dayMs) * dayMs - dayMs);
   for (let n = 0; n < dayMs / quarterMs; n++)
     await deliveryCounters(db).keep(ofApp(app), new Date(first.getTime() + n * quarterMs), quarter);

@@ -40,6 +40,7 @@ describe("analytics of deliveries", function () {
       cells: [],
       failures: [],
       suppressed: [],
+      domains: [],
       ...counts,
       at: new Date(),
     });
@@ -214,6 +215,20 @@ describe("analytics of deliveries", function () {
       },
     ]);
     expect(body.suppressed).to.deep.equal([{ reason: "quota", count: 2 }]);
+    await keep(own, now - 2 * hourMs, {
+      cells: [cell({ counts: { targeted: 9 } })],
+      domains: [
+        { domain: "mail.example", count: 4, last_at: new Date(now - hourMs), message_id: "msg_4" },
+        { domain: null, count: 1, last_at: new Date(now - hourMs), message_id: "msg_5" },
+      ],
+    });
+    const byDomain = await call(`failures?${range(now - dayMs, now)}&group_by=domain`, own);
+    expect(
+      byDomain.body.data.map(({ key, channel, count, sample_message: id }) => [key, channel, count, id]),
+    ).to.deep.equal([
+      ["mail.example", "email", 4, "msg_4"],
+      ["none", "email", 1, "msg_5"],
+    ]);
     const byProvider = await call(`failures?${range(now - dayMs, now)}&group_by=provider&channel=email`, own);
     expect(byProvider.body.data.map(({ key, count }) => [key, count])).to.deep.equal([["smtp", 4]]);
     expect((await call(`failures?${range(now - dayMs, now)}&channel=sms`, own)).body).to.deep.include({
@@ -262,7 +277,7 @@ describe("analytics of deliveries", function () {
       [`timeseries?metric=sent,opened,clicked&group_by=source&${range(now - 400 * dayMs, now)}`, "interval"],
       ["timeseries?metric=sent&group_by=label", "group_by"],
       ["channels?channel=email,fax", "channel[1]"],
-      ["failures?group_by=domain", "group_by"],
+      ["failures?group_by=country", "group_by"],
       ["overview?label=spring", "label"],
       ["timeseries?metric=sent&segment_id=seg_1", "segment_id"],
       ["channels?chanel=email", "chanel"],

@@ -105,6 +105,7 @@ describe("analytics of messages", function () {
     await deliveryCounters(site.db).keep(ofApp(of.app), quarterOf(new Date(now - hourMs)), {
       failures: [],
       suppressed: [],
+      domains: [],
       at: new Date(),
       cells: [cell("spring", 3), cell("autumn", 8), cell(null, 1)],
     });

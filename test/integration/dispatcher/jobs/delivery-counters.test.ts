@@ -203,6 +203,9 @@ describe("counters of deliveries", function () {
     expect(await firstDay(db, of.app_id, "failures")).to.deep.equal([
       { of: ["email", provider, "HARD_BOUNCE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
     ]);
+    expect(await firstDay(db, of.app_id, "domains")).to.deep.equal([
+      { of: [`mail${process.pid}.example`], counts: { count: 1 }, sample: { last_at: now, message_id } },
+    ]);
     expect(await firstDay(db, of.app_id, "suppressed")).to.deep.equal([
       { of: ["email", "frequency_cap"], counts: { count: 1 } },
     ]);
