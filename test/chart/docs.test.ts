@@ -163,7 +163,7 @@ describe("the pages on running Herald in a cluster", function () {
   });
 
   it("show the dashboards that the trial brings", async () => {
-    expect((await follow(start, "5. Dashboards")).match(/^herald-dashboard/gm)).to.have.length(5);
+    expect((await follow(start, "5. Dashboards")).match(/^herald-dashboard/gm)).to.have.length(6);
   });
 
   it("keep resources in git", async () => {

@@ -215,19 +215,17 @@ describe("analytics of deliveries", function () {
       },
     ]);
     expect(body.suppressed).to.deep.equal([{ reason: "quota", count: 2 }]);
-    await keep(own, now - 2 * hourMs, {
-      cells: [cell({ counts: { targeted: 9 } })],
-      domains: [
-        { domain: "mail.example", count: 4, last_at: new Date(now - hourMs), message_id: "msg_4" },
-        { domain: null, count: 1, last_at: new Date(now - hourMs), message_id: "msg_5" },
-      ],
-    });
+    const ofMail = { last_at: new Date(now), message_id: "msg_4" };
+    const kept = [
+      { domain: "mail.example", count: 4, ...ofMail },
+      { domain: null, count: 1, ...ofMail },
+    ];
+    await keep(own, now - 2 * hourMs, { domains: kept });
     const byDomain = await call(`failures?${range(now - dayMs, now)}&group_by=domain`, own);
-    expect(
-      byDomain.body.data.map(({ key, channel, count, sample_message: id }) => [key, channel, count, id]),
-    ).to.deep.equal([
+    const domains = byDomain.body.data.map((one) => [one.key, one.channel, one.count, one.sample_message]);
+    expect(domains).to.deep.equal([
       ["mail.example", "email", 4, "msg_4"],
-      ["none", "email", 1, "msg_5"],
+      ["none", "email", 1, "msg_4"],
     ]);
     const byProvider = await call(`failures?${range(now - dayMs, now)}&group_by=provider&channel=email`, own);
     expect(byProvider.body.data.map(({ key, count }) => [key, count])).to.deep.equal([["smtp", 4]]);
