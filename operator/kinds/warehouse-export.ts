@@ -91,7 +91,7 @@ const apply = async (deps: Deps, { resource, app, stand }: Input, signal: AbortS
   const { record, secrets, keyRing, network, clock } = deps;
   const { spec } = resource;
   const { row } = stand;
-  const fault = faultOf(settingErrors(network.guard.problemOf, settingsOf(spec), spec.datasets));
+  const fault = faultOf(settingErrors(network.guard.problemOf, settingsOf(spec), spec.datasets), spec);
   if (fault !== null) return refusal(fault);
   const read = secretsOf(spec, await secretValues(secrets, resource, [spec.destination.secretRef.name], signal));
   if ("finding" in read) return refusal(read.finding);

@@ -76,7 +76,14 @@ const rewritten = [
 const known = new Set<string>([...sameInBoth, ...rewritten]);
 
 const copied = (input: Record<string, unknown>): StructuralSchema =>
-  Object.fromEntries(sameInBoth.filter((key) => input[key] !== undefined).map((key) => [key, input[key]]));
+  Object.fromEntries(
+    sameInBoth
+      .filter((key) => input[key] !== undefined)
+      .map((key) => [key, key === "pattern" ? patternOf(String(input[key])) : input[key]]),
+  );
+
+/** A server's patterns are those of RE2, which writes a character by its number in another way. */
+const patternOf = (pattern: string): string => pattern.replaceAll(/\\u([0-9a-fA-F]{4})/g, "\\x{$1}");
 
 /** What it may be is not said there, but that it is an object: only then rules see whether it is given. */
 const anything = (input: Record<string, unknown>): StructuralSchema => ({

@@ -123,28 +123,45 @@ const stores = {
   kms_key_id: Optional(Nullable(Text({ ...texts.kmsKeyId, description: "of s3" }))),
 };
 
+/** What a plain name in SQL looks like. */
 const identifier = {
   minLength: 1,
   maxLength: 63,
   pattern: worded("^[A-Za-z_][A-Za-z0-9_]*$", "must be a plain name: letters, digits and _, and no digit first"),
 };
 
+/** What the texts of a warehouse may look like, in REST and in resources. */
+export const warehouseTexts = {
+  projectId: {
+    maxLength: 30,
+    pattern: worded("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", "must be the id of a Google Cloud project"),
+    description: "of bigquery",
+  },
+  dataset: { ...identifier, description: "of bigquery: where tables are made" },
+  location: {
+    maxLength: 32,
+    pattern: worded("^[A-Za-z0-9-]{2,32}$", "must be a location"),
+    description: "of bigquery",
+  },
+  database: { ...identifier, description: "of snowflake and redshift" },
+  catalog: { ...identifier, description: "of databricks" },
+  schema: { ...identifier, description: "of snowflake, redshift and databricks" },
+  stage: { ...identifier, description: "of snowflake: the name of the stage that is made" },
+  account: {
+    minLength: 1,
+    maxLength: 255,
+    pattern: worded("^[A-Za-z0-9][A-Za-z0-9._-]*$", "must be the name of an account"),
+  },
+};
+
 const warehouses = {
-  project_id: Optional(
-    Text({
-      maxLength: 30,
-      pattern: worded("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", "must be the id of a Google Cloud project"),
-      description: "of bigquery",
-    }),
-  ),
-  dataset: Optional(Text({ ...identifier, description: "of bigquery: where tables are made" })),
-  location: Optional(
-    Text({ maxLength: 32, pattern: worded("^[A-Za-z0-9-]{2,32}$", "must be a location"), description: "of bigquery" }),
-  ),
-  database: Optional(Text({ ...identifier, description: "of snowflake and redshift" })),
-  catalog: Optional(Text({ ...identifier, description: "of databricks" })),
-  schema: Optional(Text({ ...identifier, description: "of snowflake, redshift and databricks" })),
-  stage: Optional(Text({ ...identifier, description: "of snowflake: the name of the stage that is made" })),
+  project_id: Optional(Text(warehouseTexts.projectId)),
+  dataset: Optional(Text(warehouseTexts.dataset)),
+  location: Optional(Text(warehouseTexts.location)),
+  database: Optional(Text(warehouseTexts.database)),
+  catalog: Optional(Text(warehouseTexts.catalog)),
+  schema: Optional(Text(warehouseTexts.schema)),
+  stage: Optional(Text(warehouseTexts.stage)),
 };
 
 const Secret = { minLength: 1, maxLength: 512, pattern: patterns.headerValue };
@@ -192,9 +209,7 @@ export const WarehouseDestinationInput = Closed({
   }),
   account: Optional(
     Text({
-      minLength: 1,
-      maxLength: 255,
-      pattern: worded("^[A-Za-z0-9][A-Za-z0-9._-]*$", "must be the name of an account"),
+      ...warehouseTexts.account,
       description: "of azure_blob: the storage account, 3 to 24 small letters and digits; of snowflake",
     }),
   ),

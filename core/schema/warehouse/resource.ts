@@ -12,7 +12,7 @@ import {
   secretRef,
 } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
-import { destinationTexts, destinationTypes } from "./destination.ts";
+import { destinationTexts, destinationTypes, warehouseTexts, warehouseTypes } from "./destination.ts";
 import {
   frequencies,
   parquetCompressions,
@@ -73,6 +73,45 @@ const Destination = Closed(
   },
 );
 
+const Warehouse = Closed(
+  {
+    type: Enum([...warehouseTypes], { description: "which warehouse" }),
+    projectId: Optional(Text(warehouseTexts.projectId)),
+    dataset: Optional(Text(warehouseTexts.dataset)),
+    location: Optional(Text(warehouseTexts.location)),
+    database: Optional(Text(warehouseTexts.database)),
+    catalog: Optional(Text(warehouseTexts.catalog)),
+    schema: Optional(Text(warehouseTexts.schema)),
+    stage: Optional(Text(warehouseTexts.stage)),
+    account: Optional(Text({ ...warehouseTexts.account, description: "of snowflake: a note for people" })),
+  },
+  {
+    description: "the warehouse that reads from the destination: `setup_sql` of the export has its statements",
+    ...cel(
+      {
+        rule: "self.type != 'bigquery' || (has(self.projectId) && has(self.dataset))",
+        message: "bigquery needs projectId and dataset",
+        fieldPath: ".type",
+      },
+      {
+        rule: "self.type != 'snowflake' || (has(self.database) && has(self.schema) && has(self.stage))",
+        message: "snowflake needs database, schema and stage",
+        fieldPath: ".type",
+      },
+      {
+        rule: "self.type != 'redshift' || (has(self.database) && has(self.schema))",
+        message: "redshift needs database and schema",
+        fieldPath: ".type",
+      },
+      {
+        rule: "self.type != 'databricks' || (has(self.catalog) && has(self.schema))",
+        message: "databricks needs catalog and schema",
+        fieldPath: ".type",
+      },
+    ),
+  },
+);
+
 const Schedule = Closed(
   {
     frequency: Enum([...frequencies], { default: "24h", description: "how often a run begins" }),
@@ -97,11 +136,24 @@ export const WarehouseExportSpec = resourceSpec(
     appRef: objectName("name of the App, in the same namespace", cel(immutable("appRef"))),
     name: Text({ minLength: 1, maxLength: 100, description: "unique in the app" }),
     destination: Destination,
+    warehouse: Optional(Warehouse),
     datasets: List(Enum([...warehouseDatasets], { description: "a dataset" }), {
       minItems: 1,
       maxItems: 10,
       "x-kubernetes-list-type": "set",
       description: "what is exported",
+    }),
+    eventNames: Optional(
+      List(Text({ minLength: 1, maxLength: 100, description: "a name" }), {
+        minItems: 1,
+        maxItems: 100,
+        "x-kubernetes-list-type": "set",
+        description: "the only names of the dataset events that are exported; absent: all",
+      }),
+    ),
+    includePii: Flag({
+      default: false,
+      description: "addresses, and what people wrote in conversations, as they are; else masked, hashed or left out",
     }),
     excludedColumns: Optional(
       List(Text({ minLength: 3, maxLength: 100, description: "as `deliveries.error_code`" }), {
@@ -118,6 +170,16 @@ export const WarehouseExportSpec = resourceSpec(
       Enum([...parquetCompressions], { description: "of parquet; absent: snappy. The others are gzip" }),
     ),
     schedule: Schedule,
+  },
+  {
+    rule: "!has(self.warehouse) || self.format == 'parquet'",
+    message: "warehouses read the format parquet",
+    fieldPath: ".format",
+  },
+  {
+    rule: "!has(self.eventNames) || 'events' in self.datasets",
+    message: "eventNames narrows the dataset events, which is not exported",
+    fieldPath: ".eventNames",
   },
   {
     rule: "!has(self.compression) || self.format == 'parquet'",

@@ -6,7 +6,13 @@ import { camelCase } from "#core/schema/apps/settings-resource.ts";
 import { destinationRules, secretTexts, type WarehouseSecret } from "#core/schema/warehouse/destination.ts";
 import type { WarehouseExportSpec, WarehouseExportStatus } from "#core/schema/warehouse/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { destinationOf, type StoreSettings, secretErrors } from "#core/storage/warehouse/destinations.ts";
+import {
+  type DestinationSettings,
+  destinationOf,
+  type StoreSettings,
+  secretErrors,
+  targetOf,
+} from "#core/storage/warehouse/destinations.ts";
 import { type SealedSecrets, type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
 import { type Settings, scheduleOf } from "#core/storage/warehouse/settings.ts";
 import { type Finding, refused } from "../conditions.ts";
@@ -17,7 +23,10 @@ export const ownMembers = [
   "name",
   "destination",
   "secrets",
+  "warehouse",
   "datasets",
+  "event_names",
+  "include_pii",
   "excluded_columns",
   "format",
   "compression",
@@ -25,43 +34,69 @@ export const ownMembers = [
 ];
 
 /** What an export's document says as its resource does, but for its secrets. */
-export const membersOf = (spec: WarehouseExportSpec, app: AppRow) =>
-  ({
+export const membersOf = (spec: WarehouseExportSpec, app: AppRow): Members => {
+  const { destination } = settingsOf(spec);
+  const target = targetOf(destination);
+  return {
     tenant_id: app.tenant_id,
     app_id: app._id,
     name: spec.name,
-    destination: destinationOf(settingsOf(spec).destination),
+    destination: destinationOf(destination),
+    ...(target !== null && { warehouse: target }),
     datasets: [...spec.datasets],
+    event_names: spec.eventNames === undefined ? null : [...spec.eventNames],
+    include_pii: spec.includePii,
     excluded_columns: [...(spec.excludedColumns ?? [])],
     format: spec.format,
     compression: spec.compression ?? "snappy",
     schedule: scheduleOf(settingsOf(spec).schedule),
-  }) satisfies Partial<WarehouseExportRow>;
+  };
+};
+
+type Members = Pick<
+  WarehouseExportRow,
+  "tenant_id" | "app_id" | "name" | "destination" | "warehouse" | "datasets" | "event_names" | "include_pii"
+> &
+  Pick<WarehouseExportRow, "excluded_columns" | "format" | "compression" | "schedule">;
 
 /** A spec as the REST interface has it. */
 export const settingsOf = (spec: WarehouseExportSpec) => {
   const { pathStyle, kmsKeyId, sse, secretRef: _, ...destination } = spec.destination;
+  const store = {
+    ...destination,
+    ...(destination.type === "s3" && { sse }),
+    ...(pathStyle !== undefined && { path_style: pathStyle }),
+    ...(kmsKeyId !== undefined && { kms_key_id: kmsKeyId }),
+  };
   const { startAt, excludeWindow, ...schedule } = spec.schedule;
   return {
-    destination: {
-      ...destination,
-      ...(destination.type === "s3" && { sse }),
-      ...(pathStyle !== undefined && { path_style: pathStyle }),
-      ...(kmsKeyId !== undefined && { kms_key_id: kmsKeyId }),
-    },
+    destination: spec.warehouse === undefined ? store : warehouseOf(spec.warehouse, store),
     schedule: { ...schedule, start_at: startAt, exclude_window: excludeWindow ?? null },
+    event_names: spec.eventNames ?? null,
     excluded_columns: spec.excludedColumns ?? [],
     format: spec.format,
     ...(spec.compression !== undefined && { compression: spec.compression }),
   } satisfies Settings;
 };
 
-/** The first fault as a condition. */
-export const faultOf = ([fault]: readonly FieldError[]): Finding | null => {
+/** A warehouse with the store in front of it. */
+const warehouseOf = (
+  { projectId, ...warehouse }: NonNullable<WarehouseExportSpec["warehouse"]>,
+  staging: StoreSettings,
+): DestinationSettings => ({ ...warehouse, ...(projectId !== undefined && { project_id: projectId }), staging });
+
+/** The first fault as a condition, under the names that a resource has. */
+export const faultOf = ([fault]: readonly FieldError[], { warehouse }: WarehouseExportSpec): Finding | null => {
   if (fault === undefined) return null;
-  const reason = fault.field === "destination.endpoint" ? "AddressRefused" : "SettingInvalid";
-  return refused(reason, `spec.${camelCase(fault.field)}: ${fault.message}`);
+  const field = warehouse === undefined ? fault.field : inResource(fault.field);
+  const reason = field === "destination.endpoint" ? "AddressRefused" : "SettingInvalid";
+  return refused(reason, `spec.${camelCase(field)}: ${fault.message}`);
 };
+
+const inResource = (field: string): string =>
+  field.startsWith("destination.staging.")
+    ? field.replace("destination.staging.", "destination.")
+    : field.replace(/^destination\./, "warehouse.");
 
 type Opened = Partial<Record<WarehouseSecret, string>>;
 

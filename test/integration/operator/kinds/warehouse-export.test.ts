@@ -106,6 +106,27 @@ describe("operator: a WarehouseExport", function () {
     await herald.gone(blobs);
   });
 
+  it("keeps the store in front of a warehouse, and says under its own names what does not fit", async () => {
+    const warehouse = { type: "snowflake", database: "DATA", schema: "messaging", stage: "HERALD" };
+    const more = { format: "parquet", datasets: ["events"], eventNames: ["order.paid"], includePii: true };
+    const given = make.lake({ name: "Flakes", warehouse, ...more }, "flakes");
+    await herald.apply(given);
+    const { status } = await herald.ready(given);
+    const row = await rows().findOne({ _id: status?.id ?? "" });
+    expect(row).to.deep.include({ warehouse, format: "parquet", event_names: ["order.paid"], include_pii: true });
+    expect(row?.destination).to.include({ type: "s3", bucket: "acme-lake" });
+    await herald.patch(given, { spec: { warehouse: { catalog: "main" } } });
+    await herald.ready(given, "False", "SettingInvalid");
+    expect(await messageOf(given)).to.equal("spec.warehouse.catalog: is no member of the type snowflake");
+    await herald.patch(given, {
+      spec: { warehouse: { catalog: null }, destination: { endpoint: "https://10.0.0.8" } },
+    });
+    await herald.ready(given, "False", "AddressRefused");
+    expect(await messageOf(given)).to.match(/^spec\.destination\.endpoint: /);
+    await herald.remove(given);
+    await herald.gone(given);
+  });
+
   it("says what is wrong with a service account's file", async () => {
     const destination = { type: "gcs", bucket: "acme-lake", secretRef: { name: "google" } };
     const google = make.lake({ name: "Google", destination }, "google");

@@ -88,6 +88,26 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
       make().lake({ destination: { type: "gcs", bucket: "acme-lake", region: "eu", secretRef: { name: "lake" } } }),
     says: "only of s3",
   },
+  ...[
+    { type: "bigquery", has: { dataset: "m" }, says: "bigquery needs projectId and dataset" },
+    { type: "snowflake", has: { database: "d", schema: "m" }, says: "snowflake needs database, schema and stage" },
+    { type: "redshift", has: { schema: "m" }, says: "redshift needs database and schema" },
+    { type: "databricks", has: { schema: "m" }, says: "databricks needs catalog and schema" },
+  ].map(({ type, has, says }) => ({
+    it: `a warehouse of the type ${type} without what it needs`,
+    object: () => make().lake({ warehouse: { type, ...has }, format: "parquet" }),
+    says,
+  })),
+  {
+    it: "a warehouse with files that it does not read",
+    object: () => make().lake({ warehouse: { type: "redshift", database: "dev", schema: "m" } }),
+    says: "warehouses read the format parquet",
+  },
+  {
+    it: "names of events that are not exported",
+    object: () => make().lake({ eventNames: ["order.paid"] }),
+    says: "eventNames narrows the dataset events, which is not exported",
+  },
   { it: "a dataset that is not there", object: () => make().lake({ datasets: ["opens"] }), says: "spec.datasets[0]" },
   { it: "a list with a filter", object: () => make().segment({ kind: "list" }), says: "must be left out for a list" },
   { it: "a segment's filter that is a text", object: () => make().segment({ filter: "all" }), says: "spec.filter" },

@@ -23,6 +23,11 @@ describe("structural", () => {
       },
     },
     {
+      it: "a character of a pattern by its number, as a server's patterns do",
+      schema: Type.String({ pattern: "^[^\\u0000]*$" }),
+      expect: { type: "string", pattern: "^[^\\x{0000}]*$" },
+    },
+    {
       it: "a map with its keys' bounds as a rule",
       schema: MapOf({ minLength: 1, maxLength: 9 }, Type.Integer(), { maxProperties: 3 }),
       expect: {
