@@ -16,39 +16,47 @@ const isEmpty = (value: unknown): boolean =>
  * empty one. Everything that judges or renders a message asks this.
  */
 export const saidIn = (given: Content): Content => {
-  const content = { ...given, ...textsIn(given) };
-  const { buttons, web_buttons: webButtons, rcs_card: card, rcs_suggestions: suggestions } = content;
-  const { whatsapp_template: template, whatsapp_interactive: interactive } = content;
-  const { email_body: body, ...others } = content;
-  const isMjml = Boolean(content.email_mjml) && body === "";
-  return withoutNeutral({
-    ...(isMjml ? others : content),
-    ...(buttons && { buttons: buttons.map(withoutNeutral) }),
-    ...(webButtons && { web_buttons: webButtons.map(withoutNeutral) }),
-    ...(card && {
-      rcs_card: withoutNeutral({ ...card, ...shownIn({ title: card.title, description: card.description }) }),
-    }),
-    ...(suggestions && { rcs_suggestions: suggestions.map(withoutNeutral) }),
-    ...(template && { whatsapp_template: templateIn(template) }),
-    ...(interactive && { whatsapp_interactive: withoutNeutral(interactive) }),
-  });
+  const said: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const told = value === undefined || value === null ? value : (tellingOf.get(name)?.(value) ?? value);
+    if (tells(name, told)) said[name] = told;
+  }
+  if (said["email_body"] === "" && Boolean(said["email_mjml"])) delete said["email_body"]; // it is what MJML becomes
+  return said;
 };
 
-const textsIn = ({ headings, contents, subtitle, rcs_fallback_text, email_subject, email_body }: Content): Content => ({
-  ...shownIn({ headings, contents, subtitle, rcs_fallback_text }),
-  ...shown({ email_subject, email_body }),
-});
+/** The same map where each of its texts shows something: this is asked for each recipient of a template. */
+const shownIn = (map: LanguageMap): LanguageMap =>
+  Object.values(map).some(isHidden)
+    ? Object.fromEntries(Object.entries(map).map(([language, text]) => [language, isBlank(text) ? "" : text]))
+    : map;
 
-/** The language maps that are given, a text that shows nothing as the empty one. */
-const shownIn = <Name extends string>(maps: Record<Name, LanguageMap | undefined>): { [N in Name]?: LanguageMap } =>
-  Object.fromEntries(
-    Object.entries<LanguageMap | undefined>(maps).flatMap(([name, map]) => (map ? [[name, shown(map)]] : [])),
-  ) as { [N in Name]?: LanguageMap }; // sound: the names are those given
+const isHidden = (text: string): boolean => text !== "" && isBlank(text);
+const shownText = (text: string): string => (isBlank(text) ? "" : text);
 
-const shown = (texts: Record<string, string | undefined>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, isBlank(text) ? "" : text]])),
-  );
+type Telling = { [Name in keyof Content]?: (value: NonNullable<Content[Name]>) => unknown };
+
+/** What members say that are not taken as they are: their values are those of the content's schema. */
+const tellings: Telling = {
+  headings: shownIn,
+  contents: shownIn,
+  subtitle: shownIn,
+  rcs_fallback_text: shownIn,
+  email_subject: shownText,
+  email_body: shownText,
+  buttons: (all) => all.map(withoutNeutral),
+  web_buttons: (all) => all.map(withoutNeutral),
+  rcs_card: ({ title, description, ...card }) =>
+    withoutNeutral({
+      ...card,
+      ...(title && { title: shownIn(title) }),
+      ...(description && { description: shownIn(description) }),
+    }),
+  rcs_suggestions: (all) => all.map(withoutNeutral),
+  whatsapp_template: (template) => templateIn(template),
+  whatsapp_interactive: withoutNeutral,
+};
+const tellingOf = new Map(Object.entries(tellings) as [string, (value: unknown) => unknown][]); // sound: a member's own value is given
 
 const templateIn = ({ header, ...template }: NonNullable<Content["whatsapp_template"]>) => ({
   ...withoutNeutral(template),
@@ -70,12 +78,13 @@ const idLists = ({ include_subscription_ids: subscriptions, include_external_ids
 /** Texts that say something when they are empty: silence, and half of a mail. */
 const telling: ReadonlySet<string> = new Set(["ios_sound", "android_sound", "email_subject", "email_body"]);
 
-const withoutNeutral = <T extends object>(members: T): T =>
-  Object.fromEntries(
-    Object.entries(members).filter(
-      ([name, value]) => value !== undefined && !(isNeutral(value) && !(value === "" && telling.has(name))),
-    ),
-  ) as T; // sound: a member that may not be left out has no neutral value in its schema
+function withoutNeutral<T extends object>(members: T): T {
+  return Object.fromEntries(Object.entries(members).filter(([name, value]) => tells(name, value))) as T; // sound: a member that may not be left out has no neutral value in its schema
+}
+
+/** Whether a member says something. */
+const tells = (name: string, value: unknown): boolean =>
+  value !== undefined && !(isNeutral(value) && !(value === "" && telling.has(name)));
 
 /**
  * Whether a text shows nothing: it has only blanks, control characters and what Unicode lets a reader leave out, such as
