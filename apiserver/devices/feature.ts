@@ -52,12 +52,12 @@ const routes = [
     summary: "Register a device, which gets a secret of its own",
     scopes: "app",
     status: [201, 200],
-    errors: ["HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
+    errors: ["HS_IDENTITY_TOKEN_INVALID", "HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
     body: RegisterDevice,
     reply: DeviceRegistered,
-    handle: async ({ use, device, body, ip }) => {
+    handle: async ({ use, device, body, ip, signal }) => {
       await use.limit("sdk.auth", `${device.app._id} ${sourceOf(ip)}`);
-      const { row, secret, isNew } = await use.register(device, body);
+      const { row, secret, isNew } = await use.register(device, body, signal);
       const { _id: subscription_id, user_id, status } = row;
       return { body: { subscription_id, user_id, status, subscription_token: secret }, status: isNew ? 201 : 200 };
     },

@@ -71,7 +71,7 @@ const join = async (
 };
 
 /** Whether the person is who the app says; false: nobody knows. @throws AppError HS_IDENTITY_TOKEN_INVALID */
-const provenAs = ({ app, identity }: Device, externalId: string): boolean => {
+export const provenAs = ({ app, identity }: Device, externalId: string): boolean => {
   const { identity_verification: mode } = settingsOf(app);
   if (identity === null && mode === "required")
     throw identityRefused("missing", "an identity token of the person is required in Authorization");

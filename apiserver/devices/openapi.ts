@@ -52,7 +52,7 @@ const own = { subscription_id: refs.subscription_id, user_id: refs.user_id, stat
 export const docs: Docs = {
   tags: { Devices: "What phones and browsers call themselves, without a server of the app's." },
   examples: {
-    RegisterDevice: [phone, { ...phone, token: null, status_detail: 0 }],
+    RegisterDevice: [phone, { ...phone, token: null, status_detail: 0, tags: { plan: "gold" }, test_device: true }],
     DeviceRegistered: [
       { ...own, subscription_token: "sst_c2VjcmV0LW9mLXRoaXMtaW5zdGFsbGF0aW9uLW9ubHk" },
     ] satisfies DeviceRegistered[],

@@ -10,8 +10,10 @@ export type PersonDeps = Pick<People, "updateUser"> & { users: Pick<Users, "find
 
 /** What a device says of its person. Source: docs/reference/devices.md#people. */
 export const ofPerson = (deps: PersonDeps) => ({
-  /** Changes tags and the like; maps are merged, null removes. */
+  /** Changes tags and the like; maps are merged, null removes. When they have quiet is read, and asks for more. @throws ValidationError */
   update: async (own: SubscriptionRow, body: UpdateDeviceUser): Promise<{ user_id: string }> => {
+    if (Object.hasOwn(body.properties ?? {}, "quiet_hours"))
+      throw invalid("properties.quiet_hours", "is one of the preferences, which have an operation of their own");
     const { _id: user_id } = await deps.updateUser(await ownerOf(deps, own), body);
     return { user_id };
   },

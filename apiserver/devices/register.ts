@@ -28,6 +28,9 @@ export type RegisterDeps = {
 /** `secret`: of the installation from now on. */
 export type Registered = { row: SubscriptionRow; secret: string; isNew: boolean };
 
+/** Throws what is not to be done for an installation that there is; null for a new one. */
+type Check = (known: SubscriptionRow | null) => void;
+
 const attempts = 3; // each lost to another registration of the same token
 
 /**
@@ -37,11 +40,12 @@ const attempts = 3; // each lost to another registration of the same token
  */
 export const registerDevice =
   (deps: RegisterDeps) =>
-  async (device: Device, body: RegisterDevice): Promise<Registered> => {
+  async (device: Device, body: RegisterDevice, check: Check = () => undefined): Promise<Registered> => {
     const addressed = addressOfDevice(body);
     for (let attempt = 0; attempt < attempts; attempt++) {
       const holder = await deps.subscriptions.findByToken(ofApp(device.app), addressed.channel, addressed.token);
       const isSame = holder?.install?.id === body.install_id.toLowerCase();
+      check(isSame ? holder : null);
       const registered =
         holder !== null && isSame
           ? await again(deps, device, { holder, body, addressed })
@@ -104,10 +108,10 @@ const installOf = (body: RegisterDevice, secret_hash: string): Pick<Subscription
 
 /** What a device says of itself. Without a token it has no permission, whatever it says. */
 const saidBy = (body: RegisterDevice, read: SubscriptionRow, now: Date): Partial<SubscriptionRow> => {
-  const { device, language, status_detail, token } = body;
+  const { device, language, status_detail, token, test_device } = body;
   const detail = token === undefined || token === null ? Math.min(status_detail ?? 0, 0) : status_detail;
   return {
-    ...defined({ device, language, status_detail: detail }),
+    ...defined({ device, language, status_detail: detail, test_device }),
     ...(detail !== undefined && saidOf(detail, read, now)),
     last_active_at: now,
     updated_at: now,

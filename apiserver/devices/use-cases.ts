@@ -20,6 +20,7 @@ import { ofPerson, ownerOf } from "./person.ts";
 import { personPreferences } from "./preferences.ts";
 import { receiveReceipts } from "./receipts.ts";
 import { registerDevice } from "./register.ts";
+import { registerPerson } from "./register-person.ts";
 import { reportSession } from "./sessions.ts";
 import { updateDevice } from "./update.ts";
 
@@ -39,29 +40,31 @@ export const deviceUseCases = (platform: DevicePlatform) => {
   const subjectsOf = suppressionKeys(db, secrets, clock);
   const login = { ...people, users: users(db), devices, publish: outboxes.people.user, clock };
   const inApp = cached({ load: inAppMessages(db).isAnyActive, ttlMs: configMs, max: 10_000, clock });
+  const [logInDevice, person] = [logIn(login), ofPerson(login)];
+  const register = registerDevice({
+    subscriptions,
+    devices,
+    contacts: sharedContacts(db),
+    requireSubscribers,
+    publish: (user, row) => {
+      if (user !== null) outboxes.people.user(user);
+      outboxes.people.subscription(row);
+    },
+    clock,
+  });
   return {
     limit,
     hasInApp: ({ _id }: AppRow): Promise<boolean> => inApp.get(_id),
-    logIn: logIn(login),
+    logIn: logInDevice,
     logOut: logOut(login),
-    person: ofPerson(login),
+    person,
     preferences: personPreferences({
       ...login,
       preferences: preferences({ suppressions: suppressions(db), wishes, subjectsOf, clock }),
       wishes,
       subjectsOf,
     }),
-    register: registerDevice({
-      subscriptions,
-      devices,
-      contacts: sharedContacts(db),
-      requireSubscribers,
-      publish: (user, row) => {
-        if (user !== null) outboxes.people.user(user);
-        outboxes.people.subscription(row);
-      },
-      clock,
-    }),
+    register: registerPerson({ register, logIn: logInDevice, update: person.update }),
     update: updateDevice({
       subscriptions,
       devices,

@@ -4,7 +4,7 @@ import { Closed, conditional, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { patterns, worded } from "../json/patterns.ts";
 import { Device, Language, WebKeys } from "../people/subscription.ts";
-import { Aliases } from "../people/user.ts";
+import { Aliases, FirstTags } from "../people/user.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
 
@@ -47,6 +47,16 @@ export const RegisterDevice = Closed(
       description: "a UUID that the app makes once for each installation, and keeps to itself",
     }),
     channel: Enum([...deviceChannels]),
+    external_id: Optional(
+      Text({
+        minLength: 1,
+        maxLength: 128,
+        pattern: patterns.noNull,
+        description: "as whom the device logs in at once",
+      }),
+    ),
+    tags: Optional(FirstTags),
+    test_device: Optional(Flag({ description: "whether messages to test devices reach it" })),
     ...Type.Partial(Closed(changeable)).properties,
   },
   browsersHaveKeys,

@@ -32,9 +32,10 @@ export const aliasLabel = {
 export const Aliases = MapOf(aliasLabel, AliasId, { maxProperties: userLimits.aliases });
 
 /** Numbers and booleans are kept as strings; null and "" remove a tag. */
-const Tags = MapOf(memberName, Union([Text({ maxLength: 1024 }), Type.Number(), Type.Boolean(), Type.Null()]), {
-  maxProperties: userLimits.tags,
-});
+const tag = Union([Text({ maxLength: 1024 }), Type.Number(), Type.Boolean(), Type.Null()]);
+const Tags = MapOf(memberName, tag, { maxProperties: userLimits.tags });
+/** Tags that somebody begins with. */
+export const FirstTags = MapOf(memberName, tag, { maxProperties: 50, description: "of the person; more can follow" });
 const Properties = MapOf(memberName, Unknown(), {
   maxProperties: userLimits.properties,
   description: "any JSON; null removes a member",

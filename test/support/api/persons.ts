@@ -6,6 +6,7 @@ import { aUser, seed, seedTenant } from "../rows/fixtures.ts";
 import type { Call, Reply } from "./api.ts";
 import { type SeededDevice, seedDevice } from "./devices.ts";
 import { identitySigner } from "./identity-tokens.ts";
+import { answered } from "./reply.ts";
 import { useSharedSite } from "./shared-site.ts";
 import type { Tenant } from "./site.ts";
 
@@ -47,13 +48,13 @@ export const usePersons = (app: NonNullable<Parameters<typeof seedTenant>[1]>["a
     tokenOf: ({ user }: SeededDevice, more: object = {}) =>
       sign(user.app_id, { external_id: user.external_id, ...more }),
     /** Asks as a device, such as `PATCH user`, with an identity token or without. */
-    ask: ({ headers }: SeededDevice, asked: string, body?: object, token?: string): Promise<Reply> => {
+    ask: ({ headers }: Pick<SeededDevice, "headers">, asked: string, body?: object, token?: string): Promise<Reply> => {
       const [method = "", path = ""] = asked.split(" ");
       const more: Call = {
         headers: { ...headers, ...(token !== undefined && { Authorization: `Bearer ${token}` }) },
         ...(body !== undefined && { body }),
       };
-      return site.api.call(method, `/sdk/v1/${path}`, more);
+      return answered(site.api.call, method, `/sdk/v1/${path}`, more);
     },
   };
 };

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { Reply } from "../../../support/api/api.ts";
 import type { SeededDevice } from "../../../support/api/devices.ts";
-import { identityModes, refusalOf, usePersons } from "../../../support/api/persons.ts";
+import { type IdentityMode, identityModes, refusalOf, usePersons } from "../../../support/api/persons.ts";
 
 describe("devices of a person", function () {
   this.timeout(60_000);
-  const { ask, known, anonymous, stored, tokenOf, sign } = usePersons();
+  const { site, appOf, users, ask, known, anonymous, stored, tokenOf, sign } = usePersons();
   const change = (device: SeededDevice, body: object, token?: string) => ask(device, "PATCH user", body, token);
   const setAlias = (device: SeededDevice, label: string, id: string, token?: string) =>
     ask(device, `PUT user/aliases/${label}`, { id }, token);
@@ -50,6 +52,8 @@ describe("devices of a person", function () {
     expect(refusalOf(await change(device, { timezone: "Moon/Crater" }))).to.deep.equal([400, "timezone"]);
     expect(refusalOf(await change(device, { amount_spent: 1 }))).to.deep.equal([400, "amount_spent"]);
     expect(refusalOf(await change(device, { external_id: "somebody" }))).to.deep.equal([400, "external_id"]);
+    const quiet = { properties: { quiet_hours: { start: "00:00", end: "23:59" } } };
+    expect(refusalOf(await change(device, quiet))).to.deep.equal([400, "properties.quiet_hours"]);
     expect(await stored(device)).to.deep.equal(before);
     const other = await anonymous("optional");
     expect(refusalOf(await change(other, { properties: { text: "x".repeat(65_537) } }))).to.deep.equal([
@@ -148,5 +152,54 @@ describe("devices of a person", function () {
     expect(refusalOf(await login(device, { external_id, aliases: { one_more: "1" } }))).to.deep.equal([400, "aliases"]);
     expect((await stored(device)).external_id).to.equal(null);
     expect((await login(device, { external_id })).body["merged"]).to.equal(true);
+  });
+
+  const register = (mode: IdentityMode, body: object, token?: string) =>
+    ask({ headers: { "X-HS-App-Id": appOf(mode).app._id } }, "POST subscriptions", body, token);
+  const anInstall = () => ({
+    install_id: randomUUID(),
+    channel: "ios_push",
+    token: randomUUID().replaceAll("-", "").repeat(2),
+  });
+  const userOf = async ({ body }: Reply) =>
+    (await users().findOne({ _id: String(body["user_id"]) })) ?? expect.fail("no user");
+
+  it("register with tags, and as somebody", async () => {
+    const install = anInstall();
+    const first = await register("optional", { ...install, tags: { plan: "gold", age: 30 }, test_device: true });
+    expect([first.status, (await userOf(first)).tags]).to.deep.equal([201, { plan: "gold", age: "30" }]);
+    const row = await site.db
+      .collection<SubscriptionRow>("subscriptions")
+      .findOne({ user_id: String(first.body["user_id"]) });
+    expect(row?.test_device).to.equal(true);
+    const again = await register("optional", { ...install, tags: { plan: null } });
+    expect([again.status, (await userOf(again)).tags]).to.deep.equal([200, { age: "30" }]);
+    const name = `at-once-${randomUUID()}`;
+    const token = await sign(appOf("required").app._id, { external_id: name });
+    const whole = await register("required", { ...anInstall(), external_id: name, tags: { plan: "free" } }, token);
+    expect(whole.status, whole.text).to.equal(201);
+    expect(await userOf(whole)).to.deep.include({ external_id: name, tags: { plan: "free" } });
+  });
+
+  it("register nothing where what they say of somebody is refused", async () => {
+    const { app } = appOf("required");
+    const subscriptions = site.db.collection<SubscriptionRow>("subscriptions");
+    const name = `known-${randomUUID()}`;
+    const token = await sign(app._id, { external_id: name });
+    const install = anInstall();
+    const many = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`t${n}`, "1"]));
+    expect(refusalOf(await register("required", { ...install, tags: many }))).to.deep.equal([400, "tags"]);
+    expect(refusalOf(await register("required", { ...install, external_id: name }))).to.deep.equal([401, "missing"]);
+    const other = { ...install, external_id: "another" };
+    expect(refusalOf(await register("required", other, token))).to.deep.equal([401, "identity_mismatch"]);
+    const nobodys = { ...install, tags: { plan: "gold" } };
+    expect(refusalOf(await register("required", nobodys, token))).to.deep.equal([401, "identity_mismatch"]);
+    expect(await subscriptions.countDocuments({ token: install.token })).to.equal(0);
+    const made = await register("required", { ...install, external_id: name }, token);
+    const before = await subscriptions.findOne({ token: install.token });
+    expect(refusalOf(await register("required", nobodys)), "its person has a token").to.deep.equal([401, "missing"]);
+    expect(await subscriptions.findOne({ token: install.token }), "its secret stays").to.deep.equal(before);
+    expect((await register("required", nobodys, token)).body["user_id"]).to.equal(made.body["user_id"]);
+    expect((await userOf(made)).tags).to.deep.equal({ plan: "gold" });
   });
 });

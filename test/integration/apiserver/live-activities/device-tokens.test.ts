@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import type { StartTokenRow } from "#core/storage/live-activities/start-tokens.ts";
 import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
+import { answered } from "../../../support/api/reply.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 describe("tokens of live activities that devices report themselves", function () {
@@ -10,7 +11,7 @@ describe("tokens of live activities that devices report themselves", function ()
   const { site, tenant } = useSharedSite();
   const aToken = () => randomBytes(32).toString("hex");
   const call = (method: string, path: string, { headers }: SeededDevice, body: object = {}) =>
-    site.api.call(method, `/sdk/v1/live-activities/${path}`, { headers, body });
+    answered(site.api.call, method, `/sdk/v1/live-activities/${path}`, { headers, body });
   const ofApp = (method: string, path: string, body: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}/live-activities${path}`, { token: tenant.token, body });
   const starts = ({ subscription: { _id } }: SeededDevice) =>
