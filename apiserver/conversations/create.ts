@@ -1,13 +1,14 @@
-import { blankState, placeOf } from "#core/domain/conversations/conversation.ts";
+import { placeOf } from "#core/domain/conversations/conversation.ts";
 import { conversationEvent } from "#core/domain/conversations/events.ts";
 import { AppError } from "#core/errors.ts";
 import type { CreateConversation } from "#core/schema/conversations/conversation.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Arrivals } from "#core/storage/conversations/arrivals.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
+import { openedRow } from "#core/storage/conversations/opened.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import { noWork, sweepAfter } from "#core/storage/work/due.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
 import { assigned, tagged } from "./change.ts";
 import type { PersonOf } from "./person.ts";
 import { answerTo, type Reply, type ReplyDeps, rowOf, send } from "./reply.ts";
@@ -64,27 +65,8 @@ export const createConversation =
 const blankOf = ({ app, body, conversationId }: Creating, person: SubscriptionRow, sender: string): ConversationRow => {
   const place = { channel: body.channel, sender_address: sender, contact_address: person.token };
   const now = new Date(0); // until it is stored
-  return {
-    ...blankState,
-    ...place,
-    status: "pending",
-    _id: conversationId,
-    tenant_id: app.tenant_id,
-    app_id: app._id,
-    place: placeOf(place),
-    subscription_id: person._id,
-    user_id: person.user_id,
-    external_id: person.external_id,
-    assignee_id: "none",
-    last_message_id: null,
-    seq: 0,
-    appended: [],
-    outbox: [],
-    ...noWork,
-    ...moreOf(body),
-    created_at: now,
-    updated_at: now,
-  };
+  const row = openedRow({ id: conversationId, of: ofApp(app), place, person, now });
+  return { ...row, status: "pending", ...moreOf(body) };
 };
 
 /** What a body says of the conversation beside the message. */

@@ -1,5 +1,5 @@
 import type { Inbound, InboundMedia } from "#core/channels/kit/inbound.ts";
-import { blankState, type ConversationPlace, placeOf } from "#core/domain/conversations/conversation.ts";
+import type { ConversationPlace } from "#core/domain/conversations/conversation.ts";
 import { type ConversationRules, received } from "#core/domain/conversations/receive.ts";
 import { nextLook } from "#core/domain/conversations/timing.ts";
 import { searchKeys } from "#core/domain/conversations/words.ts";
@@ -8,6 +8,7 @@ import { derivedId, newId, ulid } from "#core/domain/ids.ts";
 import type { ContactChannel } from "#core/schema/vocabulary/channels.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
 import type { ConversationMessageRow, MediaRow } from "#core/storage/conversations/message-row.ts";
+import { openedRow } from "#core/storage/conversations/opened.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
@@ -73,25 +74,8 @@ export const withArrivals = (
   };
 };
 
-const openedBy = ({ of, place, contact }: Prepared, now: Date): ConversationRow => ({
-  ...blankState,
-  ...place,
-  _id: newId("conversation", now),
-  tenant_id: of.tenantId,
-  app_id: of.appId,
-  place: placeOf(place),
-  subscription_id: contact._id,
-  user_id: contact.user_id,
-  external_id: contact.external_id,
-  assignee_id: "none",
-  last_message_id: null,
-  seq: 0,
-  appended: [],
-  outbox: [],
-  ...noWork,
-  created_at: now,
-  updated_at: now,
-});
+const openedBy = ({ of, place, contact: person }: Prepared, now: Date): ConversationRow =>
+  openedRow({ id: newId("conversation", now), of, place, person, now });
 
 type Coming = { read: ConversationRow; seq: number; was: ConversationMessageRow["was"] | undefined; making: Making };
 
