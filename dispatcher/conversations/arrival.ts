@@ -55,7 +55,7 @@ export const withArrivals = (
   const state = received(
     read,
     arrivals.map(({ message }) => message),
-    { hasSession: channel === "whatsapp", now },
+    { session: channel === "whatsapp" ? { until: contact.session_expires_at ?? null } : null, now },
   );
   const isTimed = read.due_at !== null && (read.status === "open" || read.status === "pending");
   return {

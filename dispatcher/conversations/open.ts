@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import type { Inbound } from "#core/channels/kit/inbound.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { ConversationRules } from "#core/domain/conversations/receive.ts";
@@ -16,6 +17,7 @@ import type { Directory } from "#core/storage/directory.ts";
 import { answerable } from "#core/storage/messages/answered.ts";
 import { collectionOf, type OfApp } from "#core/storage/mongo/collection.ts";
 import { contacts, type NewContact } from "#core/storage/people/contacts.ts";
+import { type Sessions, sessions } from "#core/storage/people/sessions.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
 import { answeredBy } from "./answered.ts";
@@ -59,9 +61,10 @@ export const conversations = (
     clock,
   });
   const touch = touching(deps);
+  const { fromAd } = sessions(db);
   const write = async (all: readonly Received[]): Promise<undefined[]> => {
     const byApp = [...Map.groupBy(all, ({ of }) => of.appId)];
-    await Promise.all(byApp.map(([, some]) => receiveOfApp({ ...deps, receive, touch }, some)));
+    await Promise.all(byApp.map(([, some]) => receiveOfApp({ ...deps, receive, touch, fromAd }, some)));
     return all.map(() => undefined);
   };
   const gathered = gather({ write, ...batched, isOfOne });
@@ -75,17 +78,24 @@ export const conversations = (
 
 type ReceiveOfApp = Pick<ConversationsDeps, "directory"> & {
   receive: ReturnType<typeof receiveMessages>;
+  /** An advertisement led to these messages. */
+  fromAd: Sessions["fromAd"];
   touch: (of: OfApp) => void;
+  clock: Clock;
 };
 
-const receiveOfApp = async ({ directory, receive, touch }: ReceiveOfApp, some: readonly Received[]): Promise<void> => {
+const receiveOfApp = async (deps: ReceiveOfApp, some: readonly Received[]): Promise<void> => {
   const [first] = some;
-  const rules = first === undefined ? null : await rulesOf(directory, first.of);
+  const rules = first === undefined ? null : await rulesOf(deps.directory, first.of);
   if (first === undefined || rules === null) return;
   const arrived = some.flatMap(({ arrivals: of }) => of);
-  await receive(first.of, arrived, { isRepeated: some.some(({ isRepeated }) => isRepeated), rules });
-  touch(first.of);
+  await deps.receive(first.of, arrived, { isRepeated: some.some(({ isRepeated }) => isRepeated), rules });
+  if (rules.ad_session) await deps.fromAd(first.of, arrived.flatMap(ledByAd), deps.clock.now());
+  deps.touch(first.of);
 };
+
+const ledByAd = ({ channel, message }: Arrival): Inbound[] =>
+  channel === "whatsapp" && message.isFromAd ? [message] : [];
 
 /** How conversations of an app begin and end; null when it is gone, or its plan has none. */
 const rulesOf = async (

@@ -25,8 +25,8 @@ export type FollowUpDeps = {
   /** Keeps whom a run leaves for later. */
   keepLater: (part: Pick<Work, "chunk" | "message">, later: readonly Later[]) => Promise<void>;
   subscriptions: { invalidate: (gone: readonly Gone[], now: Date) => Promise<void> };
-  /** Closes the sessions of deliveries that the provider refused because there was none. */
-  closeSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
+  /** Closes sessions that the provider says are none, and prolongs those of people whom an advertisement led here. */
+  moveSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
   /** The events of replies in conversations that failed. */
   repliesFailed: TellFailed;
   /** Suppresses addresses that bounced, that bounce again and again, or whose owner wants nothing more. */
@@ -53,7 +53,7 @@ export const followUp =
     if (!isLost() && fallsBack(message)) await deps.chunks.keep(lookChunks({ chunk, message }, delivered.stored, now));
     if (!isLost() && delivered.later !== undefined) await deps.keepLater({ chunk, message }, delivered.later);
     if (delivered.invalid.length > 0) await deps.subscriptions.invalidate(delivered.invalid, now);
-    await deps.closeSessions(delivered.stored);
+    await deps.moveSessions(delivered.stored);
     const refused = [...bouncesOf(delivered), ...delivered.stored.flatMap(refusedOf)];
     if (refused.length > 0) await deps.suppress(refused, now);
     const events = [...delivered.stored.flatMap(eventOf), ...(await deps.repliesFailed(delivered.stored))];

@@ -250,7 +250,7 @@ const following = ({ db, people, events, suppressions, chunks: parts, clock }: J
     keepLater: keepLater({ chunks: parts, load: people.load, record: deliveries(db).record, clock }),
     chunks: parts,
     subscriptions: { invalidate: invalidated(db) },
-    closeSessions: sessions(db).close,
+    moveSessions: sessions(db).move,
     repliesFailed: failedReplies(db),
     suppress: async (bounced, now) => suppressions.suppress(await suppressions.causesOf(bounced, now)),
     events: { publish: (...given) => events.publish(...given).catch(falseWhenAway) },

@@ -9,6 +9,9 @@ export type ConversationRules = AppSettings["conversations"];
 /** What of a message of a person moves their conversation. */
 export type Arrived = { at: Date; name: string | null; isFromAd: boolean };
 
+/** Until when anything may be sent, as the subscription has it; null on a channel without sessions. */
+export type KnownSession = { until: Date | null } | null;
+
 /** Whether a message belongs to a conversation as it is, or opens another one. */
 export const isCurrent = (
   { status, closed_at }: Pick<ConversationState, "status" | "closed_at">,
@@ -26,7 +29,7 @@ export const isCurrent = (
 export const received = (
   before: ConversationState,
   messages: readonly Arrived[],
-  { hasSession, now }: { hasSession: boolean; now: Date },
+  { session, now }: { session: KnownSession; now: Date },
 ): ConversationState => {
   const instants = messages.map(({ at }) => (at < now ? at : now));
   const [first, last] = [earliest(instants), latest([...instants, before.last_inbound_at])];
@@ -41,19 +44,20 @@ export const received = (
     message_count: before.message_count + messages.length,
     waiting_since: before.waiting_since ?? first,
     last_inbound_at: last,
-    ...(hasSession && sessionOf(before, messages, instants)),
+    ...(session !== null && sessionOf(before, messages, { instants, known: session.until })),
   };
 };
 
 const sessionOf = (
   before: ConversationState,
   messages: readonly Arrived[],
-  instants: readonly Date[],
+  { instants, known }: { instants: readonly Date[]; known: Date | null },
 ): Pick<ConversationState, "session_expires_at" | "session_origin"> => {
   const last = latest(instants);
-  const end = latest([last === null ? null : sessionEnd(last), before.session_expires_at]);
+  const until = latest([known, before.session_expires_at]);
+  const end = latest([last === null ? null : sessionEnd(last), until]);
   const isFromAd = messages.some((message) => message.isFromAd);
-  const isOver = before.session_expires_at === null || (last !== null && before.session_expires_at <= last);
+  const isOver = until === null || (last !== null && until <= last);
   const origin = isOver ? "user_message" : (before.session_origin ?? "user_message");
   return { session_expires_at: end, session_origin: isFromAd ? "click_to_ad" : origin };
 };

@@ -138,8 +138,13 @@ const Conversations = Closed(
       maximum: 720,
       description: "hours after its end in which a message opens it again",
     }),
+    ad_session: Type.Boolean({
+      default: true,
+      description:
+        "whether the first answer to somebody whom an advertisement led to WhatsApp opens a session of 72 hours",
+    }),
   },
-  { description: "when conversations end" },
+  { description: "when conversations and sessions end" },
 );
 
 /** Whether devices have to show that the app's server vouches for their person. */

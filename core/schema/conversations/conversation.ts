@@ -52,7 +52,11 @@ export const Conversation = Type.Object({
   session: Type.Object({
     open: Flag({ description: "whether anything may be sent now" }),
     expires_at: Instant,
-    origin: Nullable(Enum(["user_message", "click_to_ad"])),
+    origin: Nullable(
+      Enum(["user_message", "click_to_ad"], {
+        description: "click_to_ad: an advertisement led to it; the first answer then opens 72 hours",
+      }),
+    ),
   }),
   can_reply: Enum(["free_form", "template_only", "none"]),
   snoozed_until: Instant,

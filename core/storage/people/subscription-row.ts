@@ -37,6 +37,10 @@ export type SubscriptionRow = DueWork & {
   unsubscribed_at: Date | null;
   /** On WhatsApp: until when the person may be sent anything. Source: docs/reference/whatsapp.md#sessions. */
   session_expires_at?: Date | null;
+  /** On WhatsApp: when the person wrote last by way of an advertisement. */
+  ad_clicked_at?: Date | null;
+  /** The end of the session that the first answer to that opened. */
+  ad_session_until?: Date | null;
   /** When mail bounced for now, since the last that came through; absent when none did. */
   soft_bounces?: Date[];
   /** When a provider said, not for sure, that nobody is reached there, since something came through. */

@@ -181,7 +181,7 @@ describe("WhatsApp, from what a person writes to what they read", function () {
 
   it("answers a person who wrote, over REST, until they have read it", async () => {
     const from = `+49151${String(++numbers).padStart(8, "0")}`;
-    await meta.write(from, "Does it come in red?");
+    await meta.write(from, { type: "text", text: { body: "Does it come in red?" }, referral: { source_type: "ad" } });
     const conversations = system.db.collection<ConversationRow>("conversations");
     await until(async () => (await conversations.findOne({ contact_address: from })) !== null, endsMs);
     const { _id, subscription_id } = (await conversations.findOne({ contact_address: from })) ?? expect.fail("none");
@@ -203,6 +203,8 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     const { body } = await ask("GET");
     const [last] = body["data"] as [{ status: string; text: string }]; // the latest first
     expect(last).to.include({ status: "read", text: "Yes, {{ really }}" });
+    const { session_expires_at: end } = await stored({ _id: subscription_id } as SubscriptionRow);
+    expect(((end?.getTime() ?? 0) - Date.now()) / 3_600_000).to.be.within(71, 72); // an advertisement led them here
     expect(meta.log.tally("address").get(from)).to.equal(1);
   });
 

@@ -12,7 +12,7 @@ const wrote = (at: Date, more: { name?: string; isFromAd?: boolean } = {}) => ({
   ...more,
 });
 const after = (before: Partial<ConversationState>, ...messages: ReturnType<typeof wrote>[]) =>
-  received({ ...blankState, ...before }, messages, { hasSession: true, now });
+  received({ ...blankState, ...before }, messages, { session: { until: null }, now });
 
 describe("a conversation after messages of its person", () => {
   it("is open and unread, and somebody waits since the oldest", () => {
@@ -56,13 +56,15 @@ describe("a conversation after messages of its person", () => {
   it("says when an advertisement began the session, for as long as it lasts", () => {
     const begun = after({}, wrote(hours(-1), { isFromAd: true }));
     expect(begun.session_origin).to.equal("click_to_ad");
-    expect(received(begun, [wrote(now)], { hasSession: true, now }).session_origin).to.equal("click_to_ad");
+    expect(received(begun, [wrote(now)], { session: { until: null }, now }).session_origin).to.equal("click_to_ad");
+    const prolonged = { session: { until: hours(30) }, now: hours(26) };
+    expect(received(begun, [wrote(hours(25))], prolonged).session_origin).to.equal("click_to_ad");
     const over = { ...begun, session_expires_at: hours(-1) };
-    expect(received(over, [wrote(now)], { hasSession: true, now }).session_origin).to.equal("user_message");
+    expect(received(over, [wrote(now)], { session: { until: null }, now }).session_origin).to.equal("user_message");
   });
 
   it("has no session where its channel has none", () => {
-    expect(received(blankState, [wrote(now)], { hasSession: false, now }).session_expires_at).to.equal(null);
+    expect(received(blankState, [wrote(now)], { session: null, now }).session_expires_at).to.equal(null);
   });
 });
 
