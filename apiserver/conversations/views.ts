@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { orderView } from "#core/domain/conversations/personal-data.ts";
 import { canReply, isFailedReply } from "#core/domain/conversations/reply.ts";
 import { hourMs } from "#core/domain/durations.ts";
 import { isSessionOpen } from "#core/domain/people/session.ts";
@@ -111,18 +112,10 @@ const messageView = async (
     id: row._id,
     mentions: [],
     media: await Promise.all((row.media ?? []).map((one) => mediaView(deps, row, one))),
-    order: row.order && { catalog_id: row.order.catalogId, items: row.order.items.map(itemView) },
+    order: orderView(row.order),
     reaction: row.reaction && { emoji: row.reaction.emoji },
     ...(row.direction === "inbound" ? { status: "received" as const } : outboundOf(delivery)),
   });
-
-const itemView = ({
-  productId: product_id,
-  ...item
-}: NonNullable<ConversationMessageRow["order"]>["items"][number]) => ({
-  product_id,
-  ...item,
-});
 
 type Outbound = Pick<ConversationMessage, "status" | "error"> & {
   provider?: string | undefined;

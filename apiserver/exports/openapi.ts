@@ -71,6 +71,9 @@ const personal: PersonalData = {
   events: [stored],
   deliveries: [],
   inbox: [kept],
+  conversations: [],
+  conversation_messages: [],
+  conversation_notes: [],
   generated_at: userExample.updated_at,
 };
 

@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { conversationOfPerson, messageOfPerson, noteOfPerson } from "#core/domain/conversations/personal-data.ts";
 import { derivedIdAt } from "#core/domain/ids.ts";
 import { deliveryView } from "#core/domain/messages/delivery-view.ts";
 import { addressesOf, eventOfPerson, inboxOf } from "#core/domain/people/personal-data.ts";
@@ -58,6 +59,9 @@ const dataOf = async ({ subscriptions, read, clock }: OfPersonDeps, user: UserRo
     events: stored.events.map(eventOfPerson),
     deliveries: stored.deliveries.map(deliveryView),
     inbox: inboxOf(stored.inbox),
+    conversations: stored.conversations.map(conversationOfPerson),
+    conversation_messages: stored.conversation_messages.map(messageOfPerson),
+    conversation_notes: stored.conversation_notes.map(noteOfPerson),
     generated_at: clock.now().toISOString(),
   };
   return Buffer.byteLength(JSON.stringify(data)) > personalDataBytes ? null : data;

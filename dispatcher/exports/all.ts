@@ -2,6 +2,8 @@ import type { Db } from "mongodb";
 import type { ExportFilters, ExportType } from "#core/schema/exports/export.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { FactsOf } from "#core/storage/segments/facts.ts";
+import { conversationMessages } from "./conversation-messages.ts";
+import { conversations } from "./conversations.ts";
 import { deliveries } from "./deliveries.ts";
 import { events } from "./events.ts";
 import { type LinePage, linesOf } from "./lines.ts";
@@ -21,4 +23,6 @@ export const exportLines: Readonly<Record<ExportType, Lines>> = {
   deliveries: linesOf(deliveries),
   message_events: linesOf(messageEvents),
   suppressions: linesOf(suppressions),
+  conversations: linesOf(conversations),
+  conversation_messages: linesOf(conversationMessages),
 };

@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { conversationOfPerson, messageOfPerson, noteOfPerson } from "#core/domain/conversations/personal-data.ts";
 import { deliveryView } from "#core/domain/messages/delivery-view.ts";
 import { addressesOf, eventOfPerson, inboxOf } from "#core/domain/people/personal-data.ts";
 import { userView } from "#core/domain/people/views.ts";
@@ -26,12 +27,15 @@ export async function* personalData(db: Db, row: ExportRow, clock: Clock): Async
   if (user === null) throw new PersonGone();
   const owned = await subscriptions(db).ofUser(of, user._id);
   const keys = keysOfPerson(user, owned);
-  const { suppressions, events, deliveries } = pagesOfPerson(db)(of, keys);
+  const stored = pagesOfPerson(db)(of, keys);
   const head = { user: userView(user, owned), addresses: addressesOf(owned) };
   yield text(JSON.stringify(head).slice(0, -1));
-  yield* list("suppressions", suppressions, suppressionView);
-  yield* list("events", events, eventOfPerson);
-  yield* list("deliveries", deliveries, deliveryView);
+  yield* list("suppressions", stored.suppressions, suppressionView);
+  yield* list("events", stored.events, eventOfPerson);
+  yield* list("deliveries", stored.deliveries, deliveryView);
+  yield* list("conversations", stored.conversations, conversationOfPerson);
+  yield* list("conversation_messages", stored.conversation_messages, messageOfPerson);
+  yield* list("conversation_notes", stored.conversation_notes, noteOfPerson);
   const inbox = inboxOf(await inboxOfPerson(db)(of, keys, clock.now()));
   yield text(`,"inbox":${JSON.stringify(inbox)},"generated_at":${JSON.stringify(clock.now())}}\n`);
 }

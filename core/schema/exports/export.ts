@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { conversationStatuses } from "../conversations/conversation.ts";
 import { ChannelName, Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { PageOf, pagingOf } from "../json/page.ts";
@@ -17,6 +18,8 @@ export const exportTypes = [
   "deliveries",
   "message_events",
   "suppressions",
+  "conversations",
+  "conversation_messages",
 ] as const;
 export type ExportType = (typeof exportTypes)[number];
 
@@ -59,7 +62,10 @@ const filters = {
   message_id: Optional(Id),
   campaign_id: Optional(Id),
   status: Optional(
-    Text({ maxLength: 32, description: "of subscriptions, of deliveries, or an event of message_events" }),
+    Text({
+      maxLength: 32,
+      description: "of subscriptions, deliveries or conversations, or an event of message_events",
+    }),
   ),
   channel: Optional(ChannelName),
   segment_id: Optional(Id),
@@ -78,6 +84,8 @@ export const applicable: Readonly<Record<ExportType, readonly (keyof ExportFilte
   deliveries: ["message_id", "campaign_id", "status", "from", "to"],
   message_events: ["message_id", "campaign_id", "channel", "status", "events", "from", "to"],
   suppressions: ["channel", "from", "to"],
+  conversations: ["channel", "status", "from", "to"],
+  conversation_messages: ["channel", "from", "to"],
 };
 
 /** The values of `status` that a type knows. */
@@ -85,6 +93,7 @@ export const statusesOf: Readonly<Partial<Record<ExportType, readonly string[]>>
   subscriptions: ["subscribed", "unsubscribed", "invalid"],
   deliveries: deliveryStatuses,
   message_events: messageEvents,
+  conversations: conversationStatuses,
 };
 
 export const compressions = ["none", "gzip"] as const;

@@ -1,4 +1,6 @@
 import { type Static, Type } from "typebox";
+import { Conversation } from "../conversations/conversation.ts";
+import { ConversationMedia, ConversationMessage, ConversationNote } from "../conversations/message.ts";
 import { InboxItem } from "../inbox/item.ts";
 import { ChannelName, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
@@ -28,6 +30,54 @@ const StoredEvent = Type.Object({
   received_at: DateTime,
 });
 
+/** A conversation, as the data of its person shows it. */
+export const StoredConversation = Type.Pick(Conversation, [
+  "id",
+  "channel",
+  "status",
+  "contact_address",
+  "contact_name",
+  "sender_address",
+  "tags",
+  "custom_attributes",
+  "last_inbound_at",
+  "last_outbound_at",
+  "created_at",
+  "updated_at",
+]);
+
+/** A file of a message. */
+export const StoredFile = Type.Object({
+  ...Type.Pick(ConversationMedia, ["type", "status", "filename", "mime_type", "size_bytes", "sha256"]).properties,
+  url: Nullable(Text({ description: "the address that a reply named" })),
+});
+
+/** A message of a conversation. */
+export const StoredMessage = Type.Object({
+  ...Type.Pick(ConversationMessage, [
+    "id",
+    "conversation_id",
+    "direction",
+    "type",
+    "text",
+    "template",
+    "template_id",
+    "interactive",
+    "button",
+    "location",
+    "contacts",
+    "reaction",
+    "order",
+    "message_id",
+    "sent_at",
+    "created_at",
+  ]).properties,
+  media: List(StoredFile),
+});
+
+/** A note in a conversation. */
+export const StoredNote = Type.Pick(ConversationNote, ["id", "conversation_id", "text", "created_at"]);
+
 /** Reply of `GET …/users/by/{label}/{id}/data`: what is stored about a person. */
 export const PersonalData = Type.Object({
   user: User,
@@ -36,6 +86,9 @@ export const PersonalData = Type.Object({
   events: List(StoredEvent, { description: "custom events" }),
   deliveries: List(Delivery, { description: "what was sent to them" }),
   inbox: List(InboxItem, { description: "what their inbox shows" }),
+  conversations: List(StoredConversation, { description: "with them" }),
+  conversation_messages: List(StoredMessage, { description: "what they wrote, and were answered" }),
+  conversation_notes: List(StoredNote, { description: "what was noted in these conversations" }),
   generated_at: DateTime,
 });
 export type PersonalData = Static<typeof PersonalData>;

@@ -44,6 +44,12 @@ export async function* rowsOfPerson<Row extends OfPerson | Document>(
 
 type WhoseFiles = Pick<Person, "tenantId" | "appId" | "userId" | "keys">;
 
+/** What finds each document of somebody's once. */
+export const filtersOnce = (person: WhoseFiles): { filter: Document; hint: string }[] =>
+  filtersOf(person).map(({ filter, hint }) =>
+    "subscription_id" in filter ? { filter: { ...filter, user_id: { $ne: person.userId } }, hint } : { filter, hint },
+  );
+
 const filtersOf = ({ tenantId, appId, userId, keys }: WhoseFiles) => {
   const of = { app_id: appId, tenant_id: tenantId };
   const subscriptions = [...keys].filter((key) => key.startsWith(`${idPrefixes.subscription}_`));

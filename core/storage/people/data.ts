@@ -1,8 +1,12 @@
-import { BSON, type Db, type Document, type FindCursor } from "mongodb";
+import { BSON, type Db, type Document, type Filter, type FindCursor } from "mongodb";
+import { type ConversationRow, conversationCollection } from "../conversations/conversation-row.ts";
+import { type ConversationMessageRow, conversationMessageCollection } from "../conversations/message-row.ts";
+import { type NoteRow, noteCollection } from "../conversations/notes.ts";
+import { filtersOnce } from "../conversations/person.ts";
 import { type EventRow, eventCollection } from "../events/events.ts";
 import { type ShownItem, shownInboxes } from "../inbox/shown.ts";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
-import { collectionOf, farAhead, longAgo, type OfApp } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, farAhead, longAgo, type OfApp } from "../mongo/collection.ts";
 import { readWithin } from "../mongo/read-within.ts";
 import type { SuppressionRow } from "../suppressions/suppression-row.ts";
 import { suppressionCollection } from "../suppressions/suppressions.ts";
@@ -13,6 +17,9 @@ export type DataOfPerson = {
   deliveries: DeliveryRow[];
   suppressions: SuppressionRow[];
   inbox: ShownItem[];
+  conversations: ConversationRow[];
+  conversation_messages: ConversationMessageRow[];
+  conversation_notes: NoteRow[];
 };
 
 /** Reads what is stored about a person, by the keys that a removal would write down; null when that is more than `mostBytes`. */
@@ -23,21 +30,27 @@ export const dataOfPerson = (db: Db) => {
     keys: readonly string[],
     { mostBytes, now }: { mostBytes: number; now: Date },
   ): Promise<DataOfPerson | null> => {
-    const whole = async <Row extends Document>(found: FindCursor<Row>): Promise<Row[] | null> => {
-      const { rows, isWhole } = await readWithin(found, mostBytes);
-      return isWhole ? rows : null;
-    };
     const found = cursorsOf(db, of, keys);
-    const [events, deliveries, suppressions, inbox] = await Promise.all([
-      whole(found.events),
-      whole(found.deliveries),
-      whole(found.suppressions),
+    const [inbox, ...all] = await Promise.all([
       shown(of, keys, now),
+      ...unbounded.map(async (name) => [name, await whole<Document>(found[name], mostBytes)] as const),
     ]);
-    return events === null || deliveries === null || suppressions === null
-      ? null
-      : { events, deliveries, suppressions, inbox };
+    if (all.some(([, rows]) => rows === null)) return null;
+    return { ...(Object.fromEntries(all) as Pick<DataOfPerson, Unbounded>), inbox }; // sound: each is of its collection
   };
+};
+
+/** Null when it is more than `mostBytes`. */
+const whole = async <Row extends Document>(cursors: readonly FindCursor<Row>[], mostBytes: number) => {
+  const all: Row[] = [];
+  let left = mostBytes;
+  for (const found of cursors) {
+    const { rows, isWhole } = await readWithin(found, left);
+    if (!isWhole) return null;
+    all.push(...rows);
+    left -= rows.reduce((bytes, row) => bytes + BSON.calculateObjectSize(row), 0);
+  }
+  return all;
 };
 
 /** What a person's inbox shows: a bounded number of items. */
@@ -53,30 +66,59 @@ const ownIds = (keys: readonly string[]): string[] => keys.filter((key) => key.s
 export const pagesOfPerson =
   (db: Db) =>
   (of: OfApp, keys: readonly string[]): { [Name in Unbounded]: AsyncIterable<DataOfPerson[Name]> } => {
-    const { events, deliveries, suppressions } = cursorsOf(db, of, keys);
-    return { events: paged(events), deliveries: paged(deliveries), suppressions: paged(suppressions) };
+    const found = cursorsOf(db, of, keys);
+    return {
+      events: paged(found.events),
+      deliveries: paged(found.deliveries),
+      suppressions: paged(found.suppressions),
+      conversations: paged(found.conversations),
+      conversation_messages: paged(found.conversation_messages),
+      conversation_notes: paged(found.conversation_notes),
+    };
   };
 
-type Unbounded = "events" | "deliveries" | "suppressions";
+const unbounded = [
+  "events",
+  "deliveries",
+  "suppressions",
+  "conversations",
+  "conversation_messages",
+  "conversation_notes",
+] as const;
+type Unbounded = (typeof unbounded)[number];
 
 const cursorsOf = (db: Db, { tenantId, appId }: OfApp, keys: readonly string[]) => {
   const of = { app_id: appId, tenant_id: tenantId };
   const userIds = ownIds(keys);
   const person = { $in: [...keys] };
   const sent = { user_id: { $in: userIds }, sent_at: { $gt: longAgo, $lt: farAhead }, ...of };
+  const talks = filtersOnce({ tenantId, appId, userId: userIds[0] ?? "", keys: new Set(keys) });
+  const talked = <Row extends Document>(spec: CollectionSpec, without: Record<string, 0> = {}): FindCursor<Row>[] =>
+    talks.map(({ filter, hint }) =>
+      collectionOf<Row>(db, spec).find<Row>({ ...filter, gone: { $ne: true } } as unknown as Filter<Row>, {
+        hint,
+        projection: without,
+      }),
+    ); // sound: of these members
   return {
-    events: collectionOf<EventRow>(db, eventCollection).find({ ...of, person }, { hint: "history" }),
-    deliveries: collectionOf<DeliveryRow>(db, deliveryCollection).find(sent, { hint: "sent_to" }),
-    suppressions: collectionOf<SuppressionRow>(db, suppressionCollection).find(
-      { ...of, people: person },
-      { hint: "people" },
-    ),
+    events: [collectionOf<EventRow>(db, eventCollection).find({ ...of, person }, { hint: "history" })],
+    deliveries: [collectionOf<DeliveryRow>(db, deliveryCollection).find(sent, { hint: "sent_to" })],
+    suppressions: [
+      collectionOf<SuppressionRow>(db, suppressionCollection).find({ ...of, people: person }, { hint: "people" }),
+    ],
+    conversations: talked<ConversationRow>(conversationCollection, { appended: 0 }),
+    conversation_messages: talked<ConversationMessageRow>(conversationMessageCollection, { words: 0 }),
+    conversation_notes: talked<NoteRow>(noteCollection),
   };
 };
 
 const pageBytes = 1_000_000; // and a document more
 
-async function* paged<Row extends Document>(found: FindCursor<Row>): AsyncGenerator<Row[]> {
+async function* paged<Row extends Document>(cursors: readonly FindCursor<Row>[]): AsyncGenerator<Row[]> {
+  for (const found of cursors) yield* pagesIn(found);
+}
+
+async function* pagesIn<Row extends Document>(found: FindCursor<Row>): AsyncGenerator<Row[]> {
   let [page, bytes]: [Row[], number] = [[], 0];
   for await (const row of found.batchSize(pageRows)) {
     page.push(row);

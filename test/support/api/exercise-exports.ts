@@ -9,7 +9,16 @@ export const useExports = async (ask: Ask, list: string): Promise<void> => {
   await ask("GET", `/v1/notifications/${message}/history`);
   await ask("POST", `/v1/notifications/${message}/history`, { events: "clicked" });
   await ask("POST", `/v1/notifications/${message}/export_events`, { events: ["sent"] });
-  const types = ["users", "subscriptions", "events", "deliveries", "message_events", "suppressions"];
+  const types = [
+    "users",
+    "subscriptions",
+    "events",
+    "deliveries",
+    "message_events",
+    "suppressions",
+    "conversations",
+    "conversation_messages",
+  ];
   const made = await Promise.all(types.map((type) => ask("POST", list, { type })));
   for (const { id } of made) {
     const isCompleted = async () => (await ask("GET", `${list}/${String(id)}`))["status"] === "completed";
