@@ -1,4 +1,4 @@
-import { channelsIn, noMetrics, ratesOf, totalOf } from "#core/domain/analytics/metrics.ts";
+import { addTo, channelsIn, noMetrics, ratesOf, totalOf } from "#core/domain/analytics/metrics.ts";
 import { defined } from "#core/domain/defined.ts";
 import { invalid } from "#core/errors.ts";
 import {
@@ -49,22 +49,24 @@ type Place = { after: SortPosition | string | null; sort: string; isDescending: 
 
 /** The order of a page. @throws ValidationError for what a grouping does not have */
 const checkedSort = ({ group_by: grouping = "message", sort, label, channel, source }: MessagesQuery): string => {
-  if (grouping === "message") {
+  const isOfMessages = grouping === "message" || grouping === "label";
+  if (isOfMessages) {
     if (channel !== undefined)
       throw invalid("channel", "is for campaigns and templates: of a message all channels count");
     if ((source?.length ?? 1) > 1)
       throw invalid("source", "is one of messages; of campaigns and templates it may be several");
-    return sort ?? "-created_at";
+    if (grouping === "message") return sort ?? "-created_at";
   }
-  if (label !== undefined) throw invalid("label", "is for group_by=message");
+  if (label !== undefined && !isOfMessages) throw invalid("label", "is for group_by=message");
   if (sort?.endsWith("created_at") === true) throw invalid("sort", "created_at is an order of messages");
   return sort ?? "-targeted";
 };
 
 const readTotals = async (deps: MessagesDeps, app: AppRow, question: Ask, place: Place) => {
   const { group_by: grouping = "message" } = question.query;
+  if (grouping === "label") return sorted(totalsOfLabels(await rowsOf(deps, app, question)), place);
   if (grouping !== "message") return sorted(await totalsOfGroups(deps, app, question, grouping), place);
-  if (place.sort !== "created_at") return sorted(await allMessages(deps, app, question), place);
+  if (place.sort !== "created_at") return sorted((await rowsOf(deps, app, question)).map(totalsOfMessage), place);
   const found = await listed(deps, app, question, place);
   return { ...found, rows: found.rows.map(totalsOfMessage) };
 };
@@ -81,24 +83,39 @@ const listed = (deps: MessagesDeps, app: AppRow, { asked: { range }, query }: As
 
 const readMs = 10_000;
 
-/** @throws ValidationError when there are more than can be sorted */
-const allMessages = async (deps: MessagesDeps, app: AppRow, question: Ask): Promise<MessageTotals[]> => {
-  const all: MessageTotals[] = [];
-  for (let after: string | null = null; ; after = all.at(-1)?.key ?? null) {
-    const limit = analyticsLimits.sortedMessages + 1 - all.length;
-    const { rows, isWhole } = await listed(deps, app, question, {
-      after,
-      sort: "created_at",
-      isDescending: false,
-      limit,
-    });
-    all.push(...rows.map(totalsOfMessage));
-    if (all.length > analyticsLimits.sortedMessages)
-      throw invalid("sort", `is for ranges of at most ${analyticsLimits.sortedMessages} messages, but for created_at`, {
-        limit: analyticsLimits.sortedMessages,
-      });
+/** All of a range. @throws ValidationError when there are more than are read */
+const rowsOf = async (deps: MessagesDeps, app: AppRow, question: Ask): Promise<MessageRow[]> => {
+  const all: MessageRow[] = [];
+  const { sortedMessages: most } = analyticsLimits;
+  for (let after: string | null = null; ; after = all.at(-1)?._id ?? null) {
+    const place = { after, sort: "created_at", isDescending: false, limit: most + 1 - all.length };
+    const { rows, isWhole } = await listed(deps, app, question, place);
+    all.push(...rows);
+    if (all.length > most) {
+      const [field, what] =
+        question.query.group_by === "label" ? ["group_by", "label"] : ["sort", "all but created_at"];
+      throw invalid(field, `${what} is for ranges of at most ${most} messages`, { limit: most });
+    }
     if (isWhole) return all;
   }
+};
+
+/** A message counts under each of its labels. */
+const totalsOfLabels = (rows: readonly MessageRow[]): MessageTotals[] => {
+  const byLabel = new Map<string, { totals: Metrics; channels: Set<Channel> }>();
+  for (const { labels, counts, channels } of rows)
+    for (const label of labels.length === 0 ? ["none"] : new Set(labels)) {
+      const of = byLabel.get(label) ?? { totals: noMetrics(), channels: new Set() };
+      addTo(of.totals, counts);
+      for (const channel of channels) of.channels.add(channel);
+      byLabel.set(label, of);
+    }
+  return [...byLabel].map(([key, { totals, channels }]) => ({
+    key,
+    ...noMessage,
+    totals: showAs(MessageMetrics, totals),
+    rates: ratesOf(totals, channels),
+  }));
 };
 
 const totalsOfMessage = (row: MessageRow): MessageTotals => {

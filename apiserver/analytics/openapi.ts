@@ -43,6 +43,7 @@ const totals: Metrics = {
   unsubscribed: 3,
   sms_segments: 0,
   machine_opens: 130,
+  machine_clicks: 4,
 };
 
 const rates: Rates = {
@@ -93,7 +94,7 @@ const failures: Failures = {
   suppressed: [{ reason: "frequency_cap", count: 20 }],
 };
 
-const { machine_opens: _machineOpens, ...messageMetrics } = totals;
+const { machine_opens: _machineOpens, machine_clicks: _machineClicks, ...messageMetrics } = totals;
 
 const messageTotals: MessageTotals = {
   key: "msg_01J9ZK3V8Q4M2N7R5T6W8X0Y1Z",

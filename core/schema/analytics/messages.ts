@@ -12,15 +12,15 @@ const { Enum, Object: Members, Optional, String: Text } = Type;
 const { compare: _compare, ...plainRange } = quarterRangeQuery;
 const { previous: _previous, ...plainReply } = rangeReply;
 
-/** What is counted of a message: all but opens by programs. */
-const { machine_opens: _machineOpens, ...countsOfMessage } = Metrics.properties;
+/** What is counted of a message: all but what programs do. */
+const { machine_opens: _machineOpens, machine_clicks: _machineClicks, ...countsOfMessage } = Metrics.properties;
 export const MessageMetrics = Members(countsOfMessage);
 export type MessageMetrics = Static<typeof MessageMetrics>;
 
-const counted = metrics.filter((name): name is keyof MessageMetrics => name !== "machine_opens");
+const counted = metrics.filter((name): name is keyof MessageMetrics => !name.startsWith("machine_"));
 
 /** What messages are added up by. */
-const messageGroupings = ["message", "campaign_id", "template_id"] as const;
+const messageGroupings = ["message", "campaign_id", "template_id", "label"] as const;
 
 export const analyticsMessagePaging = pagingOf({
   standard: 50,
@@ -39,7 +39,9 @@ export const MessagesQuery = Closed({
   group_by: Optional(
     Enum([...messageGroupings], {
       default: "message",
-      description: "one item for each message that was accepted in the range, or for each campaign or template",
+      description:
+        "one item for each message that was accepted in the range, or for each campaign or template; `label`: for each " +
+        `label of these messages, of which there may be ${analyticsLimits.sortedMessages} at most`,
     }),
   ),
   ...analyticsMessagePaging.pageQuery,
@@ -53,11 +55,13 @@ export const MessagesQuery = Closed({
 });
 export type MessagesQuery = Static<typeof MessagesQuery>;
 
-/** What became of a message, or of those of a campaign or template. */
+/** What became of a message, or of those of a campaign, template or label. */
 export const MessageTotals = Members({
-  key: Text({ description: "id of the message or template, or the campaign; `none`, `other`: as in a timeseries" }),
+  key: Text({
+    description: "id of the message or template, the campaign or the label; `none`, `other`: as in a timeseries",
+  }),
   name: Nullable(Text({ description: "of a message that has one" })),
-  message_id: Nullable(Text({ description: "null for campaigns and templates" })),
+  message_id: Nullable(Text({ description: "of a message alone" })),
   source: Nullable(Enum([...messageSources])),
   created_at: Nullable(Text({ format: "date-time" })),
   first_sent_at: Nullable(Text({ format: "date-time", description: "when its sending began; null before" })),

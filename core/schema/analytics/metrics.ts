@@ -21,6 +21,7 @@ export const metrics = [
   "unsubscribed",
   "sms_segments",
   "machine_opens",
+  "machine_clicks",
 ] as const;
 export type Metric = (typeof metrics)[number];
 
@@ -43,6 +44,7 @@ const described: Partial<Record<Metric, string>> = {
   opened: "deliveries that a person opened; opens by programs are no part of it",
   sms_segments: "messages that texts were sent in",
   machine_opens: "deliveries that a program opened, such as a mail scanner",
+  machine_clicks: "deliveries in which a program clicked",
 };
 
 /** Every metric. */

@@ -63,6 +63,7 @@ export const metricSums: Record<Metric, unknown> = {
   ...byStatus,
   sms_segments: { $sum: { $ifNull: ["$sms_segments", 0] } },
   machine_opens: when(has("machine_opened_at")),
+  machine_clicks: when(has("machine_clicked_at")),
 };
 
 /** What is after the last part of a masked address of a mail: the mask leaves the domain. */

@@ -70,6 +70,24 @@ describe("analytics of messages", function () {
     expect(labelled.body.data.map(({ key }) => key)).to.deep.equal([ids[1]]);
   });
 
+  it("are added up by label, each under all of its own", async () => {
+    const of = await own();
+    await seed(of, now - hourMs, { ...counts(5, 1), labels: ["spring", "news"] });
+    await seed(of, now - hourMs, { ...counts(9, 3), labels: ["spring"] });
+    await seed(of, now - hourMs, { ...counts(2, 0), channels: ["ios_push"] });
+    const { body } = await call(`?${range(now - dayMs, now)}&group_by=label`, of);
+    expect(
+      body.data.map(({ key, totals, rates }) => [key, totals.sent, totals.opened, rates.rate_basis]),
+    ).to.deep.equal([
+      ["spring", 14, 4, "delivered"],
+      ["news", 5, 1, "delivered"],
+      ["none", 2, 0, "sent"],
+    ]);
+    const page = await call(`?${range(now - dayMs, now)}&group_by=label&label=news&sort=sent&limit=1`, of);
+    expect(page.body.data.map(({ key }) => key)).to.deep.equal(["news"]);
+    expect(page.body.has_more).to.equal(true);
+  });
+
   it("are sorted by a metric or rate, in pages", async () => {
     const of = await own();
     const sizes = [
@@ -210,7 +228,8 @@ describe("analytics of messages", function () {
       ["?channel=email", "channel"],
       ["?source=api,test", "source"],
       ["?group_by=campaign_id&label=a", "label"],
-      ["?group_by=campaign_id&sort=created_at", "sort"],
+      ["?group_by=label&sort=created_at", "sort"],
+      ["?group_by=label&channel=email", "channel"],
       ["?group_by=journey_id", "group_by"],
       ["?sort=machine_opens", "sort"],
       ["?limit=101", "limit"],

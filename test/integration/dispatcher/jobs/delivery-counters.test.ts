@@ -184,6 +184,7 @@ describe("counters of deliveries", function () {
         template_id: "tpl_1",
         category: "news",
         machine_opened_at: now,
+        machine_clicked_at: now,
       }),
       one({ status: "bounced", bounced_at: now, error_code: "HARD_BOUNCE" }),
       { ...unsent, _id: newId("delivery", now), status: "suppressed", suppression_reason: "frequency_cap" },
@@ -195,7 +196,7 @@ describe("counters of deliveries", function () {
     expect(await firstDay(db, of.app_id, "cells")).to.have.deep.members([
       {
         of: ["email", "campaign", "tpl_1", "spring", "news", provider],
-        counts: { targeted: 2, sent: 2, machine_opens: 1 },
+        counts: { targeted: 2, sent: 2, machine_opens: 1, machine_clicks: 1 },
       },
       { of: ["email", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, bounced: 1 } },
       { of: ["email", "api", null, null, null, null], counts: { targeted: 1, suppressed: 1 } },
