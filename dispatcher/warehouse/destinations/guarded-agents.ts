@@ -5,7 +5,12 @@ import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
 import type { Resolve } from "#core/runtime/http/resolve.ts";
 import { DestinationError } from "./destination.ts";
 
-export type GuardedDeps = { guard: AddressGuard; resolve: Resolve };
+export type GuardedDeps = {
+  guard: AddressGuard;
+  resolve: Resolve;
+  /** How long a request with its repeats may take; left out: what a part may. */
+  mostMs?: number;
+};
 
 export type GuardedAgents = ReturnType<typeof guardedAgents>;
 

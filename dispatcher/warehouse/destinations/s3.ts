@@ -79,7 +79,7 @@ const write = async (
     if (nameOf(error) === "PreconditionFailed") return false;
     throw error;
   }
-  const { ContentLength: size } = await ask((abortSignal) => s3.headObject({ Bucket, Key }, { abortSignal }), signal);
+  const size = await sizeOf({ s3, ask }, { Bucket, Key }, signal);
   if (size !== Body.byteLength)
     throw new DestinationError("INTERNAL", `the store took ${Body.byteLength} bytes and has ${size ?? "none"} of them`);
   return true;
@@ -99,6 +99,20 @@ const read = async ({ s3, bucket: Bucket, ask }: Link, Key: string, mostBytes: n
     return null;
   }
   return Buffer.from(await ask(() => Body.transformToByteArray(), signal));
+};
+
+/** Undefined when there is no such file, although the store has just taken it. */
+const sizeOf = async (
+  { s3, ask }: Pick<Link, "s3" | "ask">,
+  file: { Bucket: string; Key: string },
+  signal: AbortSignal,
+): Promise<number | undefined> => {
+  try {
+    return (await ask((abortSignal) => s3.headObject(file, { abortSignal }), signal)).ContentLength;
+  } catch (error) {
+    if (nameOf(error) === "NotFound") return undefined;
+    throw error;
+  }
 };
 
 /** The store's own name of a fault. */

@@ -3,14 +3,14 @@ import { DestinationError } from "./destination.ts";
 import type { GuardedAgents, GuardedDeps } from "./guarded-agents.ts";
 
 /** A request with its repeats: a part has 100 MB at most. */
-const mostMs = 120_000;
+const usualMs = 120_000;
 
 /**
  * Makes calls to the store at a url, which is judged before each: bounded in time, and with `fault` for all that is thrown but the
  * reason of a signal that has aborted.
  */
 export const storeCalls = (
-  { guard }: GuardedDeps,
+  { guard, mostMs = usualMs }: GuardedDeps,
   url: URL,
   agents: GuardedAgents,
   fault: (error: unknown) => DestinationError,

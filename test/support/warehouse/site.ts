@@ -88,6 +88,8 @@ export type RunOptions = {
   through?: (destination: Destination) => Destination;
   partRows?: number;
   termMs?: number;
+  /** How long a request to the store may take, with its repeats. */
+  mostMs?: number;
 };
 
 /** Dispatchers as far as the jobs of warehouse exports go, whose clock can be set. */
@@ -99,12 +101,13 @@ export const warehouseSite = (
   let shiftMs = 0;
   const clock = { now: () => new Date(Date.now() + shiftMs) };
   const log = createLog({ program: "dispatcher", level: "fatal" });
-  const open = destinationOpener({
+  const opening = {
     guard: addressGuard({ allow: ["127.0.0.0/8"] }),
     resolve: async () => ["127.0.0.1"],
     unseal: keyRing(testKeyRing).open,
     clock,
-  });
+  };
+  const open = destinationOpener(opening);
   const exports = () => db().collection<WarehouseExportRow>(warehouseExportCollection.name);
   const runs = () => db().collection<WarehouseRunRow>(warehouseRunCollection.name);
   const plan = { features };
@@ -135,11 +138,12 @@ export const warehouseSite = (
     },
     run: async (
       id: string,
-      { through = (same) => same, partRows, termMs = timings.usual.leaseMs }: RunOptions = {},
+      { through = (same) => same, partRows, termMs = timings.usual.leaseMs, mostMs }: RunOptions = {},
     ) => {
       const metrics = createMetrics("dispatcher");
       const hashKeyOf = hashKeys(db(), keyRing(testKeyRing));
-      const openDestination: typeof open = async (...given) => through(await open(...given));
+      const openDestination: typeof open = async (...given) =>
+        through(await (mostMs === undefined ? open : destinationOpener({ ...opening, mostMs }))(...given));
       const common = { clock, metrics, stopping: never };
       const job = warehouseRunJob({
         ...common,

@@ -10,6 +10,7 @@ import { aMessage } from "../../../support/rows/work.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { bucketOf, deliveriesFrom, warehouseSite } from "../../../support/warehouse/site.ts";
+import { type Answer, type Asked, type Rule, refusal, storeProxy } from "../../../support/warehouse/store-proxy.ts";
 
 const of = { tenant_id: "ten_1", app_id: "app_1" };
 const hourMs = 3_600_000;
@@ -157,5 +158,96 @@ describe("runs of a warehouse export whose store fails", function () {
       expect(error?.code, JSON.stringify(error)).to.equal(code);
       expect(JSON.stringify(error)).not.to.include(given.access_key_id).and.not.to.include(given.secret_access_key);
     }
+  });
+
+  const isWrite = ({ method, key }: Asked) => method === "PUT" && key.includes("/deliveries/");
+  const faults: { it: string; rule: Rule; code: string; says: RegExp }[] = [
+    { it: "is read-only", rule: onWrite(refusal(403, "AccessDenied")), code: "PERMISSION", says: /AccessDenied/ },
+    { it: "is full", rule: onWrite(refusal(507, "QuotaExceeded")), code: "QUOTA", says: /QuotaExceeded \(507\)/ },
+    { it: "is asked too often", rule: onWrite(refusal(503, "SlowDown")), code: "QUOTA", says: /SlowDown/ },
+    { it: "has another clock", rule: onWrite(refusal(403, "RequestTimeTooSkewed")), code: "AUTH", says: /Skewed/ },
+    { it: "says yes with an error", rule: onWrite(refusal(200, "InternalError")), code: "INTERNAL", says: /Internal/ },
+    { it: "loses what it took", rule: onWrite({ status: 200 }), code: "INTERNAL", says: /has none of them/ },
+    { it: "cuts the connection", rule: onWrite(null), code: "NETWORK", says: /did not answer/ },
+    { it: "is slow", rule: onWrite("never"), code: "NETWORK", says: /did not answer/ },
+    {
+      it: "has not all that it took",
+      rule: async ({ method }, pass) => {
+        const answer = await pass();
+        return method === "HEAD" ? { ...answer, headers: { ...answer.headers, "content-length": "7" } } : answer;
+      },
+      code: "INTERNAL",
+      says: /took \d+ bytes and has 7 of them/,
+    },
+  ];
+
+  function onWrite(answer: Answer | null | "never"): Rule {
+    return (asked, pass) => {
+      if (!isWrite(asked)) return pass();
+      return answer === "never" ? new Promise(() => undefined) : Promise.resolve(answer);
+    };
+  }
+
+  for (const { it: what, rule, code, says } of faults)
+    it(`are tried again where it ${what}, and hand each row over once when it is well`, async () => {
+      await seed(5);
+      const proxy = await storeProxy(destination.endpoint);
+      try {
+        proxy.set(rule);
+        const row = await site.add({ ...destination, endpoint: proxy.url }, of);
+        const id = await site.begin(row, before, later);
+        await site.run(id, { mostMs: what === "is slow" ? 300 : 30_000 });
+        const failed = await site.runNow(id);
+        expect(failed).to.deep.include({ status: "pending", attempt: 1, manifest_key: null });
+        expect(failed?.error?.code, failed?.error?.message).to.equal(code);
+        expect(failed?.error?.message).to.match(says);
+        expect(await bucket.manifests()).to.deep.equal([]);
+        proxy.reset();
+        site.shift(61_000);
+        await site.run(id);
+        expect(await site.runNow(id)).to.deep.include({ status: "completed", error: null });
+        expect(new Set((await bucket.rows(await bucket.manifests())).map((one) => one["id"])).size).to.equal(5);
+      } finally {
+        proxy.close();
+      }
+    });
+
+  it("have the columns of their begin in all of their parts, also where one is left out meanwhile", async () => {
+    await seed(1_500);
+    const row = await site.add(destination, of);
+    const id = await site.begin(row, before, later);
+    let parts = 0;
+    const cut = (one: Destination): Destination => ({
+      ...one,
+      write: (...given) =>
+        parts++ === 0 ? one.write(...given) : Promise.reject(new DestinationError("NETWORK", "the store is away")),
+    });
+    await site.run(id, { partRows: 1_000, through: cut });
+    await site.exports().updateOne({ _id: row._id }, { $set: { excluded_columns: ["deliveries.channel"] } });
+    site.shift(61_000);
+    await site.run(id, { partRows: 1_000 });
+    const manifests = await bucket.manifests();
+    const names = manifests[0]?.datasets[0]?.columns.map(({ name }) => name);
+    expect(names).to.include("channel");
+    const rows = await bucket.rows(manifests);
+    expect(rows).to.have.length(1_500);
+    for (const one of rows) expect(Object.keys(one)).to.deep.equal(names);
+  });
+
+  it("begin once for a window when the clocks of two dispatchers differ by ten minutes", async () => {
+    const row = await site.add(destination, of);
+    const ends: (Date | undefined)[] = [];
+    for (const minutes of [10, -10, 10, 0]) {
+      site.shift(minutes * 60_000);
+      await site.look(row._id);
+      const run = await site.runs().findOne({ export_id: row._id, open: true });
+      if (run === null) continue;
+      const [window] = run.datasets;
+      expect(window?.from, "each begins where the one before it ended").to.deep.equal(ends.at(-1) ?? window?.from);
+      ends.push(window?.to);
+      await site.run(run._id);
+    }
+    expect(ends.length).to.be.within(1, 2); // where the quarter of an hour ends in between
+    expect(new Set(ends.map((end) => end?.getTime())).size).to.equal(ends.length);
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -113,6 +114,26 @@ describe("a file of a warehouse export, read by DuckDB", function () {
       null,
       "1970-01-01T00:00:00.000000",
     ]);
+  });
+
+  it("has a value of 10 MB as it was, in each format", async () => {
+    const text = `"ü\n,${"x".repeat(10_000_000)}`;
+    const some: Cell[][] = [
+      ["1", text],
+      ["2", null],
+    ];
+    const [two] = [columns.slice(0, 2)];
+    const files = {
+      parquet: `read_parquet('${write("large.parquet", await bytesOf({ format: "parquet", compression: "zstd" }, two, some))}')`,
+      jsonl: `read_json('${write("large.jsonl.gz", await bytesOf({ format: "jsonl", compression: "gzip" }, two, some))}', maximum_object_size = 20000000)`,
+      csv: `read_csv('${write("large.csv.gz", await bytesOf({ format: "csv", compression: "gzip" }, two, some))}', header = true, max_line_size = 20000000)`,
+    };
+    for (const [format, file] of Object.entries(files)) {
+      const [found] = await query(
+        `select length(string)::int as n, md5(string) as md5 from ${file} where string is not null`,
+      );
+      expect(found, format).to.deep.equal({ n: text.length, md5: createHash("md5").update(text).digest("hex") });
+    }
   });
 
   it("reads a column that was added between two runs as null before", async () => {

@@ -84,8 +84,10 @@ describe("who loads a warehouse export", function () {
     const second = manifests[1];
     const gap = await copy("gap", (key) => !key.endsWith(`${second?.run_id}.json`));
     expect(await refusal(gap, id)).to.equal("manifest 2 is missing");
-    const changed = await copy("changed");
     const { key = "" } = second?.datasets[0]?.files[0] ?? {};
+    const lost = await copy("lost", (one) => one !== key);
+    expect(await refusal(lost, id)).to.match(/ENOENT/);
+    const changed = await copy("changed");
     writeFileSync(join(changed, key), "x");
     expect(await refusal(changed, id)).to.equal(`${key} is not what manifest 2 says`);
   });
