@@ -66,20 +66,16 @@ const takeAll = async (rows: Collection<CapTakeRow>, question: CapQuestion): Pro
   for (let round = 0; left.size > 0; round++) {
     if (round === mostRounds) throw new Error("caps: others keep changing what is counted for the same people");
     const found = new Map((await read(rows, [...left.keys()])).map((row) => [row._id, row]));
-    const [absent, roomy, open]: [Asked[], Asked[], Asked[]] = [[], [], []];
+    const [absent, open]: [Asked[], Asked[]] = [[], []];
     for (const [id, person] of left) {
       const row = found.get(id);
       const reason = row === undefined ? null : fullIn(row, person, question);
       if (reason !== null) full.set(person.id, reason);
       else if (row === undefined) absent.push([id, person]);
-      else if (!isCounted(row, question)) (isRoomy(row, question) ? roomy : open).push([id, person]);
+      else if (!isCounted(row, question)) open.push([id, person]);
     }
     if (question.mode === "look") return full;
-    left = new Map([
-      ...(await insert(rows, absent, question)),
-      ...(await add(rows, roomy, question)),
-      ...(await update(rows, open, question)),
-    ]);
+    left = new Map([...(await insert(rows, absent, question)), ...(await update(rows, open, question))]);
   }
   return full;
 };
@@ -131,31 +127,6 @@ const insert = async (
     absent.map(([_id]) => ({ _id, ...common })),
   );
   return absent.filter(([id]) => known.has(id));
-};
-
-/** So many in all fill no cap, whichever of them it counts. */
-const leastMax = ({ caps, mode }: CapQuestion): number =>
-  mode === "count" ? mostTakes : Math.min(mostTakes, ...caps.map(({ max }) => max));
-
-/** Whether there is room whatever the caps count, nothing is too old to be kept, and the message counts nowhere yet. */
-const isRoomy = ({ takes }: CapTakeRow, question: CapQuestion): boolean => {
-  const oldest = new Date(question.now.getTime() - question.longestMs);
-  const { id } = question.message;
-  return takes.length < leastMax(question) && takes.every(({ at, message_id }) => at > oldest && message_id !== id);
-};
-
-/** One more for each of these, who have room by the number of all that is counted: the store need not look at each. */
-const add = async (rows: Collection<CapTakeRow>, roomy: readonly Asked[], question: CapQuestion): Promise<Asked[]> => {
-  if (roomy.length === 0) return [];
-  const { message, now, longestMs } = question;
-  const hasPlace = { [`takes.${leastMax(question) - 1}`]: { $exists: false } };
-  const filter = { _id: { $in: roomy.map(([id]) => id) }, "takes.message_id": { $ne: message.id }, ...hasPlace };
-  const change = {
-    $push: { takes: takeOf(question) },
-    $set: { expires_at: new Date(now.getTime() + longestMs) },
-  };
-  const { matchedCount } = await retryConflicts(() => rows.updateMany(filter as Filter<CapTakeRow>, change));
-  return matchedCount < roomy.length ? [...roomy] : [];
 };
 
 /** One more for each of these, where the store still finds no cap full; gives those of whom that is to be read. */
