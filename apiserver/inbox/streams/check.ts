@@ -5,7 +5,8 @@ import type { People } from "./people.ts";
 import type { Open } from "./streams.ts";
 
 export type CheckDeps = {
-  streams: Iterable<Open>;
+  /** Those that are open: one that closes meanwhile is in it no more. */
+  streams: ReadonlySet<Open>;
   people: People;
   inboxes: Pick<Inboxes, "revisions">;
   devices: Pick<Devices, "proofs">;
@@ -27,6 +28,7 @@ export const checkStreams =
       const proofs = await devices.proofs(ids);
       for (const one of ids.flatMap((id) => ofDevice.get(id) ?? [])) {
         const proof = proofs.get(one.subscriptionId);
+        if (!streams.has(one)) continue; // closed while the proofs were read: nobody would stop watching for it
         if (proof?.secretHash !== one.secretHash) deps.end(one);
         else if (proof.userId !== one.userId) move(one, proof.userId, people);
       }
