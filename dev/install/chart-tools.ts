@@ -70,4 +70,5 @@ const goTools: readonly GoTools[] = [
   tool("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform"),
   tool("kube-score", "github.com/zegl/kube-score/cmd/kube-score"),
   tool("argo-health", "."),
+  tool("flux-health", "."),
 ];

@@ -4,40 +4,53 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { allResources } from "#core/channels/all-resources.ts";
-import { findTool } from "../../../dev/files/find-tool.ts";
-import { rootDir } from "../../../dev/files/paths.ts";
+import { findTool } from "../../dev/files/find-tool.ts";
+import { rootDir } from "../../dev/files/paths.ts";
 import {
   type Installation,
   installation,
   type Manifest,
   type Seen,
   type Started,
-} from "../../integration/operator/support/harness.ts";
-import { manifests } from "../../integration/operator/support/manifests.ts";
-import { privateServers } from "../../support/servers/servers.ts";
-import { until } from "../../support/until.ts";
+} from "../integration/operator/support/harness.ts";
+import { manifests } from "../integration/operator/support/manifests.ts";
+import { privateServers } from "../support/servers/servers.ts";
+import { until } from "../support/until.ts";
 
 type Health = { status: string; message: string };
+/** What Flux says of an object; Unknown, and why, where it cannot say. */
+type FluxHealth = { status: string; error?: string };
+type Expressions = { kind: string; current: string; failed: string };
+type Kustomization = { spec: { healthCheckExprs: Expressions[] } };
 
-describe("Argo CD's health of every kind, on objects of a real API server", function () {
+/** What is said of an object by Flux where Argo CD says this. */
+const fluxStatuses: Record<string, string> = {
+  Healthy: "Current",
+  Suspended: "Current", // it has no word for what is switched off on purpose
+  Degraded: "Failed",
+  Progressing: "InProgress",
+};
+
+describe("the health of every kind by Argo CD and Flux, on objects of a real API server", function () {
   this.timeout(300_000); // every wait inside has a bound of its own
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let operator: Started;
   let nats: Awaited<ReturnType<typeof privateServers<"nats">>>;
   let dir: string;
-  let runner: string;
   let scripts: Record<string, string>;
+  let expressions: Expressions[];
 
   before(async () => {
-    runner = findTool("argo-health") ?? expect.fail("argo-health is missing: make install-chart-tools");
-    dir = await mkdtemp(join(tmpdir(), "argo-"));
+    dir = await mkdtemp(join(tmpdir(), "health-"));
     const config = parse(await readFile(join(rootDir, "deploy/argocd/argocd-cm.yaml"), "utf8")) as {
       data: Record<string, string>;
     };
     scripts = config.data;
+    const flux = parseAllDocuments(await readFile(join(rootDir, "deploy/flux/tenants.yaml"), "utf8"));
+    expressions = flux.flatMap((one) => (one.toJS() as Kustomization).spec.healthCheckExprs);
     herald = await installation();
     nats = await privateServers({ nats: true });
     make = manifests(herald);
@@ -72,24 +85,43 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
     ...resources(),
   ];
 
-  /** As Argo CD would judge the object: by the script of its kind, under the same limits. */
-  const healthOf = async (object: Seen | null): Promise<Health> => {
-    const [script, file] = [join(dir, "health.lua"), join(dir, "object.json")];
-    await writeFile(script, scripts[`resource.customizations.health.herald.dev_${object?.kind}`] ?? "");
+  /** Has the object judged by a tool that runs what the judge itself runs. */
+  const judged = async (tool: string, rules: string, object: Seen | null): Promise<unknown> => {
+    const [given, file] = [join(dir, "rules"), join(dir, "object.json")];
+    await writeFile(given, rules);
     await writeFile(file, JSON.stringify(object));
-    const { stdout } = await promisify(execFile)(runner, [script, file]);
-    return JSON.parse(stdout) as Health; // of our runner
+    const runner = findTool(tool) ?? expect.fail(`${tool} is missing: make install-chart-tools`);
+    return JSON.parse((await promisify(execFile)(runner, [given, file])).stdout);
   };
-  const healthNow = async (object: Manifest): Promise<Health> => healthOf(await herald.get(object));
-  const expectHealth = async (object: Manifest, status: string, message: string): Promise<void> => {
-    const health = await healthNow(object);
+  /** By the script of its kind, under the limits that Argo CD sets. */
+  const healthOf = async (object: Seen | null): Promise<Health> =>
+    (await judged(
+      "argo-health",
+      scripts[`resource.customizations.health.herald.dev_${object?.kind}`] ?? "",
+      object,
+    )) as Health; // of our runner
+  const fluxHealthOf = async (object: Seen | null): Promise<FluxHealth> => {
+    const { current = "", failed = "" } = expressions.find(({ kind }) => kind === object?.kind) ?? {};
+    return (await judged("flux-health", JSON.stringify({ current, failed }), object)) as FluxHealth; // of our runner
+  };
+  const expectHealth = async (
+    object: Manifest,
+    status: string,
+    message: string,
+    byFlux = fluxStatuses[status],
+  ): Promise<void> => {
+    const seen = await herald.get(object);
+    const health = await healthOf(seen);
     expect(health.status, health.message).to.equal(status);
     expect(health.message).to.include(message);
+    const { status: found, error } = await fluxHealthOf(seen);
+    expect(found, error).to.equal(byFlux);
   };
 
   it("covers all kinds", () => {
     const kinds = allResources.map(({ kind }) => `resource.customizations.health.herald.dev_${kind}`);
     expect(Object.keys(scripts)).to.have.members(kinds);
+    expect(expressions.map(({ kind }) => kind)).to.have.members(allResources.map(({ kind }) => kind));
   });
 
   it("is Healthy when a resource is Ready, for every kind", async () => {
@@ -150,7 +182,7 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
     const plan = make.plan();
     await herald.remove(plan);
     await herald.ready(plan, "False", "InUse");
-    await expectHealth(plan, "Progressing", "tenants are on this plan");
+    await expectHealth(plan, "Progressing", "tenants are on this plan", "Failed");
   });
 
   it("is Progressing while a store is away", async () => {
@@ -166,7 +198,7 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
     await operator.stop();
     const fresh = make.plan({}, `${herald.id}-fresh`);
     await herald.apply(fresh);
-    await expectHealth(fresh, "Progressing", "waits for the operator");
+    await expectHealth(fresh, "Progressing", "waits for the operator", "Unknown"); // Flux waits for it: it has no status
     const changed = make.app({ timeZone: "Europe/Paris" });
     await herald.apply(changed);
     await expectHealth(changed, "Progressing", "waits for the operator");
