@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
+import { DuckDBInstance } from "@duckdb/node-api";
 import { expect } from "chai";
 import { parseString } from "fast-csv";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
@@ -90,6 +91,31 @@ describe("who loads a warehouse export", function () {
     const changed = await copy("changed");
     writeFileSync(join(changed, key), "x");
     expect(await refusal(changed, id)).to.equal(`${key} is not what manifest 2 says`);
+  });
+
+  it("loads Parquet into DuckDB with the statements of the guide, and finds the latest version of each row", async () => {
+    const row = await site.add(destination, { ...of, format: "parquet", datasets: ["deliveries"] });
+    const ids = [await site.begin(row, new Date(start.getTime() - 1), ends[2] ?? start)];
+    await site.run(ids[0] ?? "");
+    const whole = await copy("parquet", (key) => key.endsWith(".parquet"));
+    const [load = "", , latest = ""] = blocksOf("warehouse.md").flatMap(({ info, text }) =>
+      info === "sql" ? text : [],
+    );
+    const [create = "", insert = ""] = load.replaceAll("copy/herald", `${whole}/${destination.prefix}`).split(";");
+    const duckdb = await DuckDBInstance.create(":memory:", { threads: "1" });
+    const link = await duckdb.connect();
+    try {
+      await link.run(create);
+      for (let twice = 0; twice < 2; twice++) await link.run(insert.replace(/dt=.*\.parquet/, "**/*.parquet"));
+      await link.run(latest);
+      const found = await link.runAndReadAll(
+        "select count(*)::int as n, count(distinct id)::int as ids, (select count(*)::int from deliveries) as whole from latest_deliveries",
+      );
+      expect(found.getRowObjectsJson()).to.deep.equal([{ n: 9, ids: 9, whole: 18 }]);
+    } finally {
+      link.closeSync();
+      duckdb.closeSync();
+    }
   });
 
   it("gets messages, and CSV that a parser reads back as it was", async () => {
