@@ -57,7 +57,7 @@ export const watchedPeople = ({ inboxes, listen, clock, onError }: PeopleDeps): 
       const now = await read(userId);
       person.revision = now?.inbox.revision ?? unread;
       if (now === null) setTimeout(refresh, againMs, userId).unref();
-      else for (const watcher of person.watchers) tell(watcher, now);
+      else for (const watcher of person.watchers) tellOrEnd(watcher, now, onError);
     } while (person.isStale && person.watchers.size > 0);
     person.isReading = false;
   };
@@ -94,6 +94,16 @@ export const watchedPeople = ({ inboxes, listen, clock, onError }: PeopleDeps): 
 const againMs = 1_000; // after a read that failed
 const unread = -1; // no inbox has that: it differs from what is stored
 const untouched = { revision: unread, isReading: false, isStale: false, stop: () => undefined };
+
+/** A reader who cannot be told is let go, and comes back: an item that was damaged ends no other stream. */
+const tellOrEnd = (watcher: Watcher, now: InboxRead, onError: PeopleDeps["onError"]): void => {
+  try {
+    tell(watcher, now);
+  } catch (error) {
+    onError(error);
+    watcher.reader.close();
+  }
+};
 
 const tell = (watcher: Watcher, { userId, inbox, changes, rows }: InboxRead): void => {
   const { reader, revision, isGreeted, isMoved } = watcher;
