@@ -79,7 +79,8 @@ export const changeInTime =
     if (changed === null) return store.lookAgain(read, nextLook(read, rules, now));
     const plain = { ...read, ...changed, seq: read.seq + 1, uncounted_at: now, updated_at: now };
     const event = changeEvent(read, plain, "timer");
-    const after = { ...plain, outbox: event === null ? [] : [event], due_at: sweepAfter(now) };
+    const outbox = event === null ? read.outbox : [...read.outbox, event]; // one may have come since it was found due
+    const after = { ...plain, outbox, due_at: sweepAfter(now) };
     if (!(await store.put(read, after))) return;
     touch(ofRow(read));
     await box.flush(after);

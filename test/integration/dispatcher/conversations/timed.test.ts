@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { conversationEvent } from "#core/domain/conversations/events.ts";
 import { hourMs } from "#core/domain/durations.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -20,6 +21,7 @@ describe("conversations in time", () => {
     conversation: Partial<ConversationRow>,
     settings: Partial<AppRow> = {},
     now = new Date(),
+    found: Partial<ConversationRow> = {},
   ) => {
     const { row } = await seedConversation(db(), of, { conversation });
     const publish = async (one: Pick<ConversationRow, "outbox">): Promise<boolean> => {
@@ -33,7 +35,7 @@ describe("conversations in time", () => {
       box: { flush: publish, flushDue: publish },
       touch: () => undefined,
     });
-    await handle(row);
+    await handle({ ...row, ...found });
     const stored = await db().collection<ConversationRow>("conversations").findOne({ _id: row._id });
     return stored ?? expect.fail("it is gone");
   };
@@ -44,6 +46,22 @@ describe("conversations in time", () => {
     const row = await afterwards({ status: "snoozed", snoozed_until: ago(0.01), seq: 4 });
     expect(row).to.include({ status: "open", snoozed_until: null, seq: 5 });
     expect(names()).to.deep.equal([["hs.conversation.updated", "timer"]]);
+  });
+
+  it("keep the events that came to wait after they were found due", async () => {
+    const waiting = conversationEvent("hs.conversation.updated", {
+      conversation: (await seedConversation(db(), of, {})).row,
+      cause: "api_key",
+      seq: 1,
+      from: ["cnv_1", "1"],
+      at: ago(0.01),
+    });
+    const due: Partial<ConversationRow> = { status: "snoozed", snoozed_until: ago(0.01), outbox: [waiting] };
+    const { outbox } = await afterwards(due, {}, new Date(), { outbox: [] });
+    expect(outbox.map(({ id }) => id))
+      .to.have.lengthOf(2)
+      .and.to.include(waiting.id);
+    expect(names().map(([, cause]) => cause)).to.have.members(["api_key", "timer"]);
   });
 
   it("stay snoozed until then, or until the person writes", async () => {
