@@ -25,7 +25,8 @@ export const missing = (rows: readonly Evidence[]): string[] =>
   ]);
 
 /** Providers that report what became of a message may have done so already. */
-const isReached = (delivery: string | null): boolean => delivery === "sent" || delivery === "delivered";
+const isReached = (delivery: string | null): boolean =>
+  delivery !== null && ["sent", "delivered", "opened"].includes(delivery);
 
 type Cell = { text: string; isGood: boolean | null };
 

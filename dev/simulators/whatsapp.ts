@@ -94,10 +94,7 @@ export const startWhatsapp = async (options: WhatsappSimulatorOptions): Promise<
     script: script.replace,
     stop: server.stop,
     connect,
-    write: (from, said) => {
-      sessions.add(from);
-      return report([written(from, said, now())]);
-    },
+    ...writing({ connect, report, sessions, now }),
     keepFile: files.keep,
     openSession: (number) => void sessions.add(number),
     callbacks,
@@ -179,6 +176,23 @@ const statusesOf = (message: object, wanted: readonly string[] | null, now: Date
     const errors = code === undefined ? {} : { errors: [{ code: Number(code), title: "scripted" }] };
     return { statuses: [{ ...message, status, timestamp: secondsOf(at), ...errors }] };
   });
+};
+
+type Writing = Pick<ReturnType<typeof reporter>, "connect" | "report"> & { sessions: Set<string>; now: () => Date };
+
+/** What people do: to write opens their session. */
+const writing = ({ connect, report, sessions, now }: Writing): Required<Pick<WhatsappSimulator, "write" | "say">> => {
+  const write = (from: string, said: string | JsonObject): Promise<void> => {
+    sessions.add(from);
+    return report([written(from, said, now())]);
+  };
+  return {
+    write,
+    say: async ({ url, from, text }) => {
+      await connect(url);
+      await write(from, text);
+    },
+  };
 };
 
 const written = (from: string, said: string | JsonObject, at: Date): object => ({

@@ -23,8 +23,8 @@ export type HandleDeps = {
   apply: (report: Report) => Promise<Receipt[]>;
   suppressor: Suppressor;
   sessions: Pick<Sessions, "open">;
-  /** Puts messages of people into conversations, of apps that have these. May be done twice. */
-  receive: (received: Received) => Promise<void>;
+  /** Puts messages of people into conversations, of apps that have these; false of others. May be done twice. */
+  receive: (received: Received) => Promise<boolean>;
   /** Words that were followed already: one that comes again, or is played again, changes nothing. */
   words: {
     known: (words: Words) => Promise<ReadonlySet<string>>;
@@ -91,15 +91,15 @@ const followWords = async ({ suppressor, words, clock }: HandleDeps, group: read
   await words.remember(said, clock.now());
 };
 
-/** Puts what people wrote to one app over one provider into conversations. Then who was a stranger has a session, too. */
+/** Puts what people wrote to one app over one provider into conversations, which begins their sessions on WhatsApp. */
 const receiveMessages = async (deps: HandleDeps, group: readonly Content[], isRepeated: boolean): Promise<void> => {
   const inbound = group.flatMap((content) => content.inbound);
   const [first] = group;
   if (first === undefined || inbound.length === 0 || !isContact(first.channel)) return;
   const { of, channel } = first;
   const arrivals = inbound.map((message) => ({ of, provider: of.provider, channel, message }));
-  await deps.receive({ of, arrivals, isRepeated });
-  if (channel === "whatsapp") await deps.sessions.open(of, inbound, deps.clock.now());
+  const isTaken = await deps.receive({ of, arrivals, isRepeated });
+  if (!isTaken && channel === "whatsapp") await deps.sessions.open(of, inbound, deps.clock.now());
 };
 
 const optOut = {

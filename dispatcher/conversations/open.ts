@@ -1,5 +1,4 @@
 import type { Db } from "mongodb";
-import type { Inbound } from "#core/channels/kit/inbound.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { ConversationRules } from "#core/domain/conversations/receive.ts";
@@ -23,7 +22,7 @@ import { type UserRow, userCollection } from "#core/storage/people/users.ts";
 import { answeredBy } from "./answered.ts";
 import type { Arrival } from "./arrival.ts";
 import { sendersOf } from "./contacts.ts";
-import { receiveMessages } from "./receive.ts";
+import { type ReceiveDeps, receiveMessages } from "./receive.ts";
 
 export type ConversationsDeps = {
   db: Db;
@@ -46,56 +45,64 @@ export type Received = {
 
 const batched = { most: 16, inFlight: 1 }; // who writes at the same moment writes to the same conversations
 
-/** What a dispatcher does with messages of people: it puts them into conversations, of apps whose plan has these. */
+/**
+ * What a dispatcher does with messages of people: it puts them into conversations, of apps whose plan has these. False where
+ * it has none: then nothing was done.
+ */
 export const conversations = (
   deps: ConversationsDeps,
-): { receive: (one: Received) => Promise<void>; parts: Part[] } => {
+): { receive: (one: Received) => Promise<boolean>; parts: Part[] } => {
   const { db, clock } = deps;
   const store = arrivals(db, clock);
   const { publish, parts } = peopleOutbox(deps);
   const receive = receiveMessages({
     arrivals: store,
     contactsOf: sendersOf({ contacts: contacts(db), publish }),
+    beginSessions: beginning(sessions(db)),
     answeredBy: answeredBy({ named: store.named, deliveries: answerable(db), apply: deps.apply }),
     publish: deps.events.publish,
     clock,
   });
   const touch = touching(deps);
-  const { fromAd } = sessions(db);
-  const write = async (all: readonly Received[]): Promise<undefined[]> => {
+  const write = async (all: readonly Received[]): Promise<boolean[]> => {
     const byApp = [...Map.groupBy(all, ({ of }) => of.appId)];
-    await Promise.all(byApp.map(([, some]) => receiveOfApp({ ...deps, receive, touch, fromAd }, some)));
-    return all.map(() => undefined);
+    const taken = byApp.map(
+      async ([appId, some]) => [appId, await receiveOfApp({ ...deps, receive, touch }, some)] as const,
+    );
+    const isTaken = new Map(await Promise.all(taken));
+    return all.map(({ of }) => isTaken.get(of.appId) === true);
   };
   const gathered = gather({ write, ...batched, isOfOne });
   return {
-    receive: async (one) => {
-      if (one.arrivals.length > 0) await gathered(one);
-    },
+    receive: async (one) => one.arrivals.length > 0 && gathered(one),
     parts,
   };
 };
 
 type ReceiveOfApp = Pick<ConversationsDeps, "directory"> & {
   receive: ReturnType<typeof receiveMessages>;
-  /** An advertisement led to these messages. */
-  fromAd: Sessions["fromAd"];
   touch: (of: OfApp) => void;
-  clock: Clock;
 };
 
-const receiveOfApp = async (deps: ReceiveOfApp, some: readonly Received[]): Promise<void> => {
+const receiveOfApp = async (deps: ReceiveOfApp, some: readonly Received[]): Promise<boolean> => {
   const [first] = some;
   const rules = first === undefined ? null : await rulesOf(deps.directory, first.of);
-  if (first === undefined || rules === null) return;
+  if (first === undefined || rules === null) return false;
   const arrived = some.flatMap(({ arrivals: of }) => of);
   await deps.receive(first.of, arrived, { isRepeated: some.some(({ isRepeated }) => isRepeated), rules });
-  if (rules.ad_session) await deps.fromAd(first.of, arrived.flatMap(ledByAd), deps.clock.now());
   deps.touch(first.of);
+  return true;
 };
 
-const ledByAd = ({ channel, message }: Arrival): Inbound[] =>
-  channel === "whatsapp" && message.isFromAd ? [message] : [];
+/** Sessions of people on WhatsApp, as the app has it of advertisements. */
+const beginning =
+  ({ begin }: Pick<Sessions, "begin">): ReceiveDeps["beginSessions"] =>
+  (of, arrivals, { now, rules }) => {
+    const wrote = arrivals.flatMap(({ channel, message: { address, at, isFromAd } }) =>
+      channel === "whatsapp" ? [{ address, at, isFromAd: isFromAd && rules.ad_session }] : [],
+    );
+    return begin(of, wrote, now);
+  };
 
 /** How conversations of an app begin and end; null when it is gone, or its plan has none. */
 const rulesOf = async (

@@ -15,6 +15,8 @@ export type ReceiveDeps = {
   arrivals: Arrivals;
   /** The subscription of each sender, by channel and address; who is not known is made. */
   contactsOf: (of: OfApp, arrivals: readonly Arrival[], now: Date) => Promise<ReadonlyMap<string, SubscriptionRow>>;
+  /** Begins the sessions of who wrote on WhatsApp: whoever hears of a message may answer it at once. */
+  beginSessions: (of: OfApp, arrivals: readonly Arrival[], making: Pick<Making, "now" | "rules">) => Promise<void>;
   /** What messages answer, by their own ids. */
   answeredBy: (of: OfApp, prepared: readonly Prepared[], now: Date) => Promise<Answered>;
   publish: (tenantId: string, events: readonly EventEnvelope[]) => Promise<boolean>;
@@ -39,6 +41,7 @@ export const receiveMessages =
   async (of: OfApp, all: readonly Arrival[], { isRepeated, rules }: Receiving): Promise<void> => {
     const now = deps.clock.now();
     const contacts = await deps.contactsOf(of, all, now);
+    await deps.beginSessions(of, all, { now, rules });
     const prepared = preparedBy(all, contacts);
     const answered = await deps.answeredBy(of, prepared, now);
     const kept = await putIn(deps, { of, prepared, making: { now, answered, rules } });

@@ -24,11 +24,11 @@ export const sessions = (db: Db) => {
   return {
     /** A message opens a session, or prolongs it; one that comes late never shortens it. */
     open: (of: OfApp, messages: readonly Wrote[], now: Date): Promise<void> =>
-      raise(rows, of, { messages, member: "session_expires_at", by: (at) => sessionEnd(at < now ? at : now) }),
+      raise(rows, of, { messages, by: ({ at }) => begun(at < now ? at : now, false) }),
 
-    /** An advertisement led to these messages: the first answer within a day prolongs the session. */
-    fromAd: (of: OfApp, messages: readonly Wrote[], now: Date): Promise<void> =>
-      raise(rows, of, { messages, member: "ad_clicked_at", by: (at) => (at < now ? at : now) }),
+    /** The same; where an advertisement led to a message, the first answer within a day prolongs the session. */
+    begin: (of: OfApp, messages: readonly (Wrote & { isFromAd: boolean })[], now: Date): Promise<void> =>
+      raise(rows, of, { messages, by: ({ isFromAd, at }) => begun(at < now ? at : now, isFromAd) }),
 
     /** What follows from deliveries that were tried: {@link answered}, and {@link close}. */
     move: async (deliveries: readonly (Sent & Refused)[]): Promise<void> => {
@@ -46,19 +46,26 @@ export const sessions = (db: Db) => {
 
 type Rows = Collection<SubscriptionRow>;
 
-type Raising = {
-  messages: readonly Wrote[];
-  member: "session_expires_at" | "ad_clicked_at";
-  by: (at: Date) => Date;
-};
+type Raised = { session_expires_at: Date; ad_clicked_at?: Date };
 
-const raise = async (rows: Rows, { tenantId, appId }: OfApp, { messages, member, by }: Raising): Promise<void> => {
+const begun = (at: Date, isFromAd: boolean): Raised => ({
+  session_expires_at: sessionEnd(at),
+  ...(isFromAd && { ad_clicked_at: at }),
+});
+
+type Raising<Message> = { messages: readonly Message[]; by: (message: Message) => Raised };
+
+const raise = async <Message extends Wrote>(
+  rows: Rows,
+  { tenantId, appId }: OfApp,
+  { messages, by }: Raising<Message>,
+): Promise<void> => {
   if (messages.length === 0) return;
   await rows.bulkWrite(
-    messages.map(({ address, at }) => ({
+    messages.map((message) => ({
       updateOne: {
-        filter: { app_id: appId, channel: "whatsapp" as const, token: address, tenant_id: tenantId },
-        update: { $max: { [member]: by(at) } },
+        filter: { app_id: appId, channel: "whatsapp" as const, token: message.address, tenant_id: tenantId },
+        update: { $max: by(message) },
       },
     })),
     { ordered: false },

@@ -13,6 +13,8 @@ export type Simulator = {
   script: (script: Partial<Script>) => void;
   /** A new address to send to, where the provider is who gives them out (web push). */
   subscribe?: () => unknown;
+  /** A person writes, to an app whose callbacks come to an address (WhatsApp). */
+  say?: (said: { url: string; from: string; text: string }) => Promise<void>;
   stop: () => Promise<void>;
 };
 
@@ -23,6 +25,7 @@ export type Control = { url: string; stop: () => Promise<void> };
  * - `GET /received?channel=&since=&limit=` the last entries in full, oldest first
  * - `GET /counts?channel=` totals by channel; with `by=address` or `by=key` how often each was accepted
  * - `POST /script` `{channel, script}` replaces the script of one simulator
+ * - `POST /messages` `{channel, url, from, text}` a person writes to a callback's address
  * - `POST /subscriptions?channel=&count=` new addresses of a simulator that gives them out
  * - `DELETE /received?channel=` forgets what was received
  */
@@ -61,6 +64,8 @@ const answer = async (simulators: readonly Simulator[], request: IncomingMessage
       return { status: 200, body: { ok: true } };
     case "POST /subscriptions":
       return { status: 200, body: subscriptions(chosen, Number(searchParams.get("count") ?? 1)) };
+    case "POST /messages":
+      return written(simulators, await text(request));
     case "POST /script":
       return script(simulators, await text(request));
     default:
@@ -93,6 +98,14 @@ const script = (simulators: readonly Simulator[], body: string): Reply => {
   const simulator = simulators.find(({ channel }) => channel === wanted.channel);
   if (simulator === undefined) return { status: 404, body: { error: "no such channel" } };
   simulator.script(wanted.script ?? {});
+  return { status: 200, body: { ok: true } };
+};
+
+const written = async (simulators: readonly Simulator[], body: string): Promise<Reply> => {
+  const { channel, ...said } = JSON.parse(body) as { channel: string; url: string; from: string; text: string }; // the same
+  const simulator = simulators.find((one) => one.channel === channel);
+  if (simulator?.say === undefined) return { status: 404, body: { error: "nobody writes over this channel" } };
+  await simulator.say(said);
   return { status: 200, body: { ok: true } };
 };
 

@@ -61,6 +61,8 @@ describe("make demo", function () {
       );
       expect(output).to.match(line);
     }
+    expect(output).to.match(/^Bot: +Which colour\? \(read\)$/m);
+    expect(output).to.match(/^Ada: +Ada here: it does, and is on its way\. \(read\)$/m);
     expect(output).to.match(/^5 rows: 3 users made, 0 updated, 3 subscriptions made, 1 skipped, 1 faulty$/m);
     expect(output).to.match(/^\uFEFF?id,user_id,external_id,channel,status,token_masked,/m);
     expect(output).to.match(/^sub_\w+,usr_\w+,\w+,\w+,subscribed,/m);

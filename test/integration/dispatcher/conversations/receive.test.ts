@@ -65,6 +65,7 @@ describe("messages of people on their way into conversations", function () {
         deliveries: answerable(db()),
         apply: async (_, receipts) => clicks.push(...receipts),
       }),
+      beginSessions: async () => undefined,
       publish: async (_, events) => {
         told.push(...events);
         return true;
