@@ -59,7 +59,7 @@ describe("the statements that load a warehouse", function () {
       const sql = setupSql(target, {
         files,
         datasets: warehouseDatasets,
-        excluded: ["deliveries.campaign_id"],
+        excluded: ["deliveries.opened_at"],
         includePii: true,
       });
       const kinds = kindsOf(sql, target.type);
@@ -68,7 +68,7 @@ describe("the statements that load a warehouse", function () {
       expect(kinds.filter((kind) => !["Create", "Copy", "Command", "Semicolon"].includes(kind))).to.deep.equal([]);
       const views = warehouseDatasets.map((dataset) => new RegExp(`CREATE OR REPLACE VIEW \\S*\\b${dataset}\\b`));
       for (const view of views) expect(sql).to.match(view);
-      expect(sql.includes("campaign_id")).to.equal(false);
+      expect(sql.includes("opened_at")).to.equal(false);
     });
 
   it("would not be parsed if they were wrong", () => {
