@@ -1,36 +1,47 @@
 import { changeOf } from "#core/domain/analytics/metrics.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import { invalid } from "#core/errors.ts";
 import { type Outcome, Outcomes, type OutcomesQuery } from "#core/schema/analytics/outcomes.ts";
 import { showAs } from "#core/schema/json/show.ts";
-import type { EventSum, EventSums, HourRange } from "#core/storage/analytics/event-sums.ts";
+import type { Counted, EventSum, EventSums, HourRange } from "#core/storage/analytics/event-sums.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { conversionsKeptDays } from "#core/storage/events/conversions.ts";
 import { definitionIdOf, type EventDefinitions } from "#core/storage/events/definitions.ts";
-import { ofApp } from "#core/storage/mongo/collection.ts";
+import { type OfApp, ofApp } from "#core/storage/mongo/collection.ts";
 import { type AnswersDeps, answering, type Question } from "./answers.ts";
 
-export type OutcomesDeps = AnswersDeps & { sums: EventSums; definitions: Pick<EventDefinitions, "withIds"> };
+type CountDeps = {
+  sums: EventSums;
+  definitions: Pick<EventDefinitions, "withIds">;
+  /** When conversions began to be counted by their attribution, and which are stored from before. */
+  firstCounted: (of: OfApp) => Promise<Date | null>;
+  oldestStored: (of: OfApp) => Promise<Date | null>;
+};
+export type OutcomesDeps = AnswersDeps & CountDeps;
 
 /** How often custom events happened, and what their values come to. Source: docs/reference/analytics.md#outcomes. */
-export const outcomes = ({ sums, definitions, ...deps }: OutcomesDeps) =>
-  answering<OutcomesQuery, Outcomes>(deps, "hour", (app, question) => answer({ sums, definitions }, app, question));
+export const outcomes = (deps: OutcomesDeps) =>
+  answering<OutcomesQuery, Outcomes>(deps, "hour", (app, question) => answer(deps, app, question));
 
-const answer = async (
-  { sums, definitions }: Pick<OutcomesDeps, "sums" | "definitions">,
-  app: AppRow,
-  { query: { name: given, aggregation = "count" }, asked, now }: Question<OutcomesQuery>,
-): Promise<Outcomes> => {
+const answer = async (deps: CountDeps, app: AppRow, question: Question<OutcomesQuery>): Promise<Outcomes> => {
+  const { sums, definitions } = deps;
+  const { query, asked, now } = question;
+  const { name: given, aggregation = "count", attribution = "total" } = query;
   const names = [...new Set(given)];
   const defined = await definitions.withIds(names.map((name) => definitionIdOf(app._id, name)));
   const unknown = names.findIndex((name) => !defined.some((one) => one.name === name));
   if (unknown !== -1) throw invalid(`name[${unknown}]`, "is no custom event that has come to the app");
   const of = ofApp(app);
-  const [counted, before] = await Promise.all([
-    sums.ofNames(of, names, asked.range),
-    asked.previous && sums.ofNames(of, names, asked.previous),
+  const wanted = { names, counted: attribution };
+  const [counted, before, completeFrom] = await Promise.all([
+    sums.ofNames(of, wanted, asked.range),
+    asked.previous && sums.ofNames(of, wanted, asked.previous),
+    completeFromOf(deps, of, attribution, question),
   ]);
   const data = defined.map(({ name, is_conversion }) => ({
     name,
     is_conversion,
+    attribution,
     ...compared(counted.get(name) ?? nothing, before?.get(name) ?? null),
   }));
   return showAs(Outcomes, {
@@ -39,17 +50,34 @@ const answer = async (
     previous: asked.previous && shown(asked.previous),
     clamped: asked.clamped,
     as_of: now,
-    complete_from: asked.completeFrom,
+    complete_from: completeFrom,
     data: data.toSorted((a, b) => b[aggregation] - a[aggregation] || (a.name < b.name ? -1 : 1)),
   });
+};
+
+/** Conversions of before they were counted are seen as long as they are stored. */
+const completeFromOf = async (
+  { firstCounted, oldestStored }: CountDeps,
+  of: OfApp,
+  counted: Counted,
+  { asked: { completeFrom }, now }: Question<OutcomesQuery>,
+): Promise<Date> => {
+  if (counted === "total") return completeFrom;
+  const [first, oldest] = await Promise.all([firstCounted(of), oldestStored(of)]);
+  const begun = first ?? now;
+  const areSeen = completeFrom.getTime() >= now.getTime() - conversionsKeptDays * dayMs;
+  const areAllCounted = areSeen && (oldest === null || oldest >= begun);
+  return areAllCounted || begun <= completeFrom ? completeFrom : begun;
 };
 
 const shown = ({ from, to }: HourRange) => ({ from: from.toISOString(), to: to.toISOString() });
 
 const nothing: EventSum = { count: 0, sum: 0 };
 
-const compared = ({ count, sum }: EventSum, previous: EventSum | null): Omit<Outcome, "name" | "is_conversion"> => ({
-  attribution: "total",
+const compared = (
+  { count, sum }: EventSum,
+  previous: EventSum | null,
+): Pick<Outcome, "count" | "sum" | "previous" | "change"> => ({
   count,
   sum,
   previous,

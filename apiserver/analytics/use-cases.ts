@@ -6,6 +6,8 @@ import { eventSums } from "#core/storage/analytics/event-sums.ts";
 import { messageParts } from "#core/storage/analytics/message-parts.ts";
 import { messageReports } from "#core/storage/analytics/message-reports.ts";
 import { oldestChange } from "#core/storage/analytics/quarter-counts.ts";
+import { firstCountedConversion } from "#core/storage/events/conversion-days.ts";
+import { oldestConversion } from "#core/storage/events/conversions.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { messages } from "#core/storage/messages/messages.ts";
 import type { Cursors } from "../http/pages.ts";
@@ -46,6 +48,13 @@ export const analyticsUseCases = ({ db, limit, clock, cursors }: AnalyticsPlatfo
       clock,
     }),
     recount: recount({ due: deps.due, limit, clock }),
-    outcomes: outcomes({ sums: eventSums(db), definitions: eventDefinitions(db), limit, clock }),
+    outcomes: outcomes({
+      sums: eventSums(db),
+      definitions: eventDefinitions(db),
+      firstCounted: firstCountedConversion(db),
+      oldestStored: oldestConversion(db),
+      limit,
+      clock,
+    }),
   };
 };

@@ -13,6 +13,7 @@ import { conversationCountsCollection } from "./conversations/counts.ts";
 import { conversationMessageCollection } from "./conversations/message-row.ts";
 import { noteCollection } from "./conversations/notes.ts";
 import { eventBatchCollection } from "./events/batches.ts";
+import { conversionDayCollection } from "./events/conversion-days.ts";
 import { conversionCollection } from "./events/conversions.ts";
 import { countedBatchCollection } from "./events/counted.ts";
 import { dayUserCollection } from "./events/day-users.ts";
@@ -101,6 +102,7 @@ export const allCollections: readonly CollectionSpec[] = [
   eventBatchCollection,
   eventCollection,
   eventDayCollection,
+  conversionDayCollection,
   eventDefinitionCollection,
   eventValuesCollection,
   exportCollection,

@@ -33,13 +33,18 @@ export type ConvertDeps = {
   callbacks: CallbackQueue;
   publisher: Pick<EventPublisher, "publish">;
   count: (attribution: Attribution["kind"], conversions: number) => void;
+  /** Counts what the events of a batch have made, once. */
+  countDays: (made: readonly Made[]) => Promise<void>;
   clock: Clock;
 };
 
 type Definitions = ReadonlyMap<string, EventDefinitionRow>;
 
+/** A conversion, with the event that made it. */
+export type Made = { conversion: ConversionRow; event: Stored };
+
 /**
- * Makes the conversions of events: stored first, then told and counted at their messages. Done again with the same events
+ * Makes the conversions of events: stored first, then told, counted at their messages and by the hour. Done again with the same events
  * it finds what it stored, and tells the same. Source: docs/reference/events.md#conversions.
  * @throws Unavailable when not all could be told: do it again
  */
@@ -48,13 +53,28 @@ export const convertEvents =
   async (events: readonly Stored[], definitions: Definitions): Promise<void> => {
     const counting = events.filter(({ definitionId }) => definitions.get(definitionId)?.is_conversion === true);
     const inOrder = counting.toSorted((a, b) => a.row.occurred_at.getTime() - b.row.occurred_at.getTime());
+    const made: ConversionRow[] = [];
     for (let from = 0; from < inOrder.length; from += page)
-      await convertPage(deps, inOrder.slice(from, from + page), definitions);
+      made.push(...(await convertPage(deps, inOrder.slice(from, from + page), definitions)));
+    await deps.countDays(withEvents(made, inOrder));
   };
+
+const withEvents = (made: readonly ConversionRow[], events: readonly Stored[]): Made[] => {
+  const byId = new Map(events.map((event) => [event.row._id, event]));
+  return made.flatMap((conversion) => {
+    const event = byId.get(conversion.event_id);
+    return event === undefined ? [] : [{ conversion, event }];
+  });
+};
 
 const page = 500; // events of about one time, so that the deliveries before them are, too
 
-const convertPage = async (deps: ConvertDeps, events: readonly Stored[], definitions: Definitions): Promise<void> => {
+/** Gives all that these events have made, now or before. */
+const convertPage = async (
+  deps: ConvertDeps,
+  events: readonly Stored[],
+  definitions: Definitions,
+): Promise<ConversionRow[]> => {
   const before = await deps.conversions.ofEvents(events.map(({ row }) => ({ app_id: row.app_id, event_id: row._id })));
   const known = new Set(before.map(({ event_id: id }) => id));
   const fresh = events.filter(({ row }) => !known.has(row._id));
@@ -63,6 +83,7 @@ const convertPage = async (deps: ConvertDeps, events: readonly Stored[], definit
   const kept = await deps.conversions.keep(firstOfEach(made));
   await tell(deps, [...before, ...kept]);
   for (const [kind, of] of Map.groupBy(kept, ({ attribution }) => attribution)) deps.count(kind, of.length);
+  return [...before, ...kept];
 };
 
 type Attributed = Stored & { attribution: Attribution; windowSeconds: number | null };

@@ -10,6 +10,7 @@ import { gather } from "#core/runtime/batching/gather.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { Directory } from "#core/storage/directory.ts";
+import { conversionDays } from "#core/storage/events/conversion-days.ts";
 import { conversions } from "#core/storage/events/conversions.ts";
 import { type CountedBatches, countedBatches } from "#core/storage/events/counted.ts";
 import { dayUsers } from "#core/storage/events/day-users.ts";
@@ -20,6 +21,7 @@ import { events as eventStore } from "#core/storage/events/events.ts";
 import { eventPeople } from "#core/storage/events/people.ts";
 import { effects } from "#core/storage/messages/effects.ts";
 import { touches } from "#core/storage/messages/touches.ts";
+import { countConversions } from "./conversion-days.ts";
 import { convertEvents } from "./convert.ts";
 import { countBatches } from "./count.ts";
 import { followEvents } from "./follow.ts";
@@ -94,6 +96,7 @@ const counter = ({ db, directory, callbacks, events, metrics, clock }: RecordDep
       outcomesOf,
       callbacks,
       publisher: events,
+      countDays: countConversions({ days: conversionDays(db, counted.known) }),
       count: (attribution, by) => metrics.conversions.inc({ attribution }, by),
       clock,
     }),

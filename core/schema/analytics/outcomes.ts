@@ -6,8 +6,8 @@ import { analyticsLimits, rangeQuery, rangeReply } from "./query.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Object: Members, Optional, String: Text } = Type;
 
-/** Which events of a name count: `total` is all of them. */
-export const attributions = ["total"] as const;
+/** What counts of a name: `total` is all of its events, the others its conversions. */
+export const attributions = ["total", "direct", "influenced", "unattributed"] as const;
 
 /** Query of `GET /v1/apps/{appId}/analytics/outcomes`. */
 export const OutcomesQuery = Closed({
@@ -18,7 +18,11 @@ export const OutcomesQuery = Closed({
     description: "names of custom events; one with a comma in it cannot be asked for",
   }),
   attribution: Optional(
-    Enum([...attributions], { default: "total", description: "which events count: all of them, whatever led to them" }),
+    Enum([...attributions], {
+      default: "total",
+      description:
+        "what counts: all events, whatever led to them; or the conversions that a click, a delivery or no message led to",
+    }),
   ),
   aggregation: Optional(
     Enum(["count", "sum"], { default: "count", description: "what the names are ordered by, the largest first" }),
@@ -33,7 +37,7 @@ export const Outcome = Members({
   name: Text(),
   is_conversion: Flag({ description: "whether its events make conversions now" }),
   attribution: Enum([...attributions]),
-  count: Integer({ description: "events that happened in the range" }),
+  count: Integer({ description: "events or conversions that happened in the range" }),
   sum: Num({ description: "sum of their `value`" }),
   previous: Nullable(Members({ count: Integer(), sum: Num() }, { description: "the same of `previous`" })),
   change: Members({ count: Nullable(Num()), sum: Nullable(Num()) }, { description: change }),

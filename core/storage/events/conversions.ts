@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Attribution } from "../../domain/events/attribution.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, farAhead, longAgo, type OfApp, type Person } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { inPages, type OnPage } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
@@ -35,7 +35,7 @@ export type ConversionRow = {
   created_at: Date;
 };
 
-const keptDays = 400;
+export const conversionsKeptDays = 400;
 
 export const conversionCollection: CollectionSpec = {
   name: "conversions",
@@ -45,7 +45,7 @@ export const conversionCollection: CollectionSpec = {
     { key: { app_id: 1, person: 1 }, name: "person" },
     { key: { app_id: 1, delivery_id: 1 }, name: "delivery" },
     { key: { app_id: 1, created_at: 1, _id: 1 }, name: "changed" }, // for warehouse exports: docs/decisions/0126
-    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: keptDays * 86_400 },
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: conversionsKeptDays * 86_400 },
   ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "list" },
@@ -94,6 +94,16 @@ export const conversions = (db: Db) => {
     },
   };
 };
+
+/** When the oldest conversion of an app was stored that is kept; null without one. */
+export const oldestConversion =
+  (db: Db) =>
+  async ({ tenantId, appId }: OfApp): Promise<Date | null> => {
+    const filter = { app_id: appId, created_at: { $gt: longAgo, $lt: farAhead }, tenant_id: tenantId };
+    const options = { hint: "changed", sort: { created_at: 1, _id: 1 }, projection: { created_at: 1 } } as const;
+    const row = await collectionOf<ConversionRow>(db, conversionCollection).findOne(filter, options);
+    return row?.created_at ?? null;
+  };
 
 /** Removes what is about a person; by a name of the caller's only what was made before the person was deleted. */
 const erasePerson = async (db: Db, { appId, userId, keys, at }: Person, onPage?: OnPage): Promise<number> => {

@@ -3,21 +3,25 @@ import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { type FoldChange, type FoldedRow, type Folding, foldInto } from "./folding.ts";
 
-/** The roll-up of a name's events of one UTC day, by hour. Counts only grow: events that are erased stay counted. */
-export type EventDayRow = FoldedRow & {
+/** What is counted of a name in one UTC day, by the hour. */
+export type HoursRow = FoldedRow & {
   tenant_id: string;
   app_id: string;
   name: string;
   day: Date;
   count: number;
-  /** Different people. */
-  users: number;
-  /** Events of each of the 24 hours, and the sums of their values. */
+  /** Of each of the 24 hours, and the sums of their values. */
   hours: number[];
   sums: number[];
 };
 
-const keptDays = 800; // more than any plan keeps events
+/** The roll-up of a name's events of one UTC day. Counts only grow: events that are erased stay counted. */
+export type EventDayRow = HoursRow & {
+  /** Different people. */
+  users: number;
+};
+
+export const keptDays = 800; // more than any plan keeps events
 
 export const eventDayCollection: CollectionSpec = {
   name: "event_days",
@@ -31,8 +35,11 @@ export const eventDayCollection: CollectionSpec = {
   retention: { index: "retention" },
 };
 
+/** What a batch adds to the hours of a day. */
+export type HoursChange = { hours: ReadonlyMap<number, { count: number; sum: number }> };
+
 /** What a batch adds to a day. */
-export type DayChange = { hours: ReadonlyMap<number, { count: number; sum: number }>; users: number };
+export type DayChange = HoursChange & { users: number };
 
 export type EventDays = ReturnType<typeof eventDays>;
 
@@ -49,26 +56,39 @@ export const eventDays = (db: Db, counted: Folding<EventDayRow, DayChange>["coun
 export const dayIdOf = (definitionId: string, day: Date): string =>
   hash("sha256", `${definitionId}\n${day.getTime()}`, "base64url").slice(0, 32);
 
-/** A day before any event. */
-export const emptyDay = (of: Pick<EventDayRow, "_id" | "tenant_id" | "app_id" | "name" | "day">): EventDayRow => ({
-  ...of,
+/** What names a day of a name. */
+export type OfDay = Pick<HoursRow, "_id" | "tenant_id" | "app_id" | "name" | "day">;
+
+/** A day before anything was counted. */
+export const emptyHours = ({ _id, tenant_id, app_id, name, day }: OfDay): HoursRow => ({
+  _id,
+  tenant_id,
+  app_id,
+  name,
+  day,
   count: 0,
-  users: 0,
   hours: Array.from({ length: 24 }, () => 0),
   sums: Array.from({ length: 24 }, () => 0),
   revision: 0,
   batches: [],
 });
 
-const fold = (row: EventDayRow, changes: readonly DayChange[]): EventDayRow => {
+/** A day before any event. */
+export const emptyDay = (of: OfDay): EventDayRow => ({ ...emptyHours(of), users: 0 });
+
+const fold = (row: EventDayRow, changes: readonly DayChange[]): EventDayRow => ({
+  ...addHours(row, changes),
+  users: changes.reduce((sum, { users }) => sum + users, row.users),
+});
+
+/** A day with what some batches add to its hours. */
+export const addHours = <Row extends HoursRow>(row: Row, changes: readonly HoursChange[]): Row => {
   const after = { ...row, hours: [...row.hours], sums: [...row.sums] };
-  for (const { hours, users } of changes) {
-    after.users += users;
+  for (const { hours } of changes)
     for (const [hour, { count, sum }] of hours) {
       after.count += count;
       after.hours[hour] = (after.hours[hour] ?? 0) + count;
       after.sums[hour] = (after.sums[hour] ?? 0) + sum;
     }
-  }
   return after;
 };

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { type ConversionDayRow, conversionDayCollection } from "#core/storage/events/conversion-days.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { type EventDayRow, eventDayCollection } from "#core/storage/events/event-days.ts";
 import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
@@ -88,6 +89,8 @@ describe("dispatchers that are killed while custom events come", function () {
     expect(counted).to.deep.equal({ count: total });
     expect(users).to.be.within(people, days * people); // exactly, unless midnight came in between
     expect(await conversions.countDocuments({})).to.equal(total);
+    const converted = await system.db.collection<ConversionDayRow>(conversionDayCollection.name).find().toArray();
+    expect(converted.reduce((sum, row) => sum + row.count, 0)).to.equal(total);
     expect(new Set(told().map(({ data }) => data["event_id"])).size).to.equal(total);
     expect(new Set(told().map(({ id }) => id)).size).to.equal(total);
     const shown = await eventDefinitions(system.db).find({ tenantId: system.tenantId, appId: system.app._id }, "kept");

@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { dayMs, hourMs } from "#core/domain/durations.ts";
 import { dayOf } from "#core/domain/events/days.ts";
+import { type ConversionDayRow, conversionDays, emptyConversionDay } from "#core/storage/events/conversion-days.ts";
+import { type ConversionRow, conversionCollection } from "#core/storage/events/conversions.ts";
 import { definitionIdOf, eventDefinitions } from "#core/storage/events/definitions.ts";
 import { dayIdOf, emptyDay, eventDays } from "#core/storage/events/event-days.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
@@ -99,6 +101,49 @@ describe("outcomes", function () {
     });
   });
 
+  const converted = (of: Pick<Tenant, "app">, attribution: ConversionDayRow["attribution"], at: Date, batch = "b") => {
+    const day = dayOf(at);
+    const row = { tenant_id: of.app.tenant_id, app_id: of.app._id, name: "paid", attribution, begun_at: at, day };
+    const first = emptyConversionDay({ ...row, _id: dayIdOf(`${of.app._id} paid ${attribution}`, day) });
+    const hours = new Map([[at.getUTCHours(), { count: 2, sum: 10 }]]);
+    return conversionDays(site.db, async () => new Set()).add([{ first, shares: [{ batch, change: { hours } }] }]);
+  };
+
+  it("count conversions by what led to them, from when on they are counted", async () => {
+    const own = await seedTenant(site.db, { plan: { _id: "analytics", retention_days: 730, api_rps: 1_000 } });
+    const at = now - 3 * dayMs;
+    await add(own, [{ name: "paid", at: at - 2 * hourMs, value: 5 }]);
+    await converted(own, "direct", new Date(at - 2 * hourMs));
+    await converted(own, "direct", new Date(at - hourMs), "later");
+    await converted(own, "influenced", new Date(at - hourMs));
+    const asked = async (attribution: string, from = at - 2 * hourMs, to = at) => {
+      const query = `${range(from, to)}&name=paid&attribution=${attribution}&compare=previous_period&timezone=UTC`;
+      const { body } = await call(query, own);
+      return body.data.map(({ attribution: of, count, sum, previous }) => [of, count, sum, previous])[0];
+    };
+    expect(await asked("direct")).to.deep.equal(["direct", 4, 20, { count: 0, sum: 0 }]);
+    expect(await asked("direct", at - hourMs)).to.deep.equal(["direct", 2, 10, { count: 2, sum: 10 }]);
+    expect(await asked("influenced")).to.deep.equal(["influenced", 2, 10, { count: 0, sum: 0 }]);
+    expect(await asked("unattributed")).to.deep.equal(["unattributed", 0, 0, { count: 0, sum: 0 }]);
+  });
+
+  it("of conversions say from when on these are counted, where some are stored from before", async () => {
+    const own = await seedTenant(site.db, { plan: { _id: "analytics", retention_days: 730, api_rps: 1_000 } });
+    const [begun, former] = [new Date(now - 2 * hourMs), new Date(now - 9 * hourMs)];
+    await add(own, [{ name: "paid", at: begun.getTime(), value: 5 }]);
+    await converted(own, "direct", begun);
+    const completeFrom = async (days: number, attribution = "direct") => {
+      const query = `${range(now - days * dayMs, now)}&name=paid&attribution=${attribution}`;
+      return (await call(query, own)).body["complete_from"];
+    };
+    expect(await completeFrom(1)).to.equal(instant(now - dayMs));
+    const of = { tenant_id: own.app.tenant_id, app_id: own.app._id };
+    const row = { _id: `cnv_${own.app._id}`, ...of, event_id: "evt_1", event_name: "paid", created_at: former };
+    await site.db.collection<Pick<ConversionRow, keyof typeof row>>(conversionCollection.name).insertOne(row);
+    expect(await completeFrom(2)).to.equal(begun.toISOString());
+    expect(await completeFrom(3, "total")).to.equal(instant(now - 3 * dayMs));
+  });
+
   it("of an event that did not happen are zeros, which nothing is compared with", async () => {
     await eventDefinitions(site.db).define(
       { tenantId: tenant.app.tenant_id, appId: tenant.app._id },
@@ -127,8 +172,9 @@ describe("outcomes", function () {
       ["", "name"],
       ["name=there,missing", "name[1]"],
       [`name=${Array.from({ length: 21 }, (_, n) => `n${n}`).join()}`, "name"],
-      ["name=there&attribution=direct", "attribution"],
+      ["name=there&attribution=indirect", "attribution"],
       ["name=there&aggregation=unique_users", "aggregation"],
+      ["name=there&platform=ios", "platform"],
       ["name=there&timezone=Mars/Base", "timezone"],
       [`name=there&${range(now, now - dayMs)}`, "to"],
       [`name=there&${range(now - 401 * dayMs, now)}`, "from"],

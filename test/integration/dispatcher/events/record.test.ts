@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { KeyValues } from "#core/domain/events/day-values.ts";
 import { dateText } from "#core/domain/events/days.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { type ConversionDayRow, conversionDayCollection } from "#core/storage/events/conversion-days.ts";
 import { type ConversionRow, conversionCollection } from "#core/storage/events/conversions.ts";
 import {
   type EventDefinitionRow,
@@ -11,6 +12,8 @@ import {
 import { type EventDayRow, eventDayCollection } from "#core/storage/events/event-days.ts";
 import { type EventValuesRow, eventValuesCollection } from "#core/storage/events/event-values.ts";
 import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { aMail } from "../../../support/callbacks/deliveries.ts";
 import { cutAt } from "../../../support/queries/cutting.ts";
 import { anApp } from "../../../support/rows/fixtures.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
@@ -47,6 +50,7 @@ describe("custom events that are recorded", function () {
     const days = await ofApp<EventDayRow>(eventDayCollection.name, appId);
     const values = await ofApp<EventValuesRow>(eventValuesCollection.name, appId);
     const conversions = await ofApp<ConversionRow>(conversionCollection.name, appId);
+    const converted = await ofApp<ConversionDayRow>(conversionDayCollection.name, appId);
     const definitions = (await ofApp<EventDefinitionRow>(eventDefinitionCollection.name, appId)).toSorted((a, b) =>
       a.name.localeCompare(b.name),
     );
@@ -63,6 +67,9 @@ describe("custom events that are recorded", function () {
         })),
       })),
       conversions: conversions.map(({ event_id, attribution, value }) => ({ event_id, attribution, value })),
+      converted: converted
+        .toSorted(byDay)
+        .map(({ day, attribution, count, hours, sums }) => ({ day: dateText(day), attribution, count, hours, sums })),
       definitions: definitions.map(({ name, counts, users, schema }) => ({ name, counts, users, schema })),
     };
   };
@@ -107,7 +114,7 @@ describe("custom events that are recorded", function () {
   });
 
   it("count once when the dispatcher is killed at any write, and another gets the message again", async () => {
-    const cuts = Array.from({ length: 40 }, (_, n) => ({ at: 1 + Math.floor(n / 2), isDone: n % 2 === 1 }));
+    const cuts = Array.from({ length: 60 }, (_, n) => ({ at: 1 + Math.floor(n / 2), isDone: n % 2 === 1 }));
     let isPast = false;
     let kills = 0;
     for (const cut of cuts) {
@@ -137,12 +144,44 @@ describe("custom events that are recorded", function () {
         conversions: afterKill.conversions,
       });
       expect(afterKill.conversions, at).to.have.length(expected.conversions.length);
+      const counted = afterKill.converted.reduce((sum, { count }) => sum + count, 0);
+      expect(counted, at).to.equal(expected.conversions.length);
       const told = new Set([...first.published, ...second.published].map(({ id }) => id));
       expect(told.size, at).to.equal(expected.conversions.length);
     }
     expect(isPast, "every write was cut").to.equal(true);
     expect(kills).to.be.at.least(12);
   });
+
+  it("count conversions by what led to them and by hour, also when two dispatchers have them", async () => {
+    const app = aNewApp();
+    await define(app._id, { is_conversion: true });
+    await seedTouches(app._id);
+    const messages = messagesOf(app._id, [...led("u_clicked", 3), ...led("u_sent", 4), ...led("u_none", 5)], 5);
+    const [one, two] = [aRecorder(db(), { apps: [app], clock }), aRecorder(db(), { apps: [app], clock })];
+    await Promise.all([...messages.map(one.handle), ...messages.toReversed().map(two.handle)]);
+    await Promise.all(messages.map(two.handle));
+    const { converted } = await state(app._id);
+    const shown = converted.map(({ attribution, count, hours, sums }) => [attribution, count, hours[11], sums[11]]);
+    expect(shown).to.have.deep.members([
+      ["direct", 3, 3, 6],
+      ["influenced", 4, 4, 8],
+      ["unattributed", 5, 5, 10],
+    ]);
+  });
+
+  const led = (user_id: string, times: number): GivenEvent[] =>
+    Array.from({ length: times }, () => ({ user_id, value: 2, occurred_at: new Date("2026-11-20T11:30:00.000Z") }));
+
+  const seedTouches = async (appId: string): Promise<void> => {
+    const at = new Date("2026-11-20T11:00:00.000Z");
+    const of = { tenant_id: tenantId, app_id: appId };
+    const deliveries = [
+      aMail(of, { user_id: "u_clicked", sent_at: at, clicked_at: at }).delivery,
+      aMail(of, { user_id: "u_sent", sent_at: at }).delivery,
+    ];
+    await db().collection<DeliveryRow>(deliveryCollection.name).insertMany(deliveries);
+  };
 
   it("count once when two dispatchers have them at the same time, in whatever order", async () => {
     const app = aNewApp();
