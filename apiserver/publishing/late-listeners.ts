@@ -10,7 +10,7 @@ export const lateListeners = () => {
   let nc: NatsConnection | null = null;
 
   const subscribe = (subject: string, one: Listening): void => {
-    if (nc === null || nc.isClosed()) return;
+    if (nc === null || nc.isClosed() || nc.isDraining()) return; // it would throw: the next connection takes all
     one.subscription = nc.subscribe(subject, { callback: () => one.listener() });
     nc.flush().then(one.listener, () => undefined); // what came before the server knew of it was missed
   };
