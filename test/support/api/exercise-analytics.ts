@@ -7,6 +7,7 @@ export const useAnalytics = async (ask: Ask, analytics: string, event: string): 
   const [{ key = "" } = {}] = data as { key?: string }[]; // sound: a page of messages
   const questions = [
     `outcomes?name=${event}&compare=previous_period`,
+    `outcomes?name=${event}&attribution=unattributed&compare=previous_period`,
     "overview?compare=previous_period",
     "timeseries?metric=sent,open_rate&group_by=channel&timezone=Asia/Kolkata",
     "channels",
