@@ -3,8 +3,9 @@ import type { MessageReport } from "#core/schema/analytics/message-report.ts";
 import type { MessageTotals } from "#core/schema/analytics/messages.ts";
 import type { Metrics, Rates } from "#core/schema/analytics/metrics.ts";
 import type { Outcome, Outcomes } from "#core/schema/analytics/outcomes.ts";
-import { exampleTime } from "#core/schema/events/refs.ts";
+import { exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import type { Docs } from "../http/feature.ts";
+import { pathPart } from "../http/openapi/parameters.ts";
 
 const outcome: Outcome = {
   name: "order_completed",
@@ -169,6 +170,7 @@ export const docs: Docs = {
     Outcome: [outcome],
     Outcomes: [outcomes],
   },
+  pathParameters: { messageId: pathPart("id of a notification", refs.message_id) },
   queryExamples: {
     from: "2026-11-01T00:00:00Z",
     to: "2026-11-15T00:00:00Z",
@@ -178,5 +180,6 @@ export const docs: Docs = {
     category: "news",
     campaign_id: "spring-sale",
     template_id: "tpl_01JDKQ4WSM3B9F0D5K7H2WTEMP",
+    label: "black-friday",
   },
 };

@@ -24,7 +24,7 @@ export const receiveReceipts =
     const now = clock.now();
     const read = receipts.map((receipt) => receiptOf(own, receipt, now));
     const young = read.filter((receipt) => receipt !== null);
-    const different = [...new Map(young.map((one) => [JSON.stringify(one.receipt), one])).values()];
+    const different = [...new Map(young.map((one) => [JSON.stringify([one.receipt, one.activityId]), one])).values()];
     const supposed = new Map(different.filter(({ isOwn }) => isOwn).map((one) => [one.deliveryId, one]));
     const there = await known(ofRow(own), [...supposed.values()]);
     const wanted = different.filter(

@@ -24,9 +24,7 @@ export const sharingOneProcess: readonly { files: readonly string[]; because: st
     because: "they share an installation, whose stores they take away",
   },
   {
-    files: ["manifests", "argocd/health", "permissions", "plans", "release"].map(
-      (name) => `test/chart/${name}.test.ts`,
-    ),
+    files: ["manifests", "health", "permissions", "plans", "release"].map((name) => `test/chart/${name}.test.ts`),
     because: "they give the cluster kinds of others and the chart's roles, and take them away",
   },
 ];

@@ -82,8 +82,11 @@ const copied = (input: Record<string, unknown>): StructuralSchema =>
       .map((key) => [key, key === "pattern" ? patternOf(String(input[key])) : input[key]]),
   );
 
-/** A server's patterns are those of RE2, which writes a character by its number in another way. */
-const patternOf = (pattern: string): string => pattern.replaceAll(/\\u([0-9a-fA-F]{4})/g, "\\x{$1}");
+/** A server's patterns are those of RE2, which knows no `\\u`: what takes its place is read the same in JavaScript. */
+const patternOf = (pattern: string): string =>
+  pattern.replaceAll(/\\u([0-9a-fA-F]{4})/g, (_, digits: string) =>
+    digits.startsWith("00") ? `\\x${digits.slice(2)}` : String.fromCharCode(Number.parseInt(digits, 16)),
+  );
 
 /** What it may be is not said there, but that it is an object: only then rules see whether it is given. */
 const anything = (input: Record<string, unknown>): StructuralSchema => ({

@@ -25,7 +25,7 @@ describe("structural", () => {
     {
       it: "a character of a pattern by its number, as a server's patterns do",
       schema: Type.String({ pattern: "^[^\\u0000]*$" }),
-      expect: { type: "string", pattern: "^[^\\x{0000}]*$" },
+      expect: { type: "string", pattern: "^[^\\x00]*$" },
     },
     {
       it: "a map with its keys' bounds as a rule",
