@@ -2,14 +2,18 @@ import { expect } from "chai";
 import type { App } from "#core/schema/apps/app.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { storedData } from "#core/storage/data.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { RemovalRow } from "#core/storage/work/removals.ts";
 import type { Call } from "../../../support/api/api.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
-import { anApiKey, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+import { anApiKey, aPlan, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("apps made over REST", function () {
   this.timeout(60_000);
   const { site, tenant } = useSharedSite({ plan: { _id: "three-apps", apps: 3 } });
+  const plans = () => site.db.collection<PlanRow>("plans");
+  const roomier = aPlan({ _id: "four-apps", apps: 4, api_rps: 1 });
+  afterEach(() => plans().deleteOne({ _id: roomier._id }));
   const call = (method: string, path = "", body?: object, more: Call = {}) =>
     site.api.call(method, `/v1/apps${path}`, { token: tenant.token, body, ...more });
   const rows = () => site.db.collection<AppRow>("apps");
@@ -38,13 +42,15 @@ describe("apps made over REST", function () {
   });
 
   it("are as many as the plan says, also when two are made at once", async () => {
+    await seed(site.db, { plans: [roomier] }); // plans of other files have more room than any here
     const both = await Promise.all([call("POST", "", { name: "third" }), call("POST", "", { name: "fourth" })]);
     expect(both.filter(({ status }) => status === 201).length).to.be.at.most(1);
     const isFull = (await rows().countDocuments({ tenant_id: tenant.tenant._id })) === 3; // both may have been taken back
-    expect((await call("POST", "", { name: "fifth" })).status).to.equal(isFull ? 429 : 201);
-    expect((await call("POST", "", { name: "sixth" })).status).to.equal(429);
-    const refused = both.find(({ status }) => status !== 201);
-    expect(refused?.body.error.details).to.deep.include({ metric: "apps", limit: 3 });
+    expect((await call("POST", "", { name: "fifth" })).status).to.equal(isFull ? 403 : 201);
+    for (const refused of [await call("POST", "", { name: "sixth" }), both.find(({ status }) => status !== 201)]) {
+      expect([refused?.status, refused?.body.error.code]).to.deep.equal([403, "HS_PLAN_FEATURE_REQUIRED"]);
+      expect(refused?.body.error.details).to.deep.include({ feature: "apps", plan: roomier._id });
+    }
   });
 
   it("are made by keys of all apps alone, and renamed where no resource has named them", async () => {
