@@ -133,14 +133,23 @@ const leasing = (rows: Rows) => ({
 
   leased: (to: LeasedTo): Promise<MessageRow[]> => leasedTo(rows, to),
 
-  /** Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. */
+  /**
+   * Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. One that was cancelled
+   * meanwhile stays due for what its cancelling left to do.
+   */
   rest: (message: Leased, dueAt: Date, left: Left): Promise<boolean> =>
-    settle(rows, message, { dueAt, set: leftAs(left) }),
+    settle(rows, message, { dueAt, set: leftAs(left), when: isGoingOn }),
 
   /** The same until its tenant may send again, or until `dueAt`. */
   defer: (message: MessageRow, dueAt: Date, left: Left): Promise<boolean> =>
-    settle(rows, message, { dueAt, set: { ...leftAs(left), suspended_tenant: message.tenant_id } }),
+    settle(rows, message, {
+      dueAt,
+      set: { ...leftAs(left), suspended_tenant: message.tenant_id },
+      when: isGoingOn,
+    }),
 });
+
+const isGoingOn = { status: "processing" as const };
 
 /** How a turn leaves a message. `isUntouched`: nothing of it was handed to a provider. */
 export type Left = { planned: boolean; isUntouched?: boolean };

@@ -6,7 +6,7 @@ import { audience } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkCollection, chunks } from "#core/storage/messages/chunks.ts";
 import { type DeliveryRow, deliveries, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
-import { messageCollection } from "#core/storage/messages/messages.ts";
+import { messageCollection, messages } from "#core/storage/messages/messages.ts";
 import { retention } from "#core/storage/messages/retention.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
@@ -76,6 +76,17 @@ describe("what a dispatcher stores", () => {
       );
       expect(await work.take("msg_d", lease("a"))).to.equal(null);
       expect(await work.needsTurn("msg_d", noon)).to.equal(false);
+    });
+
+    it("leaves one due that was cancelled by force during its turn, whenever that wanted to go on", async () => {
+      const work = messageWork(db());
+      const rows = collectionOf<MessageRow>(db(), messageCollection);
+      await rows.insertOne(aMessage({ _id: "msg_e", fence: 0 }));
+      const taken = (await work.take("msg_e", lease("a"))) ?? expect.fail("its lease was free");
+      await messages(db()).cancelForced(taken, { now: later(1_000), by: { type: "system" } });
+      expect(await work.rest(taken, later(3_600_000), { planned: true })).to.equal(false);
+      expect(await work.defer(taken, later(3_600_000), { planned: true })).to.equal(false);
+      expect(await rows.findOne({ _id: "msg_e" })).to.deep.include({ status: "cancelled", due_at: later(1_000) });
     });
   });
 
