@@ -11,6 +11,7 @@ import { measureActivityBroadcast, measureActivityUpdates, measureAndroidUpdates
 import { pushChaos } from "./messages/push-chaos.ts";
 import { benchPushSender } from "./messages/push-senders.ts";
 import { benchTextSender } from "./messages/text-sender.ts";
+import { measureTimers } from "./messages/timers.ts";
 import { benchApns2, type PeerResult } from "./peers/apns2.ts";
 import { startPrograms } from "./programs.ts";
 import type { Round } from "./servers.ts";
@@ -183,5 +184,6 @@ export const foundation: Measurements = {
   "live-activity-updates": measureActivityUpdates,
   "live-activity-updates-android": measureAndroidUpdates,
   "live-activity-broadcast": measureActivityBroadcast,
+  timers: measureTimers,
   idle: measureIdle,
 };
