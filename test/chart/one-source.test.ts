@@ -31,8 +31,7 @@ const configs: Record<string, TObject> = {
   dispatcher: DispatcherConfig,
 };
 
-describe("chart, image and programs", function () {
-  this.timeout(30_000);
+describe("chart, image and programs", () => {
   const values = parse(read(chartDir, "values.yaml"), { merge: true }) as Record<string, unknown>;
   const schema = JSON.parse(read(chartDir, "values.schema.json")) as Schema;
   const manifest = JSON.parse(read(rootDir, "package.json")) as { version: string; scripts: Record<string, string> };

@@ -2,7 +2,21 @@
  * By then what was announced is in force everywhere, however busy the machine is. It was the announcement that did it:
  * what is cached lives on for half a minute at least. What a quiet machine needs is judged by within-a-second.test.ts.
  */
-export const announcedMs = 8_000;
+export const announcedMs = 20_000;
+
+/**
+ * How long the quickest of some runs took. What waits for a limit does so each time; a busy machine delays some of them. So a
+ * test tells one from the other, where it would not by a single run.
+ */
+export const leastMs = async (run: () => Promise<unknown>, { times = 5 } = {}): Promise<number> => {
+  let least = Infinity;
+  for (let n = 0; n < times; n++) {
+    const beganMs = performance.now();
+    await run();
+    least = Math.min(least, performance.now() - beganMs);
+  }
+  return least;
+};
 
 const firstPauseMs = 10;
 const longestPauseMs = 200;
@@ -13,7 +27,7 @@ const longestPauseMs = 200;
  */
 export const until = async (
   holds: () => boolean | Promise<boolean>,
-  mostMs = 15_000,
+  mostMs = 60_000,
   everyMs = longestPauseMs,
 ): Promise<void> => {
   const beganMs = performance.now();

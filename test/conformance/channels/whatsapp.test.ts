@@ -63,8 +63,7 @@ providerSuite<WhatsappMessage>({
   },
 });
 
-describe("WhatsApp's simulator, which checks as Meta does", function () {
-  this.timeout(20_000);
+describe("WhatsApp's simulator, which checks as Meta does", () => {
   let simulator: WhatsappSimulator;
   const begin = async (messagesPerSecond = 1_000) => {
     simulator = await startWhatsapp({ port: 0, tls, account, messagesPerSecond });

@@ -12,8 +12,7 @@ import { endRecorded, isRunning, killProcess, readRecord, recordProcess } from "
 import { isStackRunning, startStack, stopStack } from "../../../dev/servers/stack.ts";
 import { until } from "../../support/until.ts";
 
-describe("the stack of servers", function () {
-  this.timeout(30_000);
+describe("the stack of servers", () => {
   let dir: string;
   let portBase: number;
   const up = (env: NodeJS.ProcessEnv = {}) => startStack({ dir, portBase, which: ["redis"], env });

@@ -163,7 +163,7 @@ describe("a text on its way to a phone and back", function () {
   it("holds no more than 48 of a dispatcher's places while its provider is slow, and delays nobody's push", async () => {
     const phones = await Promise.all(Array.from({ length: 100 }, () => seedPhone(system)));
     const before = twilio.channels["sms"]?.log.counts().received ?? 0;
-    twilio.channels["sms"]?.script({ delay_ms: 2_000, statuses: [] });
+    twilio.channels["sms"]?.script({ delay_ms: 5_000, statuses: [] }); // three rounds of them: far longer than a push takes
     const target = { include_subscription_ids: phones.map(({ _id }) => _id), channels: ["sms"] };
     const slow = await send(system, api, { target });
     await until(() => (twilio.channels["sms"]?.log.counts().received ?? 0) > before, endedMs);

@@ -18,8 +18,7 @@ type Target = {
 };
 type Dashboard = { panels: { title: string; targets: Target[] }[] };
 
-describe("the dashboard for app teams", function () {
-  this.timeout(30_000);
+describe("the dashboard for app teams", () => {
   const { site, tenant } = useSharedSite();
 
   const memberOf = (value: unknown, path: string): unknown =>

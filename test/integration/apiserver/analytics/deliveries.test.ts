@@ -18,8 +18,7 @@ type Body = Overview &
   };
 type Own = Pick<Tenant, "app" | "token">;
 
-describe("analytics of deliveries", function () {
-  this.timeout(30_000);
+describe("analytics of deliveries", () => {
   const { site, tenant } = useSharedSite({ plan: { _id: "analytics", retention_days: 730 } });
   const now = quarterOf(new Date()).getTime();
   const plan = { _id: "analytics", retention_days: 730, api_rps: 1_000 };

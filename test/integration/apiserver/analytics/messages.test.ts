@@ -25,8 +25,7 @@ type Tenant = Awaited<ReturnType<typeof seedTenant>>;
 type Own = Pick<Tenant, "app" | "token">;
 type Problem = { error?: { details: Record<string, unknown> } };
 
-describe("analytics of messages", function () {
-  this.timeout(30_000);
+describe("analytics of messages", () => {
   const { site, tenant } = useSharedSite();
   const plan = { _id: "analytics_messages", retention_days: 730, api_rps: 1_000 };
   const own = (): Promise<Tenant> => seedTenant(site.db, { plan });

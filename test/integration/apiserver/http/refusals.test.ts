@@ -173,6 +173,6 @@ describe("a request that is refused", () => {
       expectHeaders(reply);
       expect(reply.headers.get("X-Request-Id")).to.equal(reply.body.error.request_id);
       expect(await stored()).to.equal(before);
-    }).timeout(20_000);
+    });
   }
 });

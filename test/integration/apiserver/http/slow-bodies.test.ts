@@ -16,8 +16,7 @@ const answer: RequestListener = (request, reply) =>
   );
 const bodyMs = ({ url }: Pick<IncomingMessage, "url">): number => (url === "/file" ? 20_000 : 300);
 
-describe("a body that comes slowly", function () {
-  this.timeout(20_000);
+describe("a body that comes slowly", () => {
   const server = httpServer({
     host: "127.0.0.1",
     port: 0,

@@ -179,7 +179,7 @@ describe("live activity types", () => {
     const details = { metric: "live_activity_types", limit: 100, used: 100, needed: 1, resets_at: null };
     expect(refusal(await of(999))).to.deep.equal({ status: 429, code: "HS_QUOTA_EXCEEDED", details });
     expect((await call("GET", own)).body.data).to.have.lengthOf(100);
-  }).timeout(20_000);
+  });
 
   it("lists what a resource enforces, and leaves it to the resource", async () => {
     const { id, name } = await made();

@@ -163,7 +163,6 @@ describe("users in batches", () => {
   });
 
   it("keep what each of two replicas says of the same users at the same moment", async function () {
-    this.timeout(30_000);
     const tagged = (tag: string, from: number) =>
       users(200, "both").map((user, n) => ({ ...user, tags: { [tag]: "1", [`n${from + (n % 3)}`]: "1" } }));
     await post(users(100, "both"));

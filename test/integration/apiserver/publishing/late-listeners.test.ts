@@ -4,8 +4,7 @@ import { lateListeners } from "../../../../apiserver/publishing/late-listeners.t
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 
-describe("listeners of core subjects", function () {
-  this.timeout(30_000);
+describe("listeners of core subjects", () => {
   const opened: Nats[] = [];
 
   const connected = async (): Promise<Nats> => {

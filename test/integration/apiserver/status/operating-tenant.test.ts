@@ -19,7 +19,6 @@ const madeBy = (name: string): Managed => ({
 });
 
 describe("the tenant that HERALD_OPERATING_TENANT names, at the start", function () {
-  this.timeout(30_000);
   const db = testDatabase("operating_tenant");
   const rows = () => db().collection<TenantRow>(tenantCollection.name);
   const start = (name: string) =>

@@ -130,7 +130,6 @@ describe("deliveries of a webhook that are sent again", () => {
   });
 
   it("are sent again sixty times a minute at most, by app", async function () {
-    this.timeout(20_000);
     const app = anApp({ tenant_id: tenant.tenant._id });
     await seed(site.db, { apps: [app] });
     const path = `/v1/apps/${app._id}/webhooks`;

@@ -106,7 +106,7 @@ describe("outbox", function () {
     const common = { clock: systemClock, log: keptLog().log, db: db(), metrics: testMetrics().queue };
     const part = timers({ sources: [source], holder: "one", ...common });
     await part.start(AbortSignal.timeout(1_000));
-    await until(() => published.length >= 300, 8_000).finally(() => part.stop(AbortSignal.timeout(1_000)));
+    await until(() => published.length >= 300).finally(() => part.stop(AbortSignal.timeout(1_000)));
     const ids = order.map((id) => anEvent(id).id);
     const ahead = published.map((id, n) => Math.abs(ids.indexOf(id) - n));
     expect(Math.max(...ahead), "places that one came too early or too late").to.be.below(2 * 64); // so many are under way

@@ -15,8 +15,7 @@ import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, openQueue } from "./helpers.ts";
 
-describe("the limits of a plan's stream", function () {
-  this.timeout(30_000);
+describe("the limits of a plan's stream", () => {
   const prefix = `streams_${process.pid}`;
   const specOf = (backlogPerTenant: number) => planStream(prefix, { name: "free", backlogPerTenant }, timings.short);
   const { name } = specOf(1).stream;
@@ -88,8 +87,7 @@ describe("the limits of a plan's stream", function () {
   });
 });
 
-describe("the stream of events of an older release", function () {
-  this.timeout(30_000);
+describe("the stream of events of an older release", () => {
   const prefix = `older_${process.pid}`;
   const { stream: wanted, consumers } = formerEventStream(prefix, timings.short);
   const { name, subjects, retention, storage, discard, max_bytes, duplicate_window } = wanted; // no share for a tenant
@@ -156,8 +154,7 @@ describe("the stream of events of an older release", function () {
   });
 });
 
-describe("a tenant whose hints all fail", function () {
-  this.timeout(30_000);
+describe("a tenant whose hints all fail", () => {
   const prefix = `failing_${process.pid}`;
   const streams = [
     {

@@ -7,8 +7,7 @@ import { queueOfSuite } from "./helpers.ts";
 
 const tenantOf = (subject: string): string => subject.split(".").at(-1) ?? "";
 
-describe("a worker whose places tenants share", function () {
-  this.timeout(30_000);
+describe("a worker whose places tenants share", () => {
   const { publish, startWorker } = queueOfSuite("tenant-turns");
 
   it("hands on a tenant's message while another's wait, and each of those once, as a first delivery", async () => {

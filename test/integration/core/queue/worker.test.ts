@@ -203,19 +203,19 @@ describe("worker", function () {
 
   it("gives up what is in hand when the grace is over", async () => {
     await publish(1);
-    let isAborted = false;
-    let isBegun = false;
-    const part = await startWorker(async (_, { signal }) => {
-      isBegun = true;
+    let state: string = "waits";
+    const hangs = async (_: unknown, { signal }: HandlerContext) => {
+      state = "begun";
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      isAborted = true;
+      state = "aborted";
       throw new Error("aborted");
-    });
-    await until(() => isBegun);
+    };
+    const part = await startWorker(hangs, { timeoutMs: 60_000 });
+    await until(() => state === "begun");
     const beganMs = Date.now();
     await part.stop(AbortSignal.timeout(200));
-    expect(isAborted).to.equal(true);
-    expect(Date.now() - beganMs).to.be.below(4_000); // its own time is 5 s
+    expect(state).to.equal("aborted");
+    expect(Date.now() - beganMs).to.be.below(30_000); // its own time is a minute
   });
 
   it("goes on by itself when JetStream was stopped for 5 s", async () => {
@@ -232,7 +232,7 @@ describe("worker", function () {
     await until(() => nats.isConnected());
     const { publish: again } = publisher(nats);
     await again("worker.a", { n: 99 });
-    await until(() => seen.has(99), 20_000); // a request that was lost is replaced after 6 s
+    await until(() => seen.has(99)); // a request that was lost is replaced after 6 s
   });
 
   it("goes on by itself when JetStream was killed in the midst of its work", async () => {
@@ -249,7 +249,7 @@ describe("worker", function () {
     await until(() => seen.size > 4);
     await server.kill();
     await server.start();
-    await until(() => seen.size === 40, 15_000);
+    await until(() => seen.size === 40);
   });
 
   it("takes nothing for new after JetStream was killed, which forgets what it handed out last", async () => {
@@ -279,7 +279,7 @@ describe("worker", function () {
     await until(() => lines.some(({ event }) => event === "consumer.away"));
     await ensureStream(nats.jsm, spec);
     await publisher(nats).publish("worker.a", { n: 7 });
-    await until(() => seen.has(7), 10_000);
+    await until(() => seen.has(7));
     expect(lines.filter(({ event }) => event === "consumer.away")).to.have.length(1);
     expect(lines.filter(({ event }) => event === "consumer.back")).to.have.length(1);
   });
@@ -295,6 +295,6 @@ describe("worker", function () {
     await new Promise((resolve) => setTimeout(resolve, 1_500)); // several tries
     expect(lines.map(({ event }) => event)).to.deep.equal(["consumer.away"]);
     await ensureStream(nats.jsm, spec);
-    await until(() => seen.length === 1, 10_000);
+    await until(() => seen.length === 1);
   });
 });

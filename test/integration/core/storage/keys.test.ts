@@ -11,8 +11,7 @@ const now = new Date("2026-11-24T12:00:00Z");
 const kids = (...ring: string[]) => ({ ring, lost: [] });
 const ofApps = (kid: string, secrets = 7): SealedCount => ({ collection: "apps", kid, secrets, documents: 3 });
 
-describe("a key ring without a key that is in use", function () {
-  this.timeout(30_000);
+describe("a key ring without a key that is in use", () => {
   const db = testDatabase("keys", [keyUseCollection]);
   const start = (ring: string[], lost: string[] = []): Promise<void> => checkKeys(db(), { ring, lost });
   const refusal = (ring: string[], lost: string[] = []): Promise<string> =>

@@ -13,8 +13,7 @@ const before = keyRing(testKeyRing);
 const after = keyRing(`${keyOf("next", 8)}\n${testKeyRing}`);
 const signal = new AbortController().signal;
 
-describe("what is sealed, after a new key came first in the key ring", function () {
-  this.timeout(30_000);
+describe("what is sealed, after a new key came first in the key ring", () => {
   const db = testDatabase("reseal");
   const app = anApp({ tenant_id: "ten_1" });
   app.channels = allAccounts(app._id);

@@ -51,7 +51,6 @@ const lines = (rows: readonly ImportedRow[]) =>
   rows.map((imported, i) => ({ line: i + 2, imported, csv: { ...csv, line: i + 2 } }));
 
 describe("a batch of an import", function () {
-  this.timeout(30_000);
   let client: MongoClient;
   let db: Db;
   let people: ImportedPeople;

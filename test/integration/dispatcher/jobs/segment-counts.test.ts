@@ -20,8 +20,7 @@ const [minuteMs, hourMs] = [60_000, 3_600_000];
 const gold = { all: [{ field: "tags.plan", op: "eq", value: "gold" }] };
 const naming = (id: string) => ({ all: [{ field: "segment", op: "member", value: id }] });
 
-describe("counts of segments", function () {
-  this.timeout(30_000);
+describe("counts of segments", () => {
   let db: Db;
   let giveBack: () => Promise<void>;
   let of: { tenant_id: string; app_id: string };

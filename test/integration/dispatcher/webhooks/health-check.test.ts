@@ -93,7 +93,7 @@ describe("the check of endpoints' health", () => {
       notified: "disabled",
     });
     expect(announced).to.deep.equal(["whk_1"]);
-  }).timeout(20_000);
+  });
 
   it("says what fails, since when, why, what comes next and what to do, but never the whole address", async () => {
     const { deps } = given();
@@ -160,7 +160,7 @@ describe("the check of endpoints' health", () => {
     smtp.script({});
     await pass(deps, never);
     expect(subjects()).to.have.length(2);
-  }).timeout(30_000);
+  });
 
   it("goes on to others when one mailbox takes nothing now, and gives up one that never will", async () => {
     const { deps } = given(
@@ -257,7 +257,7 @@ describe("the check of endpoints' health", () => {
     clock.tick(14 * dayMs);
     await pass(deps, never);
     expect(new Set(announced).size).to.equal(250);
-  }).timeout(20_000);
+  });
 
   it("finds failing endpoints by an index, in order", async () => {
     await insert(...Array.from({ length: 3_000 }, (_, n) => aWebhook({ _id: `whk_${n}`, app_id: `app_${n}` })));
@@ -270,5 +270,5 @@ describe("the check of endpoints' health", () => {
     };
     const { scans } = await planOf(db(), query);
     expect(scans).to.deep.equal([]);
-  }).timeout(20_000);
+  });
 });

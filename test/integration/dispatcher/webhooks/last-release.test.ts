@@ -12,8 +12,7 @@ import { until } from "../../../support/until.ts";
 
 const log = createLog({ program: "dispatcher", level: "fatal" });
 
-describe("dispatchers of this release and of the last", function () {
-  this.timeout(30_000);
+describe("dispatchers of this release and of the last", () => {
   const db = testDatabase("last_release");
   let shiftMs = 0;
 

@@ -10,8 +10,7 @@ import { until } from "../../../support/until.ts";
 const log = createLog({ program: "dispatcher", level: "fatal" });
 const one = 7;
 
-describe("the partitions that a dispatcher owns", function () {
-  this.timeout(30_000);
+describe("the partitions that a dispatcher owns", () => {
   const db = testDatabase("partitions");
   let shiftMs = 0;
   let wallShiftMs = 0;

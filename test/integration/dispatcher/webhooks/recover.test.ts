@@ -9,8 +9,7 @@ import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deli
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 
-describe("a recovery", function () {
-  this.timeout(30_000);
+describe("a recovery", () => {
   const db = testDatabase("recover");
   const now = new Date("2026-06-01T12:00:00Z");
   const clock = { now: () => now };

@@ -16,8 +16,7 @@ const mail = (text: string): string =>
   `<mjml>\n  <mj-body>\n    <mj-section><mj-column>\n      ${text}\n    </mj-column></mj-section>\n  </mj-body>\n</mjml>\n`;
 const from = (member: string, name: string, key: string) => ({ member, configMapKeyRef: { name, key } });
 
-describe("operator: a Template", function () {
-  this.timeout(30_000);
+describe("operator: a Template", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

@@ -13,8 +13,7 @@ import { anApiKey, anApp } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 
-describe("operator: what goes with an app or a tenant", function () {
-  this.timeout(30_000);
+describe("operator: what goes with an app or a tenant", () => {
   const db = testDatabase("operator_cascade");
   const app = anApp({ tenant_id: "ten_1" });
   const key = anApiKey({ tenant_id: app.tenant_id }).row;

@@ -10,8 +10,7 @@ import { testDatabase } from "../../../support/servers/database.ts";
 const now = new Date("2026-01-01T00:00:00Z");
 const term = (epoch: number): Fence => ({ epoch: () => epoch, check: () => {} });
 
-describe("operator: the sweep, after a deposed leader's write arrived late", function () {
-  this.timeout(30_000);
+describe("operator: the sweep, after a deposed leader's write arrived late", () => {
   const db = testDatabase("operator_sweep");
   const announced: string[] = [];
 

@@ -5,8 +5,7 @@ import { expect } from "chai";
 
 const fixture = fileURLToPath(new URL("program.fixture.ts", import.meta.url));
 
-describe("runProgram", function () {
-  this.timeout(20_000);
+describe("runProgram", () => {
   let child: ChildProcess;
   let output = "";
   afterEach(() => child.kill("SIGKILL"));

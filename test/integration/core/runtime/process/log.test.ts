@@ -18,9 +18,7 @@ const start = (then: string) => {
   return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
 };
 
-describe("a program's log", function () {
-  this.timeout(20_000);
-
+describe("a program's log", () => {
   for (const [how, then] of [
     ["ends", ""],
     ["exits", "process.exit(1)"],

@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { insertNew } from "#core/storage/mongo/duplicate.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
-describe("inserting what is unique", function () {
-  this.timeout(30_000);
+describe("inserting what is unique", () => {
   const db = testDatabase("core_inserts", []);
 
   it("lets one of several at the same moment have a key, and fails for none of the others", async () => {

@@ -23,8 +23,7 @@ const now = new Date("2026-06-15T12:00:00Z");
 const ago = (days: number): Date => new Date(now.getTime() - days * 86_400_000);
 const one = (field: string, op: string, value?: unknown) => ({ field, op, ...(value !== undefined && { value }) });
 
-describe("filters on what is stored of people elsewhere", function () {
-  this.timeout(30_000);
+describe("filters on what is stored of people elsewhere", () => {
   const db = testDatabase("filter_facts", [
     deliveryCollection,
     eventCollection,

@@ -18,8 +18,7 @@ const never = new AbortController().signal;
 const people = 120;
 const each = 45;
 
-describe("reading people and subscriptions for filters", function () {
-  this.timeout(30_000);
+describe("reading people and subscriptions for filters", () => {
   const db = testDatabase("filter_reading", [subscriptionCollection, userCollection]);
   const name = (kind: string, n: number): string => `${kind}_${String(n).padStart(5, "0")}`;
 

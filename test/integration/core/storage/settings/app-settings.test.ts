@@ -5,8 +5,7 @@ import { testDatabase } from "../../../../support/servers/database.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 
-describe("settings of an app", function () {
-  this.timeout(30_000);
+describe("settings of an app", () => {
   const db = testDatabase("core_app_settings", [liveActivityTypeCollection]);
 
   const named = (name: string, _id: string): LiveActivityTypeRow => ({

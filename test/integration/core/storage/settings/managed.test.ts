@@ -39,8 +39,7 @@ const overAfter = (calls: number) => (): void => {
   if (calls-- <= 0) throw new Deposed("test");
 };
 
-describe("managed documents", function () {
-  this.timeout(30_000);
+describe("managed documents", () => {
   const db = testDatabase("core_managed", []);
   let rows: Collection<Row>;
   const wanted = (found: Row | null, title = "Gold"): RecordWrite<Row> => ({

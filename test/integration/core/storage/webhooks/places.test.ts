@@ -8,8 +8,7 @@ import { anApp } from "../../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
-describe("a new endpoint", function () {
-  this.timeout(30_000);
+describe("a new endpoint", () => {
   const db = testDatabase("places");
   const app = anApp({ _id: "app_many", tenant_id: "ten_1" });
   const appNow = async (): Promise<AppRow> =>

@@ -14,8 +14,7 @@ import { recorder, tracedBy } from "../../../../support/tracing/recorder.ts";
 
 type Answer = { status: number; headers?: Record<string, string>; end: "hangs" | "breaks off" | "ends" };
 
-describe("a request of a webhook", function () {
-  this.timeout(10_000);
+describe("a request of a webhook", () => {
   let server: Server;
   let client: GuardedClient;
   let answer: Answer;
