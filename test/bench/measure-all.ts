@@ -1,3 +1,4 @@
+import { inPlaces } from "../../dev/suite/pool.ts";
 import type { Tally } from "../support/suite/reporter.ts";
 import { type Figure, type JudgedFigure, judge } from "./figures/figure.ts";
 import { failedRow, heading, rowOf } from "./figures/table.ts";
@@ -19,26 +20,32 @@ export type Course = {
   withinMs: number;
 };
 
+/** How many groups of a short round are measured at once. */
+const groupsAtOnce = 4;
+
 /**
  * Makes one measurement after another and prints each figure when it is known; a measurement that fails is a row that
- * says so, and the next ones are made. In a short round the groups run side by side.
+ * says so, and the next ones are made. In a short round some groups run side by side. The rows of what failed come again
+ * at the end.
  */
 export const measureAll = async (course: Course): Promise<Tally> => {
   const { groups, round, print } = course;
   print(heading);
-  const outcomes: boolean[] = [];
+  const outcomes: Outcome[] = [];
   const measureGroup = async (group: string): Promise<void> => {
     for (const [name, measurement] of Object.entries(groups[group] ?? {}))
       outcomes.push(await measure(name, group, measurement, course));
   };
-  if (round.isShort) await Promise.all(Object.keys(groups).map(measureGroup));
-  else for (const group of Object.keys(groups)) await measureGroup(group);
-  const passed = outcomes.filter(Boolean).length;
-  return { passed, failed: outcomes.length - passed };
+  await inPlaces(Object.keys(groups), round.isShort ? groupsAtOnce : 1, measureGroup);
+  const failed = outcomes.filter((outcome) => outcome !== "passed");
+  if (failed.length > 0) for (const line of ["", "Failed", ...failed.map(({ row }) => row)]) print(line);
+  return { passed: outcomes.length - failed.length, failed: failed.length };
 };
 
-/** Whether it went through. */
-const measure = async (name: string, group: string, measurement: Measurement, course: Course): Promise<boolean> => {
+type Outcome = "passed" | { row: string };
+
+/** Makes one measurement; it failed where its row says why. */
+const measure = async (name: string, group: string, measurement: Measurement, course: Course): Promise<Outcome> => {
   const { round, print, keep, withinMs } = course;
   const printed: JudgedFigure[] = [];
   const pushUs = await round.pushUs(); // CPU and rates are judged by it
@@ -52,10 +59,11 @@ const measure = async (name: string, group: string, measurement: Measurement, co
   };
   try {
     await bounded(measurement(round, tell), withinMs);
-    return true;
+    return "passed";
   } catch (error) {
-    print(failedRow(name, reasonOf(error)));
-    return false;
+    const row = failedRow(name, reasonOf(error));
+    print(row);
+    return { row };
   } finally {
     if (printed.length > 0) keep(group, printed);
   }

@@ -3,7 +3,7 @@ import { allStored, onWarmBench, publish, type Scenario, withinMs } from "./publ
 import { arrived, monotonicMs } from "./sink.ts";
 
 export type KillResult = {
-  /** The pace that was kept. */
+  /** The pace that was kept, the lower of those of both halves. */
   sentPerSecond: number;
   /** Deliveries that never arrived. */
   lost: number;
@@ -14,24 +14,27 @@ export type KillResult = {
 };
 
 /**
- * Kills the last of the dispatchers when a quarter of a scenario has arrived, which goes on at its pace. In a short round
- * it is stopped and started again: others use it, and nobody has to wait until it counts as gone.
+ * Kills the last of the dispatchers when a quarter of a scenario has arrived, which goes on at its pace; its second half
+ * is published after the kill, also where deliveries are slow. In a short round it is stopped and started again: others
+ * use it, and nobody has to wait until it counts as gone.
  */
 export const killDuring = (round: Round, scenario: Scenario): Promise<KillResult> =>
   onWarmBench(round, scenario, async (bench, endpoints) => {
     const { sink, dispatchers } = bench;
     const victim = dispatchers.at(-1);
-    const publishing = publish(bench, scenario);
-    await arrived(sink, scenario.events / 4, withinMs);
+    const half = scenario.events / 2;
+    const publishing = publish(bench, { ...scenario, events: half });
+    await arrived(sink, half / 2, withinMs);
     const endedAtMs = monotonicMs();
     await (round.isShort ? victim?.stop() : victim?.kill());
-    const { sentAtMs, perSecond: sentPerSecond } = await publishing;
+    const halves = [await publishing, await publish(bench, { ...scenario, events: half, firstEvent: half })];
     await allStored(bench, endpoints, scenario).catch(() => undefined); // how many came is a figure
     const { requests, distinct } = await sink.totals();
+    const sentAtMs: number[] = Object.assign([], ...halves.map((one) => one.sentAtMs));
     const afterMs = firstArrivals(scenario.names, endedAtMs, { sentAtMs, arrivals: await sink.arrivals() });
     if (round.isShort) await victim?.restart();
     return {
-      sentPerSecond,
+      sentPerSecond: Math.min(...halves.map(({ perSecond }) => perSecond)),
       lost: scenario.events - distinct,
       repeated: requests - distinct,
       servedAgainSeconds: (Math.max(...afterMs) - endedAtMs) / 1000,

@@ -36,7 +36,7 @@ const short: typeof whole = {
   turns: { names: 20 },
   apps: { apps: 4 },
   moreDispatchers: [2],
-  kill: { events: 800, perRequest: 20, perSecond: 100, names: 20, dispatchers: 3 },
+  kill: { events: 80, perRequest: 20, perSecond: 100, names: 20, dispatchers: 3 },
   pace: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   healthy: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   hanging: { endpoints: 2, queued: 10 },
