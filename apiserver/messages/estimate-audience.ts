@@ -8,7 +8,7 @@ import type { Content, Options, Target } from "#core/schema/messages/notificatio
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { audienceOf, configuredOf, requireChannels } from "../audience/audience.ts";
-import { missingOf } from "../audience/estimate.ts";
+import { type Estimate, missingOf } from "../audience/estimate.ts";
 import type { LastCountOf } from "../audience/last-count.ts";
 import type { planSchedule } from "../audience/schedule.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
@@ -49,17 +49,21 @@ export const estimateAudience =
     });
     requireChannels(aimed, configured);
     const isExact = found.isUpperBound !== true && found.asOf === undefined;
-    const schedule = planned?.shown(isExact ? found.recipients : null);
+    const { reached, ...shown } = split(app, aimed, found.byChannel);
     return {
-      ...split(app, aimed, found.byChannel),
-      ...(!isExact && { is_exact: false as const }),
-      ...(found.isUpperBound && { is_upper_bound: true as const }),
-      ...(found.asOf && { as_of: found.asOf.toISOString() }),
-      ...schedule,
+      recipients: found.isUpperBound ? null : reached,
+      ...(found.isUpperBound && { upper_bound: reached }),
+      ...shown,
+      ...(!isExact && { is_exact: false as const, as_of: asOf(found) }),
+      ...planned?.shown(isExact ? found.recipients : null),
       new_contacts: found.newContacts,
       ...missingOf(found),
     };
   };
+
+/** When the count was made that is given in place of an exact one. */
+const asOf = ({ isUpperBound, asOf: at }: Estimate): string | null =>
+  isUpperBound || at === undefined ? null : at.toISOString();
 
 type Aimed = {
   target: Target;
@@ -92,7 +96,8 @@ const aimedBy = (body: EstimateAudience, now: Date): Aimed => {
   return { target, content, ...times, channelsAsked: asked, channels };
 };
 
-type Split = Pick<EstimateAudienceResult, "recipients" | "by_channel" | "skipped_channels">;
+/** `reached` is the sum of `by_channel`. */
+type Split = { reached: number } & Pick<EstimateAudienceResult, "by_channel" | "skipped_channels">;
 
 const split = (app: AppRow, { content, channels }: Aimed, counts: Readonly<Record<string, number>>): Split => {
   const reasonOf = (channel: Channel): SkippedChannel["reason"] | null => {
@@ -105,7 +110,7 @@ const split = (app: AppRow, { content, channels }: Aimed, counts: Readonly<Recor
   });
   const reached = counted.filter(({ reason }) => reason === null);
   return {
-    recipients: reached.reduce((sum, { recipients }) => sum + recipients, 0),
+    reached: reached.reduce((sum, { recipients }) => sum + recipients, 0),
     by_channel: Object.fromEntries(reached.map(({ channel, recipients }) => [channel, recipients])),
     skipped_channels: counted.flatMap(({ reason, ...one }) => (reason === null ? [] : [{ ...one, reason }])),
   };

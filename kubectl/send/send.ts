@@ -75,17 +75,20 @@ const estimate = async (rest: Rest, body: Body, given: Given, { out }: Tools): P
   const format = text(given, "output");
   if (format === "json" || format === "yaml") out(printed(found, format));
   else out(`${told(found).join("\n")}\n`);
-  return found.recipients > 0 ? 0 : 1;
+  return (found.recipients ?? found.upper_bound ?? 0) > 0 ? 0 : 1;
 };
 
 const told = (found: EstimateAudienceResult): string[] => [
-  `It would reach ${found.is_upper_bound ? "at most " : found.is_exact === false ? "about " : ""}${found.recipients} subscriptions. Nothing was sent.`,
+  `It would reach ${reached(found)} subscriptions. Nothing was sent.`,
   ...Object.entries(found.by_channel).map(([channel, count]) => `  ${channel}: ${count}`),
   ...found.skipped_channels.map(
     ({ channel, reason, recipients }) => `  ${channel}: ${recipients} are not reached: ${reason}`,
   ),
   ...missing(found),
 ];
+
+const reached = ({ recipients, upper_bound: most, is_exact: isExact }: EstimateAudienceResult): string =>
+  recipients === null ? `at most ${most}` : isExact === false ? `about ${recipients}` : `${recipients}`;
 
 const missing = ({ external_id_missing: ids }: { external_id_missing: readonly string[] }): string[] =>
   ids.length === 0 ? [] : [`Nobody has the external id ${ids.slice(0, 10).join(", ")}${ids.length > 10 ? ", …" : ""}.`];

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Closed } from "../json/common.ts";
+import { Closed, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { CreateNotificationResult, SkippedChannel } from "./message.ts";
 import { Content, CreateNotification, contentNeeds, Options, Target } from "./notification.ts";
@@ -36,13 +36,20 @@ export const EstimateAudience = Closed(
 );
 export type EstimateAudience = Static<typeof EstimateAudience>;
 
-const { recipients_estimate: recipients, external_id_missing, missing } = CreateNotificationResult.properties;
+const { external_id_missing, missing } = CreateNotificationResult.properties;
 
 /** Its reply: whom a message to this target would reach now. */
 export const EstimateAudienceResult = Type.Object({
-  recipients,
+  recipients: Nullable(Integer({ minimum: 0, description: "null: they were not counted in time, nor before" })),
+  upper_bound: Optional(
+    Integer({
+      minimum: 0,
+      description:
+        "there when `recipients` is null: at most so many are reached, who are all of the channels, or the sum over the segments, of whom some are in several, or are left out by a filter or an exclusion",
+    }),
+  ),
   by_channel: Record(Text(), Integer({ minimum: 1 }), {
-    description: "channels that reach anybody; their sum is `recipients`",
+    description: "channels that reach anybody; their sum is `recipients`, or `upper_bound` where that is null",
   }),
   skipped_channels: List(
     Type.Object({
@@ -54,21 +61,17 @@ export const EstimateAudienceResult = Type.Object({
   is_exact: Optional(
     Type.Literal(false, {
       description:
-        "there when too many would have to be looked at: segments or a filter were left out of the count, or it is that of `as_of`",
-    }),
-  ),
-  is_upper_bound: Optional(
-    Type.Literal(true, {
-      description:
-        "there when at most so many are reached: all of the channels, or the sum over the segments, of whom some are in several, or are left out by a filter or an exclusion",
+        "there when too many would have to be looked at: `recipients` is the last count, made at `as_of`, or null",
     }),
   ),
   as_of: Optional(
-    Text({
-      format: "date-time",
-      description:
-        "when the segments were counted, whose last counts these are, the first of them; suppressions are not taken off",
-    }),
+    Nullable(
+      Text({
+        format: "date-time",
+        description:
+          "there with `is_exact`: when the segment was counted, whose last count this is; suppressions are not taken off",
+      }),
+    ),
   ),
   ...Type.Partial(ScheduleShown).properties,
   new_contacts: Integer({

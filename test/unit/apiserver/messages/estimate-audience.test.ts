@@ -7,26 +7,29 @@ const byChannel = { ios_push: 2, email: 1, sms: 4 };
 const app = anApp({ channels: { ios_push: {}, email: {} } as ReturnType<typeof anApp>["channels"] });
 
 const asked: string[][] = [];
-const estimated = estimateAudience({
-  limit: async () => undefined,
-  aimOf: async () => null,
-  lastCount: async () => null,
-  planSchedule: () => null,
-  clock: { now: () => new Date() },
-  estimate: async ({ reach }) => {
-    const over = [...new Set(reach.map(({ channel }) => channel))];
-    asked.push(over);
-    const counts = Object.fromEntries(Object.entries(byChannel).filter(([name]) => over.some((one) => one === name)));
-    return {
-      recipients: 0,
-      byChannel: counts,
-      contacts: [],
-      newContacts: 0,
-      externalIdMissing: [],
-      missing: { subscription_ids: [], aliases: {} },
-    };
-  },
-});
+const estimating = (inexact: { isUpperBound?: true; asOf?: Date } = {}) =>
+  estimateAudience({
+    limit: async () => undefined,
+    aimOf: async () => null,
+    lastCount: async () => null,
+    planSchedule: () => null,
+    clock: { now: () => new Date() },
+    estimate: async ({ reach }) => {
+      const over = [...new Set(reach.map(({ channel }) => channel))];
+      asked.push(over);
+      const counts = Object.fromEntries(Object.entries(byChannel).filter(([name]) => over.some((one) => one === name)));
+      return {
+        recipients: 0,
+        byChannel: counts,
+        contacts: [],
+        newContacts: 0,
+        externalIdMissing: [],
+        missing: { subscription_ids: [], aliases: {} },
+        ...inexact,
+      };
+    },
+  });
+const estimated = estimating();
 const estimate = (members: Partial<EstimateAudience>) => estimated(app, { target: { all: true }, ...members });
 
 const text = { contents: { en: "x" } };
@@ -72,6 +75,21 @@ describe("an estimate", () => {
       expect(rest).to.deep.include({ by_channel, skipped_channels: skipped });
       expect(recipients).to.equal(Object.values(by_channel).reduce((sum, count) => sum + count, 0));
     });
+
+  it("says when somebody was counted whose last count it is, and that nobody was where there is a bound only", async () => {
+    const at = new Date("2026-06-15T12:00:00Z");
+    const body = { target: { all: true, channels: ["ios_push" as const] } };
+    const { recipients, ...last } = await estimating({ asOf: at })(app, body);
+    expect({ recipients, ...last }).to.deep.include({ recipients: 2, is_exact: false, as_of: at.toISOString() });
+    expect(last).not.to.have.property("upper_bound");
+    for (const bound of [{ isUpperBound: true }, { isUpperBound: true, asOf: at }] as const)
+      expect(await estimating(bound)(app, body)).to.deep.include({
+        recipients: null,
+        upper_bound: 2,
+        is_exact: false,
+        as_of: null,
+      });
+  });
 
   it("counts only the channels that are named", async () => {
     await estimate({ target: { all: true, channels: ["email"] } });
