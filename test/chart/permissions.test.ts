@@ -111,12 +111,12 @@ for (const [title, reach] of Object.entries(reaches))
       await herald.ready(key);
       const before = (await herald.get(secret("kept", {})))?.data?.["token"];
       await herald.patch(key, { metadata: { annotations: { "herald.dev/rotate": "1" } } });
-      await until(async () => (await herald.get(secret("kept", {})))?.data?.["token"] !== before, 15_000);
+      await until(async () => (await herald.get(secret("kept", {})))?.data?.["token"] !== before);
       await herald.ready(key);
       for (const resource of [key, ...resources.toReversed()]) await herald.remove(resource);
       for (const resource of [key, ...resources]) await herald.gone(resource);
       await herald.remove(secret("kept", {}));
-      await until(() => asked().has("patch events"), 15_000);
+      await until(() => asked().has("patch events"));
     };
 
     const asked = (): Set<string> => new Set(recorder.uses().map(({ verb, resource }) => `${verb} ${resource}`));

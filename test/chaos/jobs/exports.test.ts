@@ -97,7 +97,7 @@ describe("a dispatcher that is killed in the middle of an export", function () {
       expect(new Set(ids).size).to.equal(userCount);
 
       await rows().updateOne({ _id: made._id }, { $set: { expires_at: new Date(), due_at: new Date() } });
-      await until(async () => (await now()).file === null, 30_000);
+      await until(async () => (await now()).file === null);
       expect([await files(), await uploads()]).to.deep.equal([[], 0]);
     });
 });

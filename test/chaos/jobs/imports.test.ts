@@ -78,7 +78,7 @@ describe("an import", function () {
     const refused = await other.upload({ type: "csv_users", content: file });
     expect([refused.status, refused.body.error.code]).to.deep.equal([503, "HS_UNAVAILABLE"]);
     await site.start("dispatcher");
-    await until(async () => ((await site.imports.findOne({ _id: body.id }))?.fence ?? 0) >= 1, 30_000);
+    await until(async () => ((await site.imports.findOne({ _id: body.id }))?.fence ?? 0) >= 1);
     expect(await site.imports.countDocuments({ app_id: other.app._id })).to.equal(1);
     await s3.start();
     const ended = await other.ended(body.id, 90_000);

@@ -53,7 +53,7 @@ describe("programs that are killed during a send", function () {
   const accepted = (): number => sending.apns.log.counts().accepted;
   const sentMore = (count: number): Promise<void> => {
     const wanted = accepted() + count;
-    return until(() => accepted() >= wanted, 30_000);
+    return until(() => accepted() >= wanted);
   };
 
   it("lose no recipient, and repeat at most one unsaved batch for each dispatcher killed", async () => {
@@ -99,7 +99,7 @@ describe("programs that are killed during a send", function () {
     let wereKilled = false;
     for (let round = 0; round < 5 && !wereKilled; round++) {
       const messageId = await send(system, api, { target: { filters } });
-      await until(async () => (await rangesOf(system, messageId)).length > 0, 30_000);
+      await until(async () => (await rangesOf(system, messageId)).length > 0);
       const [first, second] = dispatchers as [SystemProgram, SystemProgram];
       await first.kill();
       await until(async () => (await rangesOf(system, messageId)).length > 2, takenOverMs);
@@ -139,7 +139,7 @@ describe("programs that are killed during a send", function () {
     const { stored, month } = await usageOf(system);
     expect(month, "usage before").to.be.below(stored);
     await system.start("dispatcher", usual);
-    await until(async () => isExact(await usageOf(system)), 15_000);
+    await until(async () => isExact(await usageOf(system)));
     expect((await underWay()).map(({ _id, fence, lease }) => ({ _id, fence, holder: lease?.holder }))).to.deep.equal(
       held,
     );

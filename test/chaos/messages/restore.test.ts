@@ -39,7 +39,7 @@ describe("a MongoDB that is restored beside an empty JetStream", function () {
     const [api, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
     apns.script({ delay_ms: 50 });
     const begun = await send(system, api, { target: { all: true } });
-    await until(() => apns.log.counts().accepted > 200, 20_000);
+    await until(() => apns.log.counts().accepted > 200);
     await dispatcher.kill();
     const waiting = await send(system, api, { target: { include_subscription_ids: [devices[0]?._id] } });
     await api.kill();

@@ -52,7 +52,7 @@ describe("a dispatcher that gets SIGTERM during a send", function () {
     const [leaving] = dispatchers;
     apns.script({ delay_ms: 200 }); // so slow that pushes of both are under way when the signal comes
     const messageId = await send(system, api, { target: { all: true } });
-    await until(() => apns.log.counts().accepted >= recipients / 4, 20_000);
+    await until(() => apns.log.counts().accepted >= recipients / 4);
     apns.script({ delay_ms: 1_000 }); // so slow that the other is far from done when the first has stopped
     const stoppedMs = performance.now();
     await leaving.stop();
@@ -77,7 +77,7 @@ describe("a dispatcher that gets SIGTERM during a send", function () {
     smtp.script({ delay_ms: 10_000 });
     const target = { include_subscription_ids: [mailbox?._id] };
     const messageId = await send(system, api, { target, contents: undefined, email_subject: "Hi", email_body: "Hi" });
-    await until(() => smtp.log.counts().received === 1, 20_000);
+    await until(() => smtp.log.counts().received === 1);
     await dispatcher.stop();
     expect((await dispatcher.log()).at(-1)).to.include({ event: "program.stopped", code: 0 });
     expect(await deliveriesOf(system, messageId)).to.have.nested.property("[0].uncertain", true);

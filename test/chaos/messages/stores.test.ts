@@ -74,7 +74,7 @@ describe("a send during which a store is away for 5 s", function () {
     const before = accepted();
     const messageId = await send(system, api, { target: { all: true } });
     caller = keepCalling(system, api, devices.slice(0, 10));
-    await until(() => accepted() >= before + recipients / 4, 20_000);
+    await until(() => accepted() >= before + recipients / 4);
     await store.stop();
     const back = sleep(outageMs);
     await whileAway();

@@ -54,7 +54,7 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
   it("is served by the other alone, once more at most for each event under way, and no outcome is lost", async () => {
     site.inbox.answer("/slow", () => sleep(300, 200));
     await post(0, posted);
-    await until(() => arrivals().length >= posted / 4, 20_000);
+    await until(() => arrivals().length >= posted / 4);
     const frozen = await owner();
     const fence = (await rowNow())?.fence ?? 0;
     frozen?.pause();

@@ -110,7 +110,7 @@ describe("a dispatcher of webhooks that is killed", function () {
     await hasArrived("after", 2);
     await site.servers.mongodb.kill();
     released.resolve(200);
-    await until(() => hasAttempted(2), 10_000);
+    await until(() => hasAttempted(2));
     await dispatcher.kill();
     await site.servers.mongodb.start();
     const { success } = await deliveryCounts(site.system, [idOf("after")]);

@@ -38,12 +38,12 @@ describe("webhooks during which a store is killed and comes back", function () {
     const pids = [site.api, ...dispatchers].map((program) => program.pid());
     const arrivals = () => site.inbox.arrivals(`/${name}`);
     stream = keepPosting(site.system, site.api, name);
-    await until(() => arrivals().length >= 20, 20_000);
+    await until(() => arrivals().length >= 20);
     await store.kill();
     await sleep(outageMs);
     await store.start();
     const back = stream.posted();
-    await until(() => (stream?.posted() ?? 0) >= back + 20, 30_000);
+    await until(() => (stream?.posted() ?? 0) >= back + 20);
     const posted = await stream.stop();
     const id = endpoints[name]?._id ?? "";
     const are = ({ success }: { success?: number }): boolean => success === posted;

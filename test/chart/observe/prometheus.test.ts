@@ -125,7 +125,7 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
   });
 
   it("keeps exemplars, which name traces", async () => {
-    await until(async () => (await prometheus.exemplars(requestSeconds)).length > 0, 30_000);
+    await until(async () => (await prometheus.exemplars(requestSeconds)).length > 0);
     const lines = (await api.log()).map((line) => line["trace_id"]);
     expect(lines).to.include((await prometheus.exemplars(requestSeconds))[0]);
   });

@@ -50,7 +50,7 @@ export const startPrometheus = async (
   );
   const ended = once(child, "exit");
   const at = `http://127.0.0.1:${port}`;
-  await until(async () => (await fetch(`${at}/-/ready`).catch(() => null))?.ok ?? false, 20_000);
+  await until(async () => (await fetch(`${at}/-/ready`).catch(() => null))?.ok ?? false);
   return {
     url: at,
     query: async (expr) => {

@@ -87,7 +87,7 @@ describe("the API reference in a browser", function () {
     expect(await focused(page)).to.equal("Skip to the content");
     await page.keyboard.press("/");
     await page.keyboard.type("nothing has this");
-    await until(async () => (await page.$eval("#count", ({ textContent }) => textContent)) === "0 found", 10_000);
+    await until(async () => (await page.$eval("#count", ({ textContent }) => textContent)) === "0 found");
     await page.close();
   });
 

@@ -54,7 +54,7 @@ export const inAppCases = (service: () => Service): void => {
     await Promise.all([page.waitForNavigation(), page.click("[data-herald] >>> [part=button]")]);
     expect(page.url()).to.equal(offer);
     await page.goto(`${service().site.origin}/in-app`); // sends what waits
-    await until(async () => "dismissed" in (await counted(modal)) && "clicked" in (await counted(banner)), 30_000);
+    await until(async () => "dismissed" in (await counted(modal)) && "clicked" in (await counted(banner)));
     const first = { impression: 1, first_impression: 1 };
     expect(await counted(modal)).to.include({ ...first, dismissed: 1 });
     expect(await counted(banner)).to.include({ ...first, clicked: 1, first_clicked: 1 });

@@ -66,7 +66,7 @@ export const personCases = (service: () => Service): void => {
     expect(await page.evaluate("app.user.preferences()")).to.deep.equal(wanted);
     await page.evaluate(leaveAfterTwoMinutes(system.app._id));
     const users = system.db.collection<UserRow>("users");
-    await until(async () => (await users.findOne({ external_id: "noor" }))?.session_count === 1, 15_000);
+    await until(async () => (await users.findOne({ external_id: "noor" }))?.session_count === 1);
     const user = await users.findOne({ external_id: "noor" });
     expect(user).to.deep.include({ tags: { plan: "gold" }, language: "de", aliases: { shop: "S-1" } });
     expect(user?.session_time).to.be.within(120, 180);

@@ -38,7 +38,7 @@ export const pushCases = (service: () => Service): void => {
       await watchShows(worker);
       await hand(data);
       let shows: Shows | null = null;
-      await until(async () => (shows = await showsOf(worker)) !== null, 10_000);
+      await until(async () => (shows = await showsOf(worker)) !== null);
       return shows ?? [];
     };
     return { worker, deliver };
@@ -80,7 +80,7 @@ export const pushCases = (service: () => Service): void => {
     const statusOf = async () => (await delivery().findOne({ message_id: message }))?.status;
     await until(async () => (await statusOf()) === "delivered", 30_000); // as the worker tells
     await first.goto((await clickShown(worker)) ?? "");
-    await until(async () => (await statusOf()) === "clicked", 30_000);
+    await until(async () => (await statusOf()) === "clicked");
 
     await second.evaluate("app.optOut()");
     expect(await second.evaluate("app.subscription()")).to.include({ status: "unsubscribed" });
@@ -140,7 +140,7 @@ export const pushCases = (service: () => Service): void => {
     expect(opened).to.match(new RegExp(`^${api.url}/c/`));
     await tab.page.goto(opened ?? "");
     expect(tab.page.url()).to.equal(`${site.origin}/offer`);
-    await until(async () => (await delivery().findOne({ message_id: message }))?.status === "clicked", 30_000);
+    await until(async () => (await delivery().findOne({ message_id: message }))?.status === "clicked");
     await tab.page.close();
   });
 

@@ -79,7 +79,7 @@ describe("a process that starts private servers", function () {
     const [pids] = (await once(starter, "message")) as [number[]]; // as the script sends
     expect(pids.filter(isAlive)).to.have.length(4);
     starter.kill("SIGKILL");
-    await until(() => !pids.some(isAlive), 10_000);
+    await until(() => !pids.some(isAlive));
   });
 });
 

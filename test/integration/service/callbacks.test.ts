@@ -91,7 +91,7 @@ describe("callbacks of providers", function () {
     await seed(sending.system.db, { subscriptions: [subscription] });
     await messages().insertOne(aSentMessage(ofApp(), delivery.message_id, 1));
     await deliveries().insertOne(delivery);
-    await until(async () => (await statusOf(delivery._id)) === "delivered", 20_000);
+    await until(async () => (await statusOf(delivery._id)) === "delivered");
   });
 
   it("that come again change nothing more", async () => {
@@ -194,8 +194,8 @@ describe("callbacks of providers", function () {
     await until(async () => (await post(forged, forger)) === 403);
     expect(await post(late)).to.equal(200);
     await until(async () => (await statusOf(late)) === "delivered");
-    await until(async () => (await statusOf(early)) === "delivered", 30_000);
-    await until(async () => (await refusedBy(dispatcher)) > 0, 30_000);
+    await until(async () => (await statusOf(early)) === "delivered");
+    await until(async () => (await refusedBy(dispatcher)) > 0);
     expect(await statusOf(forged)).to.equal("sent");
   });
 

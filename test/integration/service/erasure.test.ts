@@ -87,12 +87,12 @@ describe("a user who is deleted or erased", function () {
       });
     }
     const about = async (person: string) => (await history()).filter(({ payload }) => payload.includes(person));
-    await until(async () => (await about(gone)).length === 4 && (await about(kept)).length === 4, 20_000);
+    await until(async () => (await about(gone)).length === 4 && (await about(kept)).length === 4);
     await ask("DELETE", `${users}/by/external_id/${gone}`);
 
     const traces = async () => (await history()).filter((row) => JSON.stringify(row).includes(gone));
     const isNews = ({ event_type }: WebhookDeliveryRow): boolean => event_type === "user.deleted";
-    await until(async () => (await history()).some(isNews) && (await traces()).every(isNews), 20_000);
+    await until(async () => (await history()).some(isNews) && (await traces()).every(isNews));
     const rows = await history();
     expect(rows.filter(({ payload }) => payload.includes('"erased":true'))).to.have.length(4);
     expect(JSON.stringify(rows)).not.to.include(token.slice(-8));
@@ -233,7 +233,7 @@ describe("a user who is deleted or erased", function () {
     await db
       .collection<RemovalRow>("removals")
       .updateOne({ _id: String(user["id"]) }, { $set: { due_at: new Date() } });
-    await until(async () => !(await left(mark)).includes("collection messages"), 20_000);
+    await until(async () => !(await left(mark)).includes("collection messages"));
   });
 
   it("is erased while a message is being sent to them, and of that message's deliveries, too", async () => {
@@ -252,7 +252,7 @@ describe("a user who is deleted or erased", function () {
       contents: { en: "Hi" },
     });
     const messages = db.collection<MessageRow>("messages");
-    await until(async () => (await messages.findOne({ _id: String(id) }))?.status === "processing", 20_000);
+    await until(async () => (await messages.findOne({ _id: String(id) }))?.status === "processing");
     await ask("POST", `${users}/by/external_id/${externalId}/erase`);
     const { counts } = await system.ended(String(id), 30_000);
     apns.script({});
@@ -262,9 +262,9 @@ describe("a user who is deleted or erased", function () {
       const row = await removals.findOne({ _id: String(userId) });
       return row !== null && row.lease === null && row.passes >= passes;
     };
-    await until(() => passed(1), 20_000);
+    await until(() => passed(1));
     await removals.updateOne({ _id: String(userId) }, { $set: { due_at: new Date() } }); // a minute later
-    await until(() => passed(2), 20_000);
+    await until(() => passed(2));
     expect(JSON.stringify(await deliveriesOf(system, String(id)))).not.to.match(
       new RegExp(`${externalId}|${String(userId)}`),
     );

@@ -216,7 +216,7 @@ describe("inboxes", function () {
     const left = async () =>
       (await system.db.collection("inboxes").countDocuments({ app_id: system.app._id })) +
       (await system.db.collection("inbox_items").countDocuments({ app_id: system.app._id }));
-    await until(async () => (await left()) === 0, 30_000);
+    await until(async () => (await left()) === 0);
   });
 
   it("are refused for what they could not show or keep, each by name", async () => {

@@ -34,7 +34,7 @@ describe("a program that is started before its stores", function () {
   });
 
   const says = (program: SystemProgram, event: string): Promise<void> =>
-    until(async () => (await program.log()).some((line) => line["event"] === event), 30_000);
+    until(async () => (await program.log()).some((line) => line["event"] === event));
   const readiness = async ({ healthUrl }: SystemProgram): Promise<[status: number, checks: Record<string, string>]> => {
     const reply = await fetch(`${healthUrl}/readyz`);
     return [reply.status, ((await reply.json()) as { checks: Record<string, string> }).checks];
@@ -61,7 +61,7 @@ describe("a program that is started before its stores", function () {
     await servers.mongodb.start();
     for (const program of programs) {
       await says(program, "program.started");
-      await until(async () => (await readiness(program))[0] === 200, 30_000);
+      await until(async () => (await readiness(program))[0] === 200);
     }
     await Promise.all(programs.map((program) => program.stop()));
   });

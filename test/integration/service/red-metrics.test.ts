@@ -78,7 +78,7 @@ describe("rate, errors and duration", function () {
   });
 
   it("are there of every timer and type of job from the start on", async () => {
-    await until(async () => (await valuesOf(dispatcher, "herald_timers_handled_total", "source")).length > 0, 10_000);
+    await until(async () => (await valuesOf(dispatcher, "herald_timers_handled_total", "source")).length > 0);
     const sources = await valuesOf(dispatcher, "herald_timers_handled_total", "source");
     expect(sources).to.include.members(["messages", "chunks", "exports"]);
     expect(await valuesOf(dispatcher, "herald_timers_lag_seconds_count", "source")).to.deep.equal(sources);

@@ -61,9 +61,9 @@ describe("a message to segments and by filters", function () {
       const url = `${api.url}/v1/apps/${system.app._id}/segments/${id}`;
       return (await (await fetch(url, { headers: { authorization: `Bearer ${system.token}` } })).json()) as Segment;
     };
-    await until(async () => (await shown(made["gold"])).count !== null, 25_000);
+    await until(async () => (await shown(made["gold"])).count !== null);
     expect(await shown(made["gold"])).to.deep.include({ count: 800, by_channel: { ios_push: 800 } });
-    await until(async () => (await shown(made["list"])).count === 20, 25_000);
+    await until(async () => (await shown(made["list"])).count === 20);
   });
 
   const arrived = async (target: object, more: object = {}): Promise<{ message: MessageRow; reached: number[] }> => {

@@ -51,7 +51,7 @@ describe("calls of the stores", function () {
       body: JSON.stringify({ type: "users" }),
     });
     expect(reply.status).to.be.below(300);
-    await until(async () => (await timed(dispatcher)).includes("files"), 30_000);
+    await until(async () => (await timed(dispatcher)).includes("files"));
   });
 
   /** Puts a file in the folder's place. The dispatcher may be quicker: it makes the folder when it finds none. */

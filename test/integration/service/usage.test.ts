@@ -57,7 +57,7 @@ describe("usage", function () {
   /** Waits until the figures are as they should be; says which are not. */
   const become = async (expected: () => Promise<object>, seen: () => Promise<object>): Promise<void> => {
     const same = async () => JSON.stringify(await seen()) === JSON.stringify(await expected());
-    await until(same, 60_000, 1_000).catch(async () => expect(await seen()).to.deep.equal(await expected()));
+    await until(same, 60_000).catch(async () => expect(await seen()).to.deep.equal(await expected()));
   };
 
   it("has every message, delivery, event and request to an endpoint, and what waits", async () => {

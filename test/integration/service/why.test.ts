@@ -177,7 +177,7 @@ describe("why somebody got a notification, or did not", function () {
     await ofName(id, "muted");
     const told = (): EventEnvelope | undefined =>
       events.all().find((one) => one.type === "audit.created" && one.subject_id === id);
-    await until(() => told() !== undefined, 15_000);
+    await until(() => told() !== undefined);
     expect(told()?.data).to.deep.include({ action: "notification.explained", target: { type: "notification", id } });
     expect(JSON.stringify(told())).to.contain(people.get("muted")?.user._id);
     const { app, token } = sending.system;

@@ -26,7 +26,7 @@ describe("tenancy", () => {
     ours = await seedTenant(site.db);
     theirs = await seedTenant(site.db, { tenant: { name: "operations" } });
     ids = await thingsOf(site, theirs);
-    await until(isQuiet, 10_000);
+    await until(isQuiet);
   });
   after(() => site.close());
 

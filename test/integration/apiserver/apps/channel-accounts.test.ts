@@ -109,7 +109,7 @@ describe("accounts of channels set up over REST", function () {
   it("are in the audit log, without a secret", async () => {
     const log = async () =>
       (await site.api.call("GET", `/v1/apps/${tenant.app._id}/audit-log`, { token: tenant.token })).text;
-    await until(async () => (await log()).includes("channels.web_push"), 15_000);
+    await until(async () => (await log()).includes("channels.web_push"));
     expect(await log())
       .to.include("channel.updated")
       .and.not.include(privateKey);

@@ -24,7 +24,7 @@ describe("a Redis Cluster of three nodes", function () {
   before(async () => {
     cluster = await startCluster();
     redis = connectRedis({ url: cluster.url });
-    await until(() => redis.status === "ready", 10_000);
+    await until(() => redis.status === "ready");
     take = takeFrom({
       takeShared: sharedBuckets(redis),
       replicas: 1,
@@ -103,7 +103,7 @@ const startCluster = async () => {
     const told = String(await client.call("CLUSTER", "INFO"));
     return /cluster_state:ok/.test(told) && /cluster_slots_ok:16384/.test(told) && /cluster_known_nodes:3/.test(told);
   };
-  await until(async () => (await Promise.all(nodes.map(isMade))).every(Boolean), 20_000);
+  await until(async () => (await Promise.all(nodes.map(isMade))).every(Boolean));
   for (const { client } of nodes) client.disconnect();
   const close = async (): Promise<void> => {
     await Promise.all(nodes.map((node) => node.kill()));

@@ -54,7 +54,7 @@ describe("copies of a stream", function () {
     await until(async () => (await publish("free")) === "published", 30_000); // it refuses until its copies have a leader
     const leader = (await info("free")).cluster?.leader;
     await (cluster.servers.find(({ name }) => name === leader) ?? expect.fail("no leader")).kill();
-    await until(async () => (await publish("free").catch(() => "away")) === "published", 30_000);
+    await until(async () => (await publish("free").catch(() => "away")) === "published");
     await until(isConsumerLed, 30_000); // it has a leader of its own, elected by itself
     const consumer = await nats.js.consumers.get(specOf("free").stream.name, "plan");
     const taken: string[] = [];

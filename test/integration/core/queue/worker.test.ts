@@ -175,7 +175,7 @@ describe("worker", function () {
       },
       { timing: { ackWaitMs: 2_000, ackBeatMs: 500 } },
     );
-    await until(async () => (await waiting()) === 0, 20_000);
+    await until(async () => (await waiting()) === 0);
     expect(calls).to.equal(1);
   });
 
@@ -259,11 +259,11 @@ describe("worker", function () {
       return done;
     });
     await server.kill();
-    await until(() => !nats.isConnected(), 20_000);
+    await until(() => !nats.isConnected());
     await server.start();
-    await until(() => nats.isConnected(), 20_000);
+    await until(() => nats.isConnected());
     await publisher(nats).publish("worker.a", { n: 7 });
-    await until(() => seen.length > 0, 20_000);
+    await until(() => seen.length > 0);
     expect(seen[0]).to.deep.equal({ attempt: 1, isRepeated: true });
   });
 

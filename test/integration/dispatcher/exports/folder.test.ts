@@ -97,7 +97,7 @@ describe("an export of custom events, kept in a folder", function () {
     expect((await fetch(reached(address).replace("expires=1", "expires=2"))).status).to.equal(404);
     const rows = system.db.collection<ExportRow>("exports");
     await rows.updateOne({ _id: id }, { $set: { expires_at: new Date(), due_at: new Date() } });
-    await until(async () => (await rows.findOne({ _id: id }))?.file === null, 30_000);
+    await until(async () => (await rows.findOne({ _id: id }))?.file === null);
     expect((await fetch(reached(address))).status).to.equal(404);
     expect((await readdir(dir, { recursive: true })).filter((file) => file.includes(id))).to.deep.equal([]);
   });

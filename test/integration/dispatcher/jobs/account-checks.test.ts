@@ -63,20 +63,20 @@ describe("connection tests of accounts", function () {
       [3, 4],
     ] as const) {
       site.shift(2 ** times * minuteMs);
-      await until(async () => (await site.row(id))?.last?.times === times, 20_000);
+      await until(async () => (await site.row(id))?.last?.times === times);
       expect(await inMs(id)).to.be.within((minutes / 2 - 0.5) * minuteMs, minutes * minuteMs);
     }
     expect((await site.row(id))?.last?.since).to.deep.equal(since);
     site.apns.script({});
     await site.ask({ ...app, channels_revision: 2 });
-    await until(async () => (await site.row(id))?.last?.result === "verified", 20_000);
+    await until(async () => (await site.row(id))?.last?.result === "verified");
     expect((await site.row(id))?.last).to.include({ revision: 2, times: 1 });
   });
 
   it("delay nobody else while a provider is silent", async () => {
     const slow = await Promise.all(Array.from({ length: 20 }, () => site.app({ email: "silent" })));
     const one = await site.dispatcher();
-    await until(() => site.silent() === slow.length, 20_000);
+    await until(() => site.silent() === slow.length);
     const app = await site.app({ ios_push: "known" });
     await site.tested(app, "ios_push");
     expect((await one.counts()).map(({ channel }) => channel)).to.deep.equal(["ios_push"]);
@@ -95,7 +95,7 @@ describe("connection tests of accounts", function () {
     const app = await site.app({ email: "silent" });
     const id = `${app._id}/email`;
     const one = await site.dispatcher();
-    await until(() => site.silent() === 1, 20_000);
+    await until(() => site.silent() === 1);
     await one.stop();
     expect((await site.row(id))?.last, "what was cut off says nothing").to.equal(null);
     expect(await one.counts()).to.deep.equal([]);
@@ -107,9 +107,9 @@ describe("connection tests of accounts", function () {
   it("are made anew when the account changes amid them: what they find then does not count", async () => {
     const app = await site.app({ email: "silent" });
     const one = await site.dispatcher({ timeoutMs: 2_000 });
-    await until(() => site.silent() === 1, 20_000);
+    await until(() => site.silent() === 1);
     await site.ask({ ...app, channels_revision: 2 });
-    await until(() => one.lines.some(({ event }) => event === "job.ran"), 20_000);
+    await until(() => one.lines.some(({ event }) => event === "job.ran"));
     expect((await site.row(`${app._id}/email`))?.last).to.equal(null);
     site.shift(11_000); // the hint of the second test was refused while the first one's was in hand
     await site.tested(app, "email");
@@ -125,7 +125,7 @@ describe("connection tests of accounts", function () {
     await site.apps.updateOne({ _id: without._id }, { $set: { channels: {} } });
     await site.apps.deleteOne({ _id: gone._id });
     await site.dispatcher();
-    await until(async () => (await site.count()) === 0, 20_000);
+    await until(async () => (await site.count()) === 0);
     expect(site.apns.log.counts().received).to.equal(0);
   });
 });

@@ -75,9 +75,9 @@ describe("the removal of an app", function () {
     expect(before).to.include({ users: 3, messages: 3, deliveries: 6, webhook_deliveries: 1 });
     expect(Object.values(before)).to.not.include(0);
     site.shift(2 * minuteMs);
-    await until(passed(gone.app, 2), 30_000);
+    await until(passed(gone.app, 2));
     site.shift(62 * minuteMs);
-    await until(isOver(gone.app), 30_000);
+    await until(isOver(gone.app));
   });
 
   it("gives back what its messages had reserved and did not use", async () => {
@@ -104,7 +104,7 @@ describe("the removal of an app", function () {
         .updateOne({ _id: ids[i] ?? "" }, { $set: { ...state, reserved } });
     await begin(app);
     await site.startDispatcher();
-    await until(passed(app, 1), 30_000);
+    await until(passed(app, 1));
     expect(await rows.findOne({ _id: `${tenant_id}:2026-03` })).to.include({ messages: 100 - 10 - 6 - 3 });
   });
 
@@ -140,10 +140,10 @@ describe("the removal of an app", function () {
     await site.db.collection<ChunkRow>("chunks").updateOne({ message_id: ofChunk ?? "" }, { $set: { lease } });
     await begin(app);
     await site.startDispatcher();
-    await until(passed(app, 1), 30_000);
+    await until(passed(app, 1));
     expect(await counts(app)).to.deep.equal({ ...none, messages: 2, chunks: 2, choices: 2, deliveries: 4 });
     site.shift(2 * minuteMs);
-    await until(passed(app, 2), 30_000);
+    await until(passed(app, 2));
     expect(await counts(app)).to.deep.equal(none);
   });
 
@@ -161,11 +161,11 @@ describe("the removal of an app", function () {
       await keep(app);
       await begin(app);
       await site.startDispatcher();
-      await until(asked(app, new Date(Date.now() + 5_000)), 30_000);
+      await until(asked(app, new Date(Date.now() + 5_000)));
       expect(await counts(app)).to.deep.equal(before);
       await site.db.collection<AppRow>(appCollection.name).deleteOne({ _id: app });
       site.shift(minuteMs);
-      await until(passed(app, 1), 30_000);
+      await until(passed(app, 1));
       expect(await counts(app)).to.deep.equal(none);
     });
 
@@ -175,9 +175,9 @@ describe("the removal of an app", function () {
       await keep(app);
       await begin(app);
       await site.startDispatcher();
-      await until(asked(app, new Date(Date.now() + 5_000)), 30_000);
+      await until(asked(app, new Date(Date.now() + 5_000)));
       site.shift(61 * minuteMs);
-      await until(isOver(app), 30_000);
+      await until(isOver(app));
       expect(await counts(app)).to.deep.equal(before);
     });
 
@@ -190,7 +190,7 @@ describe("the removal of an app", function () {
       await begin(app);
       site.shift(62 * minuteMs);
       await site.startDispatcher();
-      await until(asked(app, site.clock.now()), 30_000);
+      await until(asked(app, site.clock.now()));
       expect(await counts(app)).to.deep.equal(before);
     });
   });

@@ -25,12 +25,12 @@ describe("jobs", function () {
       termMs,
       run: async (_, progress) => {
         progress(3, 10);
-        await until(async () => (await site.row("long")).progress?.done === 3, 20_000);
+        await until(async () => (await site.row("long")).progress?.done === 3);
         progress(7);
         return { ...ended, facts: { file: "f" } };
       },
     });
-    await until(site.isOver("long"), 30_000);
+    await until(site.isOver("long"));
     expect((await site.row("long")).progress).to.include({ done: 10, total: 10 });
     expect(await one.results()).to.deep.equal({ done: 1 });
     expect(await one.items()).to.deep.equal([{ labels: { type: "exports" }, value: 10 }]);
@@ -48,14 +48,14 @@ describe("jobs", function () {
       run: async ({ lease }, progress) => {
         runs++;
         const untilMs = (lease?.until.getTime() ?? 0) + 2 * termMs;
-        await until(async () => ((await site.row("long")).lease?.until.getTime() ?? 0) > untilMs, 20_000);
+        await until(async () => ((await site.row("long")).lease?.until.getTime() ?? 0) > untilMs);
         progress(1);
         return ended;
       },
     };
     await site.dispatcher(type);
     await site.dispatcher(type);
-    await until(site.isOver("long"), 30_000);
+    await until(site.isOver("long"));
     expect(runs).to.equal(1);
     expect((await site.row("long")).fence).to.equal(1);
   });
@@ -73,7 +73,7 @@ describe("jobs", function () {
       },
     };
     const both = [await site.dispatcher(type), await site.dispatcher(type)];
-    for (const id of ids) await until(site.isOver(id), 20_000);
+    for (const id of ids) await until(site.isOver(id));
     expect([...runs.values()]).to.deep.equal(ids.map(() => 1));
     const counts = await Promise.all(both.map(async ({ results }) => Number((await results())["done"] ?? 0)));
     expect(counts.reduce((sum, count) => sum + count, 0)).to.equal(ids.length);
@@ -127,7 +127,7 @@ describe("jobs", function () {
     await site.nats.jsm.streams.delete(site.stream);
     end();
     site.shift(11_000); // the sweep
-    for (const id of ["first", "second"]) await until(site.isOver(id), 20_000);
+    for (const id of ["first", "second"]) await until(site.isOver(id));
     expect((await site.rows.find().toArray()).map(({ fence }) => fence)).to.deep.equal([1, 1]);
   });
 
@@ -186,11 +186,11 @@ describe("jobs", function () {
     });
     await until(async () => (await site.row("a")).page > 0);
     await site.add("short");
-    await until(site.isOver("short"), 15_000);
+    await until(site.isOver("short"));
     const begun = async () => (await site.rows.find({ page: { $gt: 0 }, fence: { $gt: 1 } }).toArray()).length;
-    await until(async () => (await begun()) === long.length, 15_000);
+    await until(async () => (await begun()) === long.length);
     isStopped = true;
-    for (const id of long) await until(site.isOver(id), 15_000);
+    for (const id of long) await until(site.isOver(id));
     for (const id of long) expect((await site.row(id)).progress?.done).to.equal((await site.row(id)).page);
     expect((await one.results())["halted"]).to.be.greaterThan(2);
   });
@@ -208,14 +208,14 @@ describe("jobs", function () {
       },
     });
     const begun = () => site.rows.countDocuments({ page: { $gt: 0 } });
-    await until(async () => (await begun()) === 2, 15_000);
+    await until(async () => (await begun()) === 2);
     await site.addOf("ten_2", "other");
     await site.addApart("apart");
-    await until(site.isOver("other"), 15_000);
-    await until(() => site.isApartOver("apart"), 15_000);
+    await until(site.isOver("other"));
+    await until(() => site.isApartOver("apart"));
     expect(await begun()).to.equal(2);
     isStopped = true;
-    for (const id of ["a", "b", "c", "d", "e", "f"]) await until(site.isOver(id), 25_000);
+    for (const id of ["a", "b", "c", "d", "e", "f"]) await until(site.isOver(id));
   });
 
   it("are given back when the program stops, and another goes on at once", async () => {

@@ -186,7 +186,7 @@ describe("the removal of people and apps", function () {
     const large = { ...userCreated(user), data: { ...userCreated(user).data, tags: { t: "\u0001".repeat(300_000) } } };
     await begin({ ...user, outbox: [large] });
     await site.startDispatcher();
-    await until(() => site.eventsOn(user._id, "user.deleted").length === 1, 15_000);
+    await until(() => site.eventsOn(user._id, "user.deleted").length === 1);
     const [created] = site.eventsOn(user._id, "user.created");
     expect(created).to.include({ id: large.id, truncated: true });
     await until(passed(user._id, 1));
@@ -199,7 +199,7 @@ describe("the removal of people and apps", function () {
     await removalRows(site.db).updateOne({ _id: user._id }, { $set: { outbox: [null as never] } }); // a damaged document
     await site.startDispatcher();
     const row = () => removalRows(site.db).findOne({ _id: user._id });
-    await until(async () => (await row())?.set_aside !== undefined, 15_000);
+    await until(async () => (await row())?.set_aside !== undefined);
     expect((await row())?.set_aside?.reason).to.include("TypeError");
     expect(await userRows(site.db).countDocuments({ _id: user._id })).to.equal(0);
     for (const kept of await history.find(made)) expect(JSON.stringify(kept)).not.to.match(traces);

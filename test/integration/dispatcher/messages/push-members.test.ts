@@ -44,7 +44,7 @@ describe("pushes that count or replace", function () {
       simulator().script({ answers: [{ ...busy, times: 30 }], delay_ms: 50 });
       const cut = new AbortController();
       const killed = aDispatcher("killed", cut.signal).deliver(chunkId);
-      await until(() => simulator().log.counts().received > 35, 20_000);
+      await until(() => simulator().log.counts().received > 35);
       cut.abort();
       await killed;
       simulator().script({});
@@ -135,7 +135,7 @@ describe("pushes that count or replace", function () {
       const ids = await seeded("flight", 1);
       simulator().script({ answers: [{ ...busy, times: 1 }], delay_ms: 1_000 });
       const first = aDispatcher("first").deliver(await queued("flight1", ids, score));
-      await until(() => simulator().log.counts().received === 1, 20_000);
+      await until(() => simulator().log.counts().received === 1);
       await aDispatcher("second").deliver(await queued("flight2", ids, score));
       await first;
       await runRetries("flight1");

@@ -55,7 +55,7 @@ describe("a chunk that is being sent", function () {
     simulator().script({ delay_ms: 20_000 });
     const cut = new AbortController();
     const stopped = aDispatcher("stopped", cut.signal).deliver(chunkId);
-    await until(() => simulator().log.counts().received > 0, 20_000);
+    await until(() => simulator().log.counts().received > 0);
     cut.abort();
     await stopped;
     const { received } = simulator().log.counts();

@@ -92,7 +92,7 @@ describe("the timers of users and subscriptions", function () {
       ]);
       expect(await rows.countDocuments({ _id: lost })).to.equal(1);
       await site.startDispatcher();
-      await until(async () => (await rows.countDocuments({ _id: lost })) === 0, 20_000);
+      await until(async () => (await rows.countDocuments({ _id: lost })) === 0);
       await until(() => site.eventsOn(kept, "user.created").length === 1);
       await until(() => site.eventsOn(used._id, "user.created").length === 1);
       expect(site.eventsOn(lost, "user.created")).to.deep.equal([]);
@@ -198,7 +198,7 @@ describe("the timers of users and subscriptions", function () {
       await collectionOf<UserRow>(site.db, userCollection).insertMany([...large, ...others]);
       await site.startDispatcher();
       const all = [...large, ...others];
-      await until(() => all.every(({ _id }) => site.eventsOn(_id, "user.updated").length === 1), 15_000);
+      await until(() => all.every(({ _id }) => site.eventsOn(_id, "user.updated").length === 1));
       for (const { _id } of large) {
         const [event] = site.eventsOn(_id, "user.updated");
         expect(Buffer.byteLength(JSON.stringify(event))).to.be.at.most(65_536);
@@ -220,7 +220,7 @@ describe("the timers of users and subscriptions", function () {
         { $unset: { first_seen_at: 1 } },
       );
       await site.startDispatcher();
-      await until(() => others.every(({ _id }) => site.eventsOn(_id, "user.updated").length === 1), 15_000);
+      await until(() => others.every(({ _id }) => site.eventsOn(_id, "user.updated").length === 1));
       await until(
         async () =>
           (await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: damaged._id }))?.set_aside !== undefined,

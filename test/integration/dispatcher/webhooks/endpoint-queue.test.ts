@@ -130,7 +130,7 @@ describe("endpoint queues", function () {
       },
     });
     await look(queues, endpoint);
-    await until(() => sent.length >= 120, 20_000);
+    await until(() => sent.length >= 120);
     await isIdle(queues);
     expect(sent).to.have.length(120);
     expect(Math.max(...limits), "beside what is in memory").to.be.at.most(100); // of small ones 200

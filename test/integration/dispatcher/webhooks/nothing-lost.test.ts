@@ -14,7 +14,7 @@ describe("an endpoint queue loses nothing", function () {
   /** Shares a delivery each quarter of a second, so that the queue is never quiet, until something is so. */
   const busyUntil = async (queues: EndpointQueues, endpoint: WebhookRow, isSo: () => boolean): Promise<void> => {
     const busy = setInterval(() => void place(queues, endpoint, rowsFor(endpoint, 1)), 250);
-    await until(isSo, 20_000).finally(() => clearInterval(busy));
+    await until(isSo).finally(() => clearInterval(busy));
   };
   /** The first request of these fails, to be tried again so much later. */
   const failFirst =

@@ -64,8 +64,8 @@ describe("a dispatcher that has a mail server", function () {
     const noted = async () => (await endpoints.findOne({ _id: endpoint._id }))?.notified;
     const end = async () =>
       await collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection).findOne({ _id: waiting._id });
-    await until(async () => (await noted()) === "disabled", 20_000);
-    await until(async () => (await end())?.status === "dead", 20_000);
+    await until(async () => (await noted()) === "disabled");
+    await until(async () => (await end())?.status === "dead");
     expect(await end()).to.include({ error: "endpoint disabled", due_at: null, attempt: 6 });
     expect(smtp.log.page().map(({ address }) => address)).to.deep.equal(["anna@shop.example"]);
     expect(smtp.log.page()[0]?.body).to.include("Webhook was disabled");

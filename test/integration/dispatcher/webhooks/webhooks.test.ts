@@ -50,7 +50,7 @@ describe("webhooks", function () {
     expect(delivery).to.include({ status: "success", attempt: 1, due_at: null, error: null });
     expect(delivery?.attempts[0]).to.include({ response_status: 200, error_class: null });
     expect(request?.headers["service-delivery-id"]).to.equal(delivery?._id);
-    await until(async () => (await endpointNow(endpoint))?.last_success_at instanceof Date, 10_000);
+    await until(async () => (await endpointNow(endpoint))?.last_success_at instanceof Date);
   });
 
   it("are signed with the previous secret too while it is valid", async () => {
@@ -146,7 +146,7 @@ describe("webhooks", function () {
       return { status: 200, delayMs: 10 };
     });
     for (let n = 0; n < 10; n++) await publish(events(endpoint.app_id, 30, n * 30));
-    await until(() => arrived(endpoint.path).length >= 300, 20_000);
+    await until(() => arrived(endpoint.path).length >= 300);
     await settled(endpoint);
     expect(new Set(arrived(endpoint.path).map(({ headers }) => headers["webhook-id"])).size).to.equal(300);
     expect(arrived(endpoint.path)).to.have.length(300);
@@ -172,7 +172,7 @@ describe("webhooks", function () {
     await publish(events(app_id, 20), 4);
     await publish(events(app_id, 20, 20), 1);
     for (const endpoint of all) {
-      await until(() => arrived(endpoint.path).length >= 40, 20_000);
+      await until(() => arrived(endpoint.path).length >= 40);
       await settled(endpoint);
     }
     expect(all.map(({ path }) => arrived(path).length)).to.deep.equal([40, 40, 40, 40]);
@@ -200,15 +200,15 @@ describe("webhooks", function () {
     };
     let beat = 0;
     const beating = setInterval(() => void writeFormer([{ holder: "old", beat: ++beat, isLeaving: false }]), 500);
-    await until(async () => !(await webhookOwners(db()).partitions.read(new Date())).serves, 10_000);
+    await until(async () => !(await webhookOwners(db()).partitions.read(new Date())).serves);
     const endpoint = await anEndpoint();
     await publish(events(endpoint.app_id, 10));
     await publisher(nats()).publish(`${prefix}.events.ten_1`, events(endpoint.app_id, 10, 10));
-    await until(async () => (await deliveriesOf(endpoint)).length === 20, 20_000);
+    await until(async () => (await deliveriesOf(endpoint)).length === 20);
     expect(arrived(endpoint.path)).to.deep.equal([]);
     clearInterval(beating);
     await writeFormer([]);
-    await until(() => arrived(endpoint.path).length >= 20, 30_000);
+    await until(() => arrived(endpoint.path).length >= 20);
     await settled(endpoint);
     expect(arrived(endpoint.path)).to.have.length(20);
   });

@@ -26,7 +26,7 @@ describe("operator: resources become documents, streams and Secrets", function (
       return kinds.map((kind) => of(kind).reduce((sum, { value }) => sum + value, 0));
     };
     const before = await passes();
-    await until(async () => (await passes()).every((count, i) => count >= (before[i] ?? 0) + times), 15_000);
+    await until(async () => (await passes()).every((count, i) => count >= (before[i] ?? 0) + times), 25_000);
   };
   const idOf = async (object: Manifest): Promise<string> => (await herald.get(object))?.status?.id ?? "";
 
@@ -121,7 +121,7 @@ describe("operator: resources become documents, streams and Secrets", function (
     const before = textOf(await herald.get(make.secret("backend-connection", {})), "token");
     await herald.patch(make.apiKey(), { metadata: { annotations: { "herald.dev/rotate": "1" } } });
     const tokenNow = async () => textOf(await herald.get(make.secret("backend-connection", {})), "token");
-    await until(async () => (await tokenNow()) !== before, 10_000);
+    await until(async () => (await tokenNow()) !== before, 25_000);
     const id = await idOf(make.apiKey());
     const rowNow = () => rows<ApiKeyRow>("api_keys").findOne({ _id: id });
     await until(async () => (await rowNow())?.hashes[1]?.expires_at instanceof Date); // once the Secret is written
@@ -136,7 +136,7 @@ describe("operator: resources become documents, streams and Secrets", function (
   it("makes another token when the connection Secret is deleted, and the former stops at once", async () => {
     const before = textOf(await herald.get(make.secret("backend-connection", {})), "token");
     await herald.remove(make.secret("backend-connection", {}));
-    await until(async () => (await herald.get(make.secret("backend-connection", {}))) !== null, 10_000);
+    await until(async () => (await herald.get(make.secret("backend-connection", {}))) !== null, 25_000);
     const token = textOf(await herald.get(make.secret("backend-connection", {})), "token");
     const row = await rows<ApiKeyRow>("api_keys").findOne({ _id: await idOf(make.apiKey()) });
     expect(token).not.to.equal(before);
@@ -148,7 +148,7 @@ describe("operator: resources become documents, streams and Secrets", function (
     await herald.patch(make.webhook(), { metadata: { annotations: { "herald.dev/rotate": "1" } } });
     const id = await idOf(make.webhook());
     const row = () => rows<WebhookRow>("webhooks").findOne({ _id: id });
-    await until(async () => (await row())?.previous_secret !== null, 10_000);
+    await until(async () => (await row())?.previous_secret !== null, 25_000);
     const previous = (await row())!.previous_secret!.secret;
     expect(keyRing(herald.settings.keyRing).open(previous, `webhooks/${id}/secret`)).to.equal(before);
   });

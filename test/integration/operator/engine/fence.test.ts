@@ -65,7 +65,7 @@ describe("operator: a leader that stood still", function () {
     await herald.apply(plan("changed", { apiRps: 111 }));
     await herald.apply(plan("made"));
     await herald.remove(plan("removed"));
-    await until(() => gate.blocked().length === 3, 10_000);
+    await until(() => gate.blocked().length === 3, 25_000);
     expect(gate.blocked().sort()).to.deep.equal(["delete", "insert", "update"]);
     old.child.kill("SIGSTOP");
     const stoppedAt = performance.now();
@@ -84,7 +84,7 @@ describe("operator: a leader that stood still", function () {
 
     await gate.release(); // what it had sent arrives now
     old.child.kill("SIGCONT");
-    await until(() => old.output().includes("leadership.ended"), 10_000);
+    await until(() => old.output().includes("leadership.ended"), 25_000);
     await until(async () => (await rowOf("made")) === null, 10_000); // the late insert is taken back by its sender
     expect(await snapshotOf(herald)).to.deep.equal(before);
     expect(old.output()).to.not.include("worker.failed");
@@ -96,18 +96,18 @@ describe("operator: a leader that stood still", function () {
     await herald.ready(plan("first")); // its term has begun
     gate.block();
     await herald.apply(plan("made"));
-    await until(() => gate.blocked().length === 1, 10_000);
+    await until(() => gate.blocked().length === 1, 25_000);
     old.child.kill("SIGKILL");
     await once(old.child, "exit");
     const path = `/apis/coordination.k8s.io/v1/namespaces/default/leases/${herald.id}`;
     await herald.client.call({ method: "DELETE", path }, AbortSignal.timeout(5_000)); // it would end by itself
     const next = await herald.start({ settings: { resyncSeconds: 2 } });
-    await until(() => leads(next), 10_000);
+    await until(() => leads(next), 25_000);
     await herald.ready(plan("made"));
     await herald.remove(plan("made"));
     await herald.gone(plan("made"));
     await gate.release();
-    await until(async () => (await rowOf("made")) === null, 15_000);
+    await until(async () => (await rowOf("made")) === null, 25_000);
   });
 
   it("and is found out only later: the sweep removes what it inserted, and nothing else", async () => {
@@ -118,13 +118,13 @@ describe("operator: a leader that stood still", function () {
     await herald.ready(plan("first"));
     await first.stop();
     const next = await herald.start({ settings: { resyncSeconds: 1 } });
-    await until(async () => (await epochOf("first")) === 2, 10_000);
+    await until(async () => (await epochOf("first")) === 2, 25_000);
     const row = await plans.findOne({ _id: `${herald.id}-first` });
     const like = (name: string, managed: object) => ({ ...row!, _id: name, managed: { ...row!.managed!, ...managed } });
     const late = like("late", { name: "late", uid: "gone", epoch: 1 });
     const left = like("left", { name: "left", uid: "gone-without-finalizer", epoch: 2 });
     await plans.insertMany([late, left]);
-    await until(() => next.log().includes("row.removed") && next.log().includes("row.orphaned"), 10_000);
+    await until(() => next.log().includes("row.removed") && next.log().includes("row.orphaned"), 25_000);
     expect(await plans.find().sort({ _id: 1 }).toArray()).to.deep.equal([left, row].sort(byId));
   });
 

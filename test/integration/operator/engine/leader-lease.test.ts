@@ -33,7 +33,7 @@ describe("operator: the Lease", function () {
     }, 30_000);
   };
   const leading = async (started: Started): Promise<Started> => {
-    await until(() => terms(started) > 0, 15_000);
+    await until(() => terms(started) > 0, 25_000);
     return started;
   };
   const shifted = (ms: number) => ({ now: () => new Date(Date.now() + ms) });
@@ -52,7 +52,7 @@ describe("operator: the Lease", function () {
       expect(terms(other)).to.equal(0);
       expect((await lease()).spec).to.include({ holderIdentity: before.holderIdentity, leaseTransitions: 1 });
       await leader.stop();
-      await until(() => terms(other) === 1, 15_000);
+      await until(() => terms(other) === 1, 25_000);
       expect((await lease()).spec.leaseTransitions).to.equal(2);
     });
 
@@ -88,10 +88,10 @@ describe("operator: the Lease", function () {
     const started = await leading(await herald.start());
     await change({ metadata: { annotations: { note: "seen" } } });
     const { renewTime } = (await lease()).spec;
-    await until(async () => (await lease()).spec.renewTime !== renewTime, 15_000);
+    await until(async () => (await lease()).spec.renewTime !== renewTime, 25_000);
     expect(terms(started)).to.equal(1);
     await change({ spec: { holderIdentity: "somebody-else" } });
-    await until(() => started.log().includes("leadership.ended"), 15_000);
+    await until(() => started.log().includes("leadership.ended"), 25_000);
   });
 
   it("costs its holder a request each time that it is renewed, and who stands by hardly any", async () => {

@@ -71,7 +71,7 @@ describe("operator: operator.js --once", function () {
 
   it("touches nothing while another operator leads, and says who", async () => {
     const started = await herald.start();
-    await until(() => started.log().includes("leadership.taken"), 10_000);
+    await until(() => started.log().includes("leadership.taken"), 25_000);
     const { holder } = JSON.parse(
       started
         .log()

@@ -80,7 +80,7 @@ describe("operator: a resource that nothing happened to", function () {
     const token = textOf(await herald.get(make.secret("backend-connection", {})), "token");
     await resyncs(3);
     await keys.updateOne({}, { $set: { hashes: [{ hash: hashOf("another"), expires_at: null }] } });
-    await until(async () => (await keys.findOne({ "hashes.hash": hashOf(token) })) !== null, 15_000);
+    await until(async () => (await keys.findOne({ "hashes.hash": hashOf(token) })) !== null, 25_000);
   });
 
   it("has an altered account and an altered signing secret repaired", async () => {
@@ -92,7 +92,7 @@ describe("operator: a resource that nothing happened to", function () {
     await apps.updateOne({}, { $set: { "channels.ios_push.key_id": "ANOTHERKEY" } });
     const { _id: id } = (await webhooks.findOne({})) as WebhookRow; // it is ready
     await webhooks.updateOne({}, { $set: { secret: ring.seal("whsec_another", `webhooks/${id}/secret`) } });
-    await until(async () => (await apps.findOne({ "channels.ios_push.key_id": "KEY1234567" })) !== null, 15_000);
+    await until(async () => (await apps.findOne({ "channels.ios_push.key_id": "KEY1234567" })) !== null, 25_000);
     await until(async () => {
       const row = await webhooks.findOne({ _id: id });
       return row !== null && ring.open(row.secret, `webhooks/${id}/secret`) === secret;

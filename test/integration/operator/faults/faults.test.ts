@@ -101,7 +101,7 @@ describe("operator: what goes wrong is reported and heals", function () {
         Promise.all(names.map(async (name) => (await rows(name).find().toArray()).map(({ _id }) => _id)));
       const before = await ids();
       for (const name of names) await rows(name).deleteMany({});
-      await until(async () => JSON.stringify(await ids()) === JSON.stringify(before), 15_000);
+      await until(async () => JSON.stringify(await ids()) === JSON.stringify(before), 25_000);
     });
 
     it("is made again when the plan's stream was deleted", async () => {
@@ -124,7 +124,7 @@ describe("operator: what goes wrong is reported and heals", function () {
       const before = (await find())?.hashes;
       const token = textOf(await herald.get(make.secret("backend-connection", {})), "token");
       await rows<ApiKeyRow>("api_keys").updateOne({ _id: status?.id ?? "" }, { $set: { hashes: [] } });
-      await until(async () => (await find())?.hashes.length === 1, 10_000);
+      await until(async () => (await find())?.hashes.length === 1, 25_000);
       expect((await find())?.hashes).to.deep.equal(before);
       expect(textOf(await herald.get(make.secret("backend-connection", {})), "token")).to.equal(token);
     });
@@ -203,7 +203,7 @@ describe("operator: what goes wrong is reported and heals", function () {
 
     it("keeps a plan while a tenant is on it, and says who", async () => {
       await herald.remove(make.plan());
-      await until(async () => (await herald.conditionOf(make.plan(), "Ready"))?.reason === "InUse", 10_000);
+      await until(async () => (await herald.conditionOf(make.plan(), "Ready"))?.reason === "InUse", 25_000);
       expect(await messageOf(make.plan())).to.contain(`${herald.id}-tenant`);
       expect(await rows("plans").countDocuments({ _id: `${herald.id}-plan` })).to.equal(1);
     });

@@ -44,7 +44,7 @@ describe("operator: a lost link to the API server loses nothing", function () {
     for (let round = 1; round <= 5; round++) {
       link.cut();
       await herald.apply(plan("first", { apiRps: 100 + round }));
-      await until(async () => (await rps("first")) === 100 + round, 10_000);
+      await until(async () => (await rps("first")) === 100 + round, 25_000);
     }
   });
 
@@ -61,7 +61,7 @@ describe("operator: a lost link to the API server loses nothing", function () {
     await herald.remove(plan("renewed"));
     const { metadata } = await herald.apply(plan("renewed", { apiRps: 78 }));
     await link.open();
-    await until(async () => (await rps("made")) === 1_000 && (await rps("changed")) === 77, 15_000);
+    await until(async () => (await rps("made")) === 1_000 && (await rps("changed")) === 77, 25_000);
     await herald.gone(plan("deleted"));
     expect(await rps("deleted")).to.equal(null);
     await herald.ready(plan("renewed"));
@@ -102,7 +102,7 @@ describe("operator: a lost link to the API server loses nothing", function () {
     const running = run(stop.signal);
     await synced;
     await herald.apply(plan("late"));
-    await until(() => [...store.all()].some((object) => keyOf(object) === `${herald.id}-late`), 10_000);
+    await until(() => [...store.all()].some((object) => keyOf(object) === `${herald.id}-late`), 25_000);
     stop.abort();
     await running;
     expect(reasons[0]).to.equal("gone");

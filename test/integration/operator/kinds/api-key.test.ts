@@ -45,7 +45,7 @@ describe("operator: the tokens of an API key", function () {
     const due = Date.parse(String(before["nextRotationAt"])) - Date.parse(String(before["lastRotatedAt"]));
     expect(due).to.equal(2 * hourMs);
     await age(id, 3);
-    await until(isNew(key, token), 10_000);
+    await until(isNew(key, token), 25_000);
     const next = await tokenOf(key);
     await until(async () => (await answer(next)) === 200, announcedMs);
     expect(await answer(token)).to.equal(200);
@@ -60,7 +60,7 @@ describe("operator: the tokens of an API key", function () {
   it("end at once without an overlap", async () => {
     const { key, token, id } = await aKey({ rotation: { everyHours: 1, overlapHours: 0 } });
     await age(id, 1);
-    await until(isNew(key, token), 10_000);
+    await until(isNew(key, token), 25_000);
     await until(async () => (await answer(token)) === 401, announcedMs);
     expect(await reasonFor(token)).to.equal("revoked");
     expect(await answer(await tokenOf(key))).to.equal(200);
@@ -70,10 +70,10 @@ describe("operator: the tokens of an API key", function () {
   it("end sooner when the overlap is made shorter", async () => {
     const { key, token, id } = await aKey({ rotation: { everyHours: 720, overlapHours: 24 } });
     await age(id, 720);
-    await until(isNew(key, token), 10_000);
+    await until(isNew(key, token), 25_000);
     expect(await answer(token)).to.equal(200);
     await herald.patch(key, { spec: { rotation: { overlapHours: 0 } } });
-    await until(async () => (await answer(token)) === 401, 15_000);
+    await until(async () => (await answer(token)) === 401, 25_000);
     expect(await answer(await tokenOf(key))).to.equal(200);
   });
 
@@ -85,7 +85,7 @@ describe("operator: the tokens of an API key", function () {
       [await secretOf(key), await secretOf(plain)].map((seen) => seen?.metadata.resourceVersion);
     const before = await versions();
     const [first, resources] = [await passes(), 3 + (await rows().countDocuments())];
-    await until(async () => (await passes()) >= first + 3 * resources, 20_000);
+    await until(async () => (await passes()) >= first + 3 * resources, 25_000);
     expect(await versions()).to.deep.equal(before);
     expect(await statusOf(plain)).to.not.have.property("nextRotationAt");
   });
@@ -101,7 +101,7 @@ describe("operator: the tokens of an API key", function () {
   it("are refused after their key was deleted, and their Secret goes with it", async () => {
     const { key, token, id } = await aKey({ rotation: { everyHours: 1, overlapHours: 1 } });
     await age(id, 1);
-    await until(isNew(key, token), 10_000);
+    await until(isNew(key, token), 25_000);
     const next = await tokenOf(key);
     expect([await answer(token), await answer(next)]).to.deep.equal([200, 200]);
     await herald.remove(key);

@@ -28,7 +28,7 @@ describe("operator: the accounts of an App", function () {
 
   const verified = async (): Promise<Condition | undefined> =>
     (await herald.get(make.app()))?.status?.conditions?.find(({ type }) => type === "AccountsVerified");
-  const becomes = (reason: string) => until(async () => (await verified())?.reason === reason, 20_000);
+  const becomes = (reason: string) => until(async () => (await verified())?.reason === reason, 25_000);
 
   /** As a dispatcher does when it has tested the account. */
   const found = async (of: Partial<LastCheck>): Promise<void> => {
@@ -96,7 +96,7 @@ describe("operator: the accounts of an App", function () {
   it("are asked to be tested again when that was lost", async () => {
     await checks().deleteMany({});
     await found({});
-    await until(async () => (await checks().findOne())?.revision === 2, 20_000);
+    await until(async () => (await checks().findOne())?.revision === 2, 25_000);
   });
 
   it("are fine when the App has none", async () => {

@@ -42,7 +42,7 @@ describe("operator: an InAppMessage", function () {
     expect(status).to.deep.include({ appId: row?.app_id, state: "draft" });
     await rows().updateOne({ _id: row?._id ?? "" }, { $set: { status: "paused" } }); // as the REST interface does
     await herald.patch(one, { spec: { redisplay: null, startAt: "2026-01-01T00:00:00Z" } });
-    await until(async () => (await rows().findOne())?.redisplay === null, 15_000);
+    await until(async () => (await rows().findOne())?.redisplay === null, 25_000);
     expect(await rows().findOne()).to.deep.include({ status: "paused", start_at: new Date("2026-01-01T00:00:00Z") });
     await herald.remove(one);
     await herald.gone(one);
@@ -59,7 +59,7 @@ describe("operator: an InAppMessage", function () {
     const { status } = await herald.ready(one);
     const { status: ofSegment } = await herald.ready(segment);
     expect((await rows().findOne())?.target.included_segments).to.deep.equal([ofSegment?.id]);
-    await until(async () => (await herald.get(segment))?.status?.["usedBy"] !== undefined, 15_000);
+    await until(async () => (await herald.get(segment))?.status?.["usedBy"] !== undefined, 25_000);
     expect((await herald.get(segment))?.status?.["usedBy"]).to.deep.equal([{ type: "in_app_message", id: status?.id }]);
     for (const object of [one, segment]) await herald.remove(object);
     for (const object of [one, segment]) await herald.gone(object);

@@ -39,7 +39,7 @@ describe("operator: a LiveActivityType", function () {
     const row = () => herald.db.collection<{ _id: string; platforms: string[] }>("live_activity_types").findOne();
     expect((await row())?.platforms).to.deep.equal(["ios"]);
     await herald.patch(type, { spec: { platforms: ["ios", "android"] } });
-    await until(async () => (await row())?.platforms.includes("android") === true, 20_000);
+    await until(async () => (await row())?.platforms.includes("android") === true, 25_000);
   });
 
   it("ends its activities and has its broadcast channels deleted as it goes", async () => {
@@ -54,7 +54,7 @@ describe("operator: a LiveActivityType", function () {
     await activities.insertOne({ ...of, status: "running" });
     await channels.insertOne({ ...of, status: "ready" });
     await herald.remove(type);
-    await until(async () => (await db.collection("live_activity_types").countDocuments()) === 0, 20_000);
+    await until(async () => (await db.collection("live_activity_types").countDocuments()) === 0, 25_000);
     expect(await activities.findOne()).to.include({ status: "ended", ended_by: "type_deleted" });
     expect(await channels.findOne()).to.include({ status: "deleting" });
   });

@@ -45,7 +45,7 @@ describe("operator: a plan and its stream", function () {
     expect(status?.conditions?.find(({ type }) => type === "Ready")?.message).to.contain("is lowered as what waits");
     expect([await waiting(), await publish("ten_1")]).to.deep.equal([60, "refused"]);
     await work(55);
-    await until(async () => (await limit()) === 10, 10_000);
+    await until(async () => (await limit()) === 10, 25_000);
     expect(await waiting()).to.equal(5);
     const isSaid = async () =>
       (await herald.conditionOf(make.plan(), "Ready"))?.message.includes("lowered as what waits") === false;
@@ -58,9 +58,9 @@ describe("operator: a plan and its stream", function () {
     const isWhole = async () =>
       (await herald.nats.jsm.consumers.info(stream, "deliver").catch(() => null))?.config.filter_subject ===
       `${herald.id}.deliver.${plan}.*`;
-    await until(isWhole, 10_000);
+    await until(isWhole, 25_000);
     await herald.nats.jsm.streams.delete(stream);
-    await until(async () => isWhole(), 10_000);
+    await until(async () => isWhole(), 25_000);
     expect(await limit()).to.equal(10);
     expect(await publish("ten_1")).to.equal("published");
   });

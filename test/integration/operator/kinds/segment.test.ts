@@ -56,7 +56,7 @@ describe("operator: a Segment", function () {
     const [id, outerId] = [await herald.ready(inner), await herald.ready(outer)].map(({ status }) => status?.id ?? "");
     expect(await rows().findOne({ name: "Outer" })).to.deep.include({ filter: naming(id ?? ""), names: [id] });
     const usedBy = async () => (await herald.get(inner))?.status?.["usedBy"];
-    await until(async () => (await usedBy()) !== undefined, 15_000);
+    await until(async () => (await usedBy()) !== undefined, 25_000);
     expect(await usedBy()).to.deep.equal([{ type: "segment", id: outerId }]);
     await herald.patch(inner, { spec: { name: "Innermost" } });
     await herald.ready(inner);
@@ -81,7 +81,7 @@ describe("operator: a Segment", function () {
     const counted_at = new Date("2026-11-01T10:00:00Z");
     await rows().updateOne({ _id: id }, { $set: { count: 3, by_channel: { sms: 1, email: 2 }, counted_at } });
     changed(segmentCollection.name, id);
-    await until(async () => (await herald.get(segment))?.status?.["users"] === 3, 15_000);
+    await until(async () => (await herald.get(segment))?.status?.["users"] === 3, 25_000);
     expect((await herald.get(segment))?.status).to.deep.include({
       recipients: [
         { channel: "email", count: 2 },

@@ -70,7 +70,7 @@ describe("operator: a Template", () => {
     const { status } = await herald.ready(template);
     expect(status).to.include({ version: 1 }).and.not.have.property("publishedVersion");
     await herald.patch(template, { spec: { publish: true } });
-    await until(async () => (await herald.get(template))?.status?.["publishedVersion"] === 1, 15_000);
+    await until(async () => (await herald.get(template))?.status?.["publishedVersion"] === 1, 25_000);
     await remove(template);
   });
 
@@ -110,7 +110,7 @@ describe("operator: a Template", () => {
       await herald.ready(template, "False", "TemplateInvalid");
     }
     await changed("<mj-text>Bye</mj-text>");
-    await until(async () => (await herald.get(template))?.status?.["publishedVersion"] === 2, 15_000);
+    await until(async () => (await herald.get(template))?.status?.["publishedVersion"] === 2, 25_000);
     await remove(template, make.configMap("mails", {}));
   });
 

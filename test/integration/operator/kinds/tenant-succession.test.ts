@@ -110,7 +110,7 @@ describe("operator: a namespace after its tenant", function () {
     const app = { _id: "app_late", tenant_id: tenantId, name: "late", time_zone: "UTC", channels: {}, managed: null };
     await apps.insertOne(app as unknown as AppRow); // only the tenant of it is looked at
     await gate.release();
-    await until(async () => (await herald.conditionOf(tenant, "Ready"))?.reason === "InUse", 15_000);
+    await until(async () => (await herald.conditionOf(tenant, "Ready"))?.reason === "InUse", 25_000);
     await apps.deleteOne({ _id: "app_late" });
     await herald.gone(tenant);
   });

@@ -65,7 +65,7 @@ describe("operator: the address of a Webhook", function () {
     await herald.ready(webhook);
     addresses.delete("in.test");
     await herald.patch(webhook, { spec: { description: "looked at again" } });
-    await until(async () => (await rowOf("kept"))?.description === "looked at again", 10_000);
+    await until(async () => (await rowOf("kept"))?.description === "looked at again", 25_000);
     await herald.ready(webhook);
   });
 });

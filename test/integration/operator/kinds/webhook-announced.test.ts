@@ -27,7 +27,7 @@ describe("operator: what a dispatcher finds out about an endpoint", function () 
     const found = { status: "failing", failing_since: since } as const;
     await collectionOf<WebhookRow>(herald.db, webhookCollection).updateOne({ _id: status?.id ?? "" }, { $set: found });
     changed(webhookCollection.name, status?.id ?? "");
-    await until(async () => (await herald.get(make.webhook()))?.status?.["state"] === "failing", 15_000);
+    await until(async () => (await herald.get(make.webhook()))?.status?.["state"] === "failing", 25_000);
     expect((await herald.get(make.webhook()))?.status?.["failingSince"]).to.equal("2026-11-01T10:00:00.000Z");
   });
 });

@@ -36,7 +36,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
   /** Waits until every Webhook has been looked at twice more. */
   const resynced = async () => {
     const wanted = (await passes()) + 2 * applied.size;
-    await until(async () => (await passes()) >= wanted, 15_000);
+    await until(async () => (await passes()) >= wanted, 25_000);
   };
   /** What is announced from now on. */
   const announcements = async (): Promise<string[]> => {
@@ -126,7 +126,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
   it("a header follows its Secret, and is sealed anew only then", async () => {
     const before = await rowOf(shaped());
     await herald.apply(make.secret("chat", { token: "Bearer second" }));
-    await until(async () => headersOf(await rowOf(shaped())).includes("Authorization: Bearer second"), 10_000);
+    await until(async () => headersOf(await rowOf(shaped())).includes("Authorization: Bearer second"), 25_000);
     await resynced();
     const after = await rowOf(shaped());
     await resynced();
@@ -148,7 +148,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
   it("what a member says no more goes back to its default", async () => {
     const gone = { filters: null, bodyTemplate: null, headers: null, ratePerSecond: null, maxInFlight: null };
     await herald.patch(shaped(), { spec: { ...gone, description: null, batch: null } });
-    await until(async () => (await rowOf(shaped())).headers.length === 0, 10_000);
+    await until(async () => (await rowOf(shaped())).headers.length === 0, 25_000);
     expect(await rowOf(shaped())).to.deep.include({
       filters: null,
       body_template: null,
@@ -163,8 +163,8 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     const { _id, app_id: app } = await rowOf(shaped());
     const announced = await announcements();
     await herald.patch(shaped(), { spec: { paused: false } });
-    await until(async () => !(await rowOf(shaped())).paused, 10_000);
-    await until(() => announced.includes(`${_id} of ${app}`), 10_000);
+    await until(async () => !(await rowOf(shaped())).paused, 25_000);
+    await until(() => announced.includes(`${_id} of ${app}`), 25_000);
   });
 
   it("a template that does not parse is refused", async () => {
@@ -184,7 +184,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
 
   it("a rotation is reported in status until the former secret's day is over", async () => {
     await herald.patch(shaped(), { metadata: { annotations: { "herald.dev/rotate": "1" } } });
-    await until(async () => (await statusOf(shaped())).previousSecretValidUntil !== undefined, 10_000);
+    await until(async () => (await statusOf(shaped())).previousSecretValidUntil !== undefined, 25_000);
     const untilAt = Date.parse((await statusOf(shaped())).previousSecretValidUntil ?? "");
     expect(untilAt - Date.now()).to.be.within(86_300_000, 86_400_000);
     const { _id } = await rowOf(shaped());
@@ -233,7 +233,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
         last_error: { class: "timeout", at: new Date() },
       },
     ]);
-    await until(async () => (await statusOf(webhook)).health !== undefined, 10_000);
+    await until(async () => (await statusOf(webhook)).health !== undefined, 25_000);
     const { health } = await statusOf(webhook);
     expect(health).to.include({
       successRate1h: "97%",
@@ -248,9 +248,9 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
 
   it("suspended, it is disabled, and enabled again when it is not", async () => {
     await herald.patch(shaped(), { spec: { suspended: true } });
-    await until(async () => (await rowOf(shaped())).status === "disabled", 10_000);
+    await until(async () => (await rowOf(shaped())).status === "disabled", 25_000);
     await herald.patch(shaped(), { spec: { suspended: false } });
-    await until(async () => (await rowOf(shaped())).status === "active", 10_000);
+    await until(async () => (await rowOf(shaped())).status === "active", 25_000);
   });
 
   it("its removal begins that of what was sent to it", async () => {
@@ -272,7 +272,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     const announced = await announcements();
     await herald.remove(make.app());
     await herald.gone(make.app());
-    await until(() => ids.every((id) => announced.includes(`${id} of ${like.app_id}`)), 10_000);
+    await until(() => ids.every((id) => announced.includes(`${id} of ${like.app_id}`)), 25_000);
     expect(await rows().countDocuments()).to.equal(0);
   });
 });

@@ -39,7 +39,7 @@ describe("operator: a deletion that began before the finalizer was written", fun
 
   const plan = (name: string): Manifest => make.plan({}, `${herald.id}-${name}`);
   const rowOf = (name: string) => herald.db.collection<PlanRow>("plans").findOne({ _id: `${herald.id}-${name}` });
-  const settled = () => until(async () => (await differences(herald)).length === 0, 10_000);
+  const settled = () => until(async () => (await differences(herald)).length === 0, 25_000);
 
   /** Makes a plan and begins to delete it before the operator sees it; resolves when the deletion stands still. */
   const doomed = async (name: string): Promise<{ deleted: Promise<void> }> => {
@@ -61,7 +61,7 @@ describe("operator: a deletion that began before the finalizer was written", fun
     await herald.ready(plan("made"));
     await end(deletion);
     expect(await herald.get(plan("made"))).to.equal(null);
-    await until(async () => (await rowOf("made")) === null, 10_000);
+    await until(async () => (await rowOf("made")) === null, 25_000);
     await settled();
   });
 
@@ -69,10 +69,10 @@ describe("operator: a deletion that began before the finalizer was written", fun
     const deletion = await doomed("under-way");
     writes.block();
     link.cut();
-    await until(() => writes.blocked().includes("insert"), 10_000);
+    await until(() => writes.blocked().includes("insert"), 25_000);
     await end(deletion);
     await writes.release();
-    await until(async () => (await rowOf("under-way")) === null, 10_000);
+    await until(async () => (await rowOf("under-way")) === null, 25_000);
     await settled();
   });
 
@@ -99,7 +99,7 @@ describe("operator: a deletion that began before the finalizer was written", fun
     await herald.apply(plan("unlabelled"));
     await herald.ready(plan("unlabelled"));
     await herald.patch(plan("unlabelled"), { metadata: { labels: { [label]: null } } });
-    await until(() => looks > 0, 10_000);
+    await until(() => looks > 0, 25_000);
     await herald.apply(plan("later"));
     await herald.ready(plan("later"));
     expect(await rowOf("unlabelled")).not.to.equal(null);

@@ -194,10 +194,10 @@ describe("operator: management policies", function () {
         await started.stop();
         await start(); // which looks for no other reason than a resync: no event is still on its way
         await rows().updateOne({ _id: id }, { $set: { [other.member]: "edited" } });
-        await until(async () => (await row())[other.member] !== "edited", 15_000);
+        await until(async () => (await row())[other.member] !== "edited", 25_000);
         await until(async () => (await repairsOf(kind)) === 1);
         await rows().deleteOne({ _id: id });
-        await until(async () => (await rows().findOne({ _id: id })) !== null, 15_000);
+        await until(async () => (await rows().findOne({ _id: id })) !== null, 25_000);
         await until(async () => (await repairsOf(kind)) === 2);
         expect((await row())[other.member]).to.deep.equal(before[other.member]);
       });

@@ -56,6 +56,6 @@ describe("operator: what waits for others, long before the next resync", functio
     await herald.ready(make.webhook(), "Unknown", "AppNotReady");
     expect(row).not.to.equal(null);
     await herald.patch(app("shop"), { metadata: { annotations: { "herald.dev/looked-at": "again" } } });
-    await until(async () => (await statusOf(make.webhook())) === "True", 15_000);
+    await until(async () => (await statusOf(make.webhook())) === "True", 25_000);
   });
 });

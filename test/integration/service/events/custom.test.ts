@@ -100,7 +100,7 @@ describe("custom events on their way to the stream", function () {
       await rows().updateMany(batches, { $set: { due_at: new Date() } }); // they are due again each 10 s
       return isEmpty();
     }, 30_000);
-    await until(() => arrived("away").length >= 2, 10_000);
+    await until(() => arrived("away").length >= 2);
     expect(arrived("away")).to.have.length(2);
   });
 });

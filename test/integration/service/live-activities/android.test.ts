@@ -148,7 +148,7 @@ describe("live activities on Android", function () {
     const channels = "/live-activities/types/Match/channels";
     await live.ask("POST", channels, {});
     const list = async () => (await live.ask("GET", channels)).body["data"] as Record<string, unknown>[];
-    await until(async () => (await list())[0]?.["status"] === "ready", 10_000);
+    await until(async () => (await list())[0]?.["status"] === "ready");
     const [{ device, startToken }, phone] = [await anIphone("Match"), await aPhone()];
     const body = { activity_id: "final", content_state: { step: 0 }, target: to(device, phone), channel: true };
     await live.ended(await live.send("start", body, "Match"));

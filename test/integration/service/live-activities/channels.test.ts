@@ -23,7 +23,7 @@ describe("broadcast channels of live activities", function () {
     const { status, body: made } = await live.ask("POST", channels, body);
     expect([status, made["status"]]).to.deep.equal([201, "creating"]);
     const find = async () => (await list()).find(({ id, status: now }) => id === made["id"] && now === "ready");
-    await until(async () => (await find()) !== undefined, 10_000);
+    await until(async () => (await find()) !== undefined);
     return (await find()) as Channel; // just seen
   };
   const start = (body: object): Promise<Answer> =>
@@ -72,7 +72,7 @@ describe("broadcast channels of live activities", function () {
   it("are deleted at Apple", async () => {
     const channel = await aChannel();
     expect((await live.ask("DELETE", `${channels}/${channel.id}`)).status).to.equal(200);
-    await until(async () => (await list()).every(({ id }) => id !== channel.id), 10_000);
+    await until(async () => (await list()).every(({ id }) => id !== channel.id));
     const other = await start({ activity_id: "gone", channel: true });
     expect(other.status).to.equal(409);
   });
@@ -82,6 +82,6 @@ describe("broadcast channels of live activities", function () {
     const apps = db.collection<{ _id: string }>("apps");
     await apps.updateOne({ _id: app._id }, { $set: { "channels.ios_push.key_id": "UNKNOWN123" } });
     await live.ask("POST", channels, {});
-    await until(async () => (await list()).some(({ status }) => status === "failed"), 20_000);
+    await until(async () => (await list()).some(({ status }) => status === "failed"));
   });
 });

@@ -34,7 +34,7 @@ describe("what waits for a device's token", function () {
       .collection("live_activity_recipients")
       .updateOne({ subscription_id: device._id }, { $set: { hold_until: past } });
     await db.collection("live_activities").updateOne({ activity_id }, { $set: { ends_at: past, due_at: past } });
-    await until(async () => (await live.deliveries(held._id))[0]?.status === "expired", 10_000);
+    await until(async () => (await live.deliveries(held._id))[0]?.status === "expired");
     const { body } = await live.ask("GET", `/live-activities/Order/activities/${activity_id}`);
     await until(
       async () => (await db.collection("live_activities").findOne({ activity_id }))?.["status"] === "ended",
@@ -49,10 +49,10 @@ describe("what waits for a device's token", function () {
   it("does not end the activity there when Apple refuses the end", async () => {
     const { device, activity_id } = await started();
     const end = await live.send("end", { activity_id, content_state: { step: 1 } });
-    await until(async () => (await live.deliveries(end))[0]?.status === "scheduled", 10_000);
+    await until(async () => (await live.deliveries(end))[0]?.status === "scheduled");
     sending.apns.script({ answers: [{ address_prefix: "", status: 413, reason: "PayloadTooLarge" }] });
     await live.shows(device, activity_id);
-    await until(async () => (await live.deliveries(end))[0]?.status === "errored", 10_000);
+    await until(async () => (await live.deliveries(end))[0]?.status === "errored");
     const { body } = await live.ask("GET", `/live-activities/Order/activities/${activity_id}`);
     expect(body["recipients"]).to.include({ active: 1, ended: 0 });
     await until(() => expectUsageIsExact(sending.system).then(...toBoolean), 10_000); // each is counted after it is stored

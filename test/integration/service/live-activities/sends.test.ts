@@ -83,8 +83,8 @@ describe("live activities from the REST call to Apple", function () {
     const statusOf = async (id: string) => (await live.deliveries(id)).map(({ status }) => status);
     expect([await statusOf(first._id), await statusOf(second._id)]).to.deep.equal([["suppressed"], ["scheduled"]]);
     const token = await live.shows(device, activity_id);
-    await until(() => live.pushes(token).length === 1, 10_000);
-    await until(async () => (await statusOf(second._id))[0] === "sent", 10_000);
+    await until(() => live.pushes(token).length === 1);
+    await until(async () => (await statusOf(second._id))[0] === "sent");
     expect(stepsOf(live.pushes(token))).to.deep.equal([2]);
     await live.ended(await live.send("update", { activity_id, content_state: { step: 3 } }));
     expect(stepsOf(live.pushes(token))).to.deep.equal([2, 3]);
@@ -96,7 +96,7 @@ describe("live activities from the REST call to Apple", function () {
     await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
     await live.ended(await live.send("end", { activity_id }));
     const token = await live.shows(device, activity_id);
-    await until(() => live.pushes(token).length === 1, 10_000);
+    await until(() => live.pushes(token).length === 1);
     expect(live.pushes(token)[0]?.aps).to.deep.include({ event: "end", "content-state": { step: 0 } });
   });
 

@@ -74,7 +74,7 @@ describe("operations of webhooks, with a dispatcher", function () {
     expect((await ask("POST", "/events", { events })).status).to.equal(202);
   };
   const arrived = (path: string): ReceivedWebhook[] => receiver.received().filter((one) => one.path === path);
-  const come = (path: string, count: number) => until(() => arrived(path).length >= count, 15_000);
+  const come = (path: string, count: number) => until(() => arrived(path).length >= count);
   const stored = (id: string, status: string, count: number) =>
     until(
       async () => (await ask("GET", `/webhooks/${id}/deliveries?status=${status}`)).body.data.length === count,
@@ -238,7 +238,7 @@ describe("operations of webhooks, with a dispatcher", function () {
     }, 10_000);
     await emit(name, 20);
     const over = { endpoint_id: id, status: { $in: ["success", "dead"] } } as const; // those before it was heard of
-    await until(async () => (await deliveries().countDocuments(over)) === emitted, 15_000);
+    await until(async () => (await deliveries().countDocuments(over)) === emitted);
     await ask("PATCH", `/webhooks/${id}`, { status: "active" });
     const missed = await deliveries().find({ endpoint_id: id, status: "dead" }).toArray();
     const before = arrived(path).length;
@@ -248,7 +248,7 @@ describe("operations of webhooks, with a dispatcher", function () {
       const recovery = (await ask("GET", `/webhooks/${id}`)).body["recovery"] as { status: string; replayed: number };
       return recovery.status === "completed" && recovery.replayed === missed.length;
     };
-    await until(isOver, 15_000);
+    await until(isOver);
     await come(path, before + missed.length);
     await stored(id, "success", Math.min(50, missed.length + before));
     const ids = arrived(path)
@@ -269,7 +269,7 @@ describe("operations of webhooks, with a dispatcher", function () {
     await emit(name, 3);
     await stored(id, "pending", 3);
     await ask("DELETE", `/webhooks/${id}`);
-    await until(async () => (await deliveries().countDocuments({ endpoint_id: id })) === 0, 15_000);
+    await until(async () => (await deliveries().countDocuments({ endpoint_id: id })) === 0);
   });
 
   it("writes no secret and no header's value to a log", async () => {

@@ -36,7 +36,7 @@ describe("a program's log", () => {
     const child = start("setInterval(() => undefined, 1_000)");
     let written = "";
     child.stdout.on("data", (chunk: Buffer) => (written += chunk.toString()));
-    await until(() => written.trim().split("\n").length === lines, 5_000);
+    await until(() => written.trim().split("\n").length === lines);
     child.kill("SIGKILL");
     await once(child, "close");
   });

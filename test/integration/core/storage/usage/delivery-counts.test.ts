@@ -83,7 +83,7 @@ describe("usage of deliveries", function () {
     const { count, forget } = aDispatcher();
     await Promise.all([count("ended", stored(1)), count("under way", stored(1))]);
     await forget("ended");
-    await until(async () => (await rows()).every(({ counting }) => counting?.length === 1), 10_000);
+    await until(async () => (await rows()).every(({ counting }) => counting?.length === 1));
     expect((await rows()).flatMap(({ counting = [] }) => counting.map(({ id }) => id))).to.deep.equal(
       Array(2).fill("under way"),
     );
