@@ -8,7 +8,7 @@ export type Outcome = { code: number; stdout: string; stderr: string };
 /** `env` is added to this process's own; without `cwd` it runs in the repository's root. */
 export type CommandOptions = { input?: string | undefined; timeoutMs?: number; env?: NodeJS.ProcessEnv; cwd?: string };
 
-const standardTimeoutMs = 60_000;
+const standardTimeoutMs = 180_000; // it ends only what hangs
 
 /** Runs a program to its end. */
 export const attempt = async (

@@ -12,6 +12,8 @@ const others = [
   "integration/service/throttle",
   "unit/core/domain/experiments/bandit",
   "unit/core/domain/experiments/verdict",
+  "unit/core/domain/filters/pre-filter",
+  "unit/core/domain/webhooks/body",
 ].map((name) => `test/${name}.test.ts`);
 
 /** What `make soak` runs. */

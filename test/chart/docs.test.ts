@@ -55,7 +55,7 @@ describe("the pages on running Herald in a cluster", function () {
     const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
     cluster = await startKubernetes({ dir: join(dir, name), throwaway: true, port, etcdPort, etcdPeerPort });
     await run("kubectl apply -f -", JSON.stringify(othersKind));
-    await run("kubectl wait crd/tenants.a.example --for=condition=Established --timeout=20s");
+    await run("kubectl wait crd/tenants.a.example --for=condition=Established --timeout=120s");
     await run("kubectl apply -f -", JSON.stringify(othersTenant));
   };
   /** The pod that the chart asks for, as far as one can run without nodes. */
@@ -171,7 +171,7 @@ describe("the pages on running Herald in a cluster", function () {
     await run("kubectl create namespace argocd && kubectl --namespace argocd create configmap argocd-cm");
     await follow("gitops.md");
     await run(`kubectl --namespace plain delete ${owned} --all && kubectl delete tenants.herald.dev plain`);
-    await run("kubectl wait plan/partner --for=condition=Ready --timeout=20s");
+    await run("kubectl wait plan/partner --for=condition=Ready --timeout=120s");
     const kinds = await run("kubectl --namespace argocd get configmap argocd-cm --output json | jq '.data | length'");
     expect(Number(kinds)).to.equal(allResources.length);
   });
@@ -247,7 +247,7 @@ describe("the pages on running Herald in a cluster", function () {
     await follow("uninstall.md", "When a namespace is no longer watched");
     const [retain = "", unfinalize = ""] = commandsOf("uninstall.md", "When a deletion does not end");
     await run(`kubectl delete tenants.herald.dev demo --wait=false\n${retain}
-               kubectl wait tenants.herald.dev/demo --for=delete --timeout=20s`);
+               kubectl wait tenants.herald.dev/demo --for=delete --timeout=120s`);
     await operator.stop();
     await run(unfinalize);
     const left = "kubectl get plans.herald.dev --output jsonpath='{.items[*].metadata.finalizers}'";
@@ -290,7 +290,7 @@ const hashesIn = async (db: Db): Promise<unknown> => {
   return rows.map(({ _id, hashes }) => ({ _id, hashes }));
 };
 
-const commandsMs = 120_000; // those of a whole page
+const commandsMs = 350_000; // those of a whole page
 
 /** A section of the start page. */
 const tenant = "3. A tenant with an app and a key";

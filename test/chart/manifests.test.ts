@@ -137,7 +137,7 @@ const establishKinds = async (
   const files = await Promise.all(paths.map((path) => readFile(path, "utf8")));
   const kinds = files.flatMap((text) => parseAllDocuments(text).map((one) => one.toJS() as Definition));
   const names = kinds.map(({ metadata }) => `crd/${metadata.name}`);
-  await kubectl(["wait", "--for=condition=Established", "--timeout=30s", ...names]);
+  await kubectl(["wait", "--for=condition=Established", "--timeout=120s", ...names]);
   for (const { spec } of kinds)
     await until(() => isDescribed(client, { group: spec.group, kind: spec.names.kind }), 90_000);
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" };

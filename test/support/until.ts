@@ -18,6 +18,14 @@ export const leastMs = async (run: () => Promise<unknown>, { times = 5 } = {}): 
   return least;
 };
 
+/** What code that waits for nothing takes of a processor, whatever runs beside it. */
+export const cpuMs = async (run: () => unknown): Promise<number> => {
+  const before = process.threadCpuUsage();
+  await run();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+};
+
 const firstPauseMs = 10;
 const longestPauseMs = 200;
 

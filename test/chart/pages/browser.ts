@@ -28,7 +28,7 @@ export const startSite = async (prefix: string, answer: BoundOutside["answer"]):
       header: (name: string) => request.headers[name]?.toString() ?? null,
       ip: "127.0.0.1",
       body: async () => Buffer.alloc(0),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(waitsMs),
     };
     void answer(asked)
       .catch((): OutsideReply => ({ status: 404, headers: {}, body: "" }))
@@ -40,7 +40,7 @@ export const startSite = async (prefix: string, answer: BoundOutside["answer"]):
   await new Promise((resolve) => server.once("listening", resolve));
   const { port } = server.address() as AddressInfo; // sound: it listens on TCP
   const url = `http://127.0.0.1:${port}${prefix}`;
-  const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  const browser = await launchBrowser(executablePath);
   const complaints: string[] = [];
   return {
     url,
@@ -59,8 +59,26 @@ export const startSite = async (prefix: string, answer: BoundOutside["answer"]):
   };
 };
 
-const newPage = async (browser: Browser, complaints: string[]): Promise<Page> => {
+const waitsMs = 120_000; // they end only what hangs: all of a suite may run beside it
+
+/** Starts a Chromium, each wait for which has a generous limit. */
+export const launchBrowser = async (executablePath: string): Promise<Browser> =>
+  puppeteer.launch({
+    executablePath,
+    args: ["--no-sandbox", "--disable-gpu"],
+    timeout: waitsMs,
+    protocolTimeout: waitsMs,
+  });
+
+/** Opens a page of it, whose waits have the same. */
+export const blankPage = async (browser: Browser): Promise<Page> => {
   const page = await browser.newPage();
+  page.setDefaultTimeout(waitsMs);
+  return page;
+};
+
+const newPage = async (browser: Browser, complaints: string[]): Promise<Page> => {
+  const page = await blankPage(browser);
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("requestfailed", (request) => complaints.push(`${request.url()}: ${request.failure()?.errorText}`));
   page.on("console", (message) => {

@@ -50,12 +50,14 @@ describe("the API reference in a browser", function () {
     }
   }
 
-  it("shows within 2 s after its first byte", async () => {
+  it("takes less than 2 s of a processor to be shown", async () => {
     const page = await site.open("operations/createNotification");
-    const shownAfterMs = await page.evaluate(
-      "performance.getEntriesByName('first-contentful-paint')[0].startTime - performance.getEntriesByType('navigation')[0].responseStart",
-    );
-    expect(shownAfterMs).to.be.below(2_000);
+    const client = await page.createCDPSession();
+    await client.send("Performance.enable", { timeDomain: "threadTicks" });
+    await page.reload({ waitUntil: "networkidle0" });
+    const { metrics } = await client.send("Performance.getMetrics");
+    const seconds = metrics.find(({ name }) => name === "TaskDuration")?.value;
+    expect(seconds).to.be.within(0.001, 2);
     await page.close();
   });
 

@@ -5,6 +5,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { startShop } from "../../../dev/simulators/shop.ts";
 import { send } from "../../support/system/sending.ts";
 import { until } from "../../support/until.ts";
+import { blankPage } from "../pages/browser.ts";
 import { pushService, type Service } from "./service.ts";
 import { clickShown, pushesTo, type Shows, showsOf, watchShows, workerOf } from "./site.ts";
 
@@ -95,7 +96,7 @@ export const pushCases = (service: () => Service): void => {
     const account = { url: api.url, token: system.token, appId: system.app._id };
     await fetch(`${shop.url}/account`, { method: "POST", body: JSON.stringify(account) });
     await site.browser.defaultBrowserContext().overridePermissions(shop.url, ["notifications"]);
-    const page = await site.browser.newPage();
+    const page = await blankPage(site.browser);
     await page.goto(shop.url);
     await page.evaluate(pushService(push.subscribe()));
     await page.click("#ask");

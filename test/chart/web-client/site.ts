@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import puppeteer, { type Browser, type CDPSession, type Page, TargetType, type WebWorker } from "puppeteer-core";
+import { type Browser, type CDPSession, type Page, TargetType, type WebWorker } from "puppeteer-core";
 import { findTool } from "../../../dev/files/find-tool.ts";
+import { blankPage, launchBrowser } from "../pages/browser.ts";
 
 /** Files of a site, by their paths. */
 export type Files = Readonly<Record<string, { type: string; body: string; policy?: string }>>;
@@ -33,7 +34,7 @@ export const browsedSite = async (filesAt: (origin: string) => Promise<Files>): 
   const { port } = server.address() as AddressInfo; // sound: it listens on TCP
   const origin = `http://127.0.0.1:${port}`;
   files = await filesAt(origin);
-  const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  const browser = await launchBrowser(executablePath);
   await browser.defaultBrowserContext().overridePermissions(origin, ["notifications"]);
   const complaints: string[] = [];
   return {
@@ -41,7 +42,7 @@ export const browsedSite = async (filesAt: (origin: string) => Promise<Files>): 
     browser,
     complaints,
     open: async (path = "/") => {
-      const page = await browser.newPage();
+      const page = await blankPage(browser);
       page.on("pageerror", (error) => complaints.push(String(error)));
       page.on("console", (message) => {
         if (message.type() === "error") complaints.push(message.text());

@@ -5,7 +5,7 @@ import { grouping } from "../../../../dispatcher/webhooks/accept/group.ts";
 import { keyOf } from "../../../../dispatcher/webhooks/partitions/endpoints.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { until } from "../../../support/until.ts";
-import { endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+import { clock, endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
 describe("endpoint queues", function () {
   this.timeout(60_000);
@@ -255,7 +255,7 @@ describe("endpoint queues", function () {
       deliveries: {
         endPage: async (id, error) => {
           const ended = await deliveries().endPage(id, error);
-          const isLast = Date.now() - (queues.get(id)?.openedMs ?? Infinity) >= 5_000; // it is idle by then
+          const isLast = clock.now().getTime() - (queues.get(id)?.openedMs ?? Infinity) >= 5_000; // it is idle by then
           if (!isLast || left-- !== 1) return ended;
           await deliveries().keep(late); // as a caller does that read the endpoint before it was disabled
           queues.get(id)?.nudge();

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { Group, Heard, VerdictsRow } from "#core/storage/suppressions/verdicts.ts";
 import { type HearingDeps, hearing } from "../../../../dispatcher/suppressions/hearing.ts";
 import { noon } from "../../../support/rows/work.ts";
+import { cpuMs } from "../../../support/until.ts";
 
 const group: Group = {
   of: { tenantId: "ten_1", appId: "app_1" },
@@ -47,8 +48,7 @@ describe("what a process hears of addresses", () => {
 
   it("costs no more for each when a batch says much of one group", async () => {
     const ids = Array.from({ length: 10_000 }, (_, n) => `dlv_${n}`);
-    const beganMs = performance.now();
-    expect(await given().judged(heardOf(...ids))).to.have.length(10_000);
-    expect(performance.now() - beganMs).to.be.below(5_000); // one step for each pair took 20 s
+    const judged = async () => expect(await given().judged(heardOf(...ids))).to.have.length(10_000);
+    expect(await cpuMs(judged)).to.be.below(5_000); // one step for each pair took 20 s
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { membersIn, repeatedMember } from "../../../../../apiserver/http/protocol/json-members.ts";
+import { cpuMs } from "../../../../support/until.ts";
 
 describe("the members of a text of JSON", () => {
   const membersOf = (value: unknown): number =>
@@ -49,10 +50,8 @@ describe("the members of a text of JSON", () => {
     });
   }
 
-  it("are counted in one pass, however many quotes are escaped", () => {
+  it("are counted in one pass, however many quotes are escaped", async () => {
     const text = `{"a":"${'\\"\\\\'.repeat(400_000)}","b":1}`;
-    const began = performance.now();
-    expect(membersIn(text)).to.equal(2);
-    expect(performance.now() - began).to.be.below(2_000);
+    expect(await cpuMs(() => expect(membersIn(text)).to.equal(2))).to.be.below(2_000);
   });
 });

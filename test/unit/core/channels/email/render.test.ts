@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { type EmailSettings, renderEmail } from "#core/channels/email/render.ts";
 import { withAddresses } from "#core/channels/email/tracking.ts";
 import type { Content, Options } from "#core/schema/messages/notification.ts";
+import { cpuMs } from "../../../../support/until.ts";
 
 const none: EmailSettings = { tracking: { opens: false, clicks: false }, transactionalCategories: [] };
 const all: EmailSettings = { tracking: { opens: true, clicks: true }, transactionalCategories: ["receipts"] };
@@ -103,9 +104,8 @@ describe("a rendered mail", () => {
       expect(mailOf({ email_body: "x" }, all, said).isTransactional).to.equal(isTransactional);
     });
 
-  it("takes time in proportion to hostile bodies", () => {
-    const started = performance.now();
-    mailOf({ email_body: "<body".repeat(100_000), email_preheader: "x" }, all);
-    expect(performance.now() - started).to.be.lessThan(2_000);
+  it("takes time in proportion to hostile bodies", async () => {
+    const mail = () => mailOf({ email_body: "<body".repeat(100_000), email_preheader: "x" }, all);
+    expect(await cpuMs(mail)).to.be.lessThan(2_000);
   });
 });

@@ -5,6 +5,7 @@ import { maxEventBytes, textWithin } from "#core/domain/events/text.ts";
 import { derivedIdAt } from "#core/domain/ids.ts";
 import { batchesOf } from "#core/domain/webhooks/body.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { inSuite } from "../../../../support/suite/soak.ts";
 
 const anEvent = (data: Record<string, unknown>, id = "evt_1"): EventEnvelope => ({
   id,
@@ -113,7 +114,7 @@ describe("the text of an event", () => {
         expect(JSON.parse(text)).to.include({ id: "evt_1", type: "message.queued", subject_id: "msg_1" });
         expect(textWithin(anEvent(data))).to.equal(text);
       }),
-      { numRuns: 60 },
+      { numRuns: inSuite(20, { soak: 200 }) },
     );
   }).timeout(60_000);
 });
@@ -182,7 +183,7 @@ describe("batches of events", () => {
           list.map(({ id }) => id),
         );
       }),
-      { numRuns: 20 },
+      { numRuns: inSuite(6, { soak: 60 }) },
     );
   }).timeout(60_000);
 });

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { createServer, type Socket } from "node:net";
 import { expect } from "chai";
 import { ask, outgoing } from "../../../../support/servers/outgoing.ts";
-import { until } from "../../../../support/until.ts";
+import { leastMs, until } from "../../../../support/until.ts";
 
 const answer = (status: number): string => `HTTP/1.1 ${status} OK\r\ncontent-length: 0\r\n\r\n`;
 
@@ -134,10 +134,12 @@ describe("a guarded client's connections", () => {
       });
       socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\nkeep-alive: timeout=2\r\ncontent-length: 0\r\n\r\n"));
     });
-    const startedMs = performance.now();
-    await ask(client(), `http://127.0.0.1:${port}/`);
-    await until(() => closed);
-    expect(performance.now() - startedMs).to.be.within(500, 1_900);
+    const visit = async (): Promise<void> => {
+      closed = false;
+      await ask(client(), `http://127.0.0.1:${port}/`);
+      await until(() => closed);
+    };
+    expect(await leastMs(visit, { times: 3 })).to.be.within(500, 1_900);
   });
 
   it("are closed when the client is", async () => {
