@@ -8,7 +8,7 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { idPrefixes } from "#core/schema/vocabulary/id-prefixes.ts";
 import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import { removeFilesOfPerson } from "#core/storage/conversations/files.ts";
-import { idsOfPerson } from "#core/storage/conversations/person.ts";
+import { idPagesOfPerson } from "#core/storage/conversations/person.ts";
 import { type StoredData, storedData } from "#core/storage/data.ts";
 import { exportWork } from "#core/storage/exports/work.ts";
 import { removeFilesOfApp } from "#core/storage/files/removal.ts";
@@ -69,13 +69,13 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
   const deleted = deletions(deps.db);
   const inFiles = eraseFiles({ ...deps, exports: exportWork(deps.db), imports: imports(deps.db) });
   const removeFiles = removeFilesOfPerson(deps.db, deps.files);
-  const conversationsOf: RemoveDeps["conversationsOf"] = (person) => idsOfPerson(deps.db, "conversations", person);
+  const talksOf: RemoveDeps["talksOf"] = (person, dataset) => idPagesOfPerson(deps.db, dataset, person);
   const joined = {
     ...deps,
     ...stores,
     ...owners,
     deleted,
-    conversationsOf,
+    talksOf,
     eraseFiles: inFiles,
     removeFiles,
     flush: box.flush,
@@ -102,8 +102,8 @@ type RemoveDeps = Pick<RemovalJobDeps, "files" | "stopping"> &
     segments: Pick<SegmentWork, "find">;
     data: StoredData;
     deleted: Pick<Deletions, "note">;
-    /** The ids of a person's conversations. */
-    conversationsOf: (person: ReturnType<typeof personOf>) => Promise<string[]>;
+    /** The ids of a person's conversations, or of the messages of these, in pages. */
+    talksOf: (person: ReturnType<typeof personOf>, dataset: (typeof talks)[number]) => AsyncIterable<string[]>;
     eraseFiles: (person: Person, since: Date | null) => Promise<void>;
     removeFiles: ReturnType<typeof removeFilesOfPerson>;
     /** Publishes the events of a removal; false when that must wait. */
@@ -148,6 +148,7 @@ const removeRest = async (deps: RemoveDeps, row: RemovalRow): Promise<void> => {
     await deps.data.removePerson(person);
   }
   if (row.passes === 0) await noteDeleted(deps, row);
+  if (kind === "user") await noteTalks(deps, row);
 };
 
 const personOf = ({ tenant_id, app_id, _id, keys }: RemovalRow) => ({
@@ -164,9 +165,16 @@ const noteDeleted = async (deps: RemoveDeps, row: RemovalRow): Promise<void> => 
   const owned = row.keys.filter((key) => key.startsWith(`${idPrefixes.subscription}_`));
   if (row.kind === "user") await deleted.note(of, "users", [row._id], now);
   if (row.kind === "user") await deleted.note(of, "subscriptions", owned, now);
-  if (row.kind === "user") await deleted.note(of, "conversations", await deps.conversationsOf(personOf(row)), now);
   if (row.kind === "subscription") await deleted.note(of, "subscriptions", [row._id], now);
 };
+
+/** The same for what is about to be removed of their conversations: in each pass, as some may have come behind the one before. */
+const noteTalks = async ({ deleted, clock, talksOf }: RemoveDeps, row: RemovalRow): Promise<void> => {
+  for (const dataset of talks)
+    for await (const ids of talksOf(personOf(row), dataset)) await deleted.note(ofRow(row), dataset, ids, clock.now());
+};
+
+const talks = ["conversations", "conversation_messages"] as const;
 
 /** How many deliveries, or messages of an app, must wait for a later pass. */
 const forget = async (

@@ -4,7 +4,7 @@ import { type ColumnChoice, columnsOf, hasDeletions, type WarehouseColumn } from
 import type { WarehouseDataset } from "#core/schema/warehouse/export.ts";
 import { collectionOf, type OfApp } from "#core/storage/mongo/collection.ts";
 import { findIds } from "#core/storage/mongo/pages.ts";
-import { changePage, changesOf } from "#core/storage/warehouse/changes.ts";
+import { changedById, changePage, changesOf } from "#core/storage/warehouse/changes.ts";
 import { type DeletionRow, deletionCollection } from "#core/storage/warehouse/deletions.ts";
 import type { ChangePlace } from "#core/storage/warehouse/runs.ts";
 import { type DatasetSource, type HashOf, type ReadDocument, sources } from "./sources.ts";
@@ -82,13 +82,14 @@ async function* changed(given: Given, source: DatasetSource, window: Window): As
   });
   const shown = columns.flatMap(({ name }) => readers.get(name)?.reads ?? name).filter((name) => !common.has(name));
   const rows = collectionOf<ReadDocument>(db, collection);
-  const joined = join?.(db, of) ?? (async (page) => [...page]);
+  const joined = join?.(db, of, window) ?? (async (page) => [...page]);
   const asked = { ...window, of, by, members: source.members ?? shown, narrowed: { ...names, ...source.there } };
-  for await (const page of changesOf(rows, asked)) {
+  let end = window.after ?? { at: window.from, id: "" };
+  for await (const page of source.isById === true ? changedById(rows, asked) : changesOf(rows, asked)) {
     const last = page.at(-1);
-    if (last === undefined) return;
+    if (last !== undefined) end = { at: last[by], id: last._id };
     const made = (await joined(page)).map((row) => read.map((valueOf) => valueOf(row)));
-    yield { rows: made, end: { at: last[by], id: last._id } };
+    yield { rows: made, end };
   }
 }
 

@@ -1,15 +1,17 @@
 import { LRUCache } from "lru-cache";
 import type { Db } from "mongodb";
-import { happenedTo } from "#core/domain/exports/message-events.ts";
+import { type Happened, happenedTo } from "#core/domain/exports/message-events.ts";
+import { failureTakenBack, receivedAt } from "#core/domain/messages/received.ts";
 import type { ConversionRow } from "#core/storage/events/conversions.ts";
 import type { OfCampaign } from "#core/storage/exports/pages.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
+import { waitsForFirst } from "#core/storage/messages/first-waiting.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf, type OfApp } from "#core/storage/mongo/collection.ts";
 import { changePage } from "#core/storage/warehouse/changes.ts";
 import { type MessageEventRow, messageEventDocument } from "../exports/message-events.ts";
-import type { ReadDocument } from "./sources.ts";
+import type { InWindow, ReadDocument } from "./sources.ts";
 
 type Join = (page: readonly ReadDocument[]) => Promise<ReadDocument[]>;
 
@@ -33,15 +35,25 @@ export const withCampaigns = (db: Db, { tenantId, appId }: OfApp): Join => {
 
 const mostMessages = 2 * changePage; // more than a page can be of
 
-/** What happened to the deliveries of a page, but for conversions; all of it again whenever one has changed. */
-export const eventsOfDeliveries = (db: Db, of: OfApp): Join => {
+/** What happened to the deliveries of a page and was stored in the window, but for conversions. */
+export const eventsOfDeliveries = (db: Db, of: OfApp, { from, to }: InWindow): Join => {
   const campaigns = withCampaigns(db, of);
   return async (page) => {
     const rows = (await campaigns(page)) as OfCampaign[]; // sound: rows of deliveries
     return rows.flatMap((delivery) =>
-      happenedTo(delivery).map((happened) => rowOf({ ...happened, delivery }, delivery.updated_at)),
+      allOf(delivery).flatMap((happened) => {
+        const at = receivedAt(delivery, happened);
+        return at >= from && at < to ? [rowOf({ ...happened, delivery }, at)] : [];
+      }),
     );
   };
+};
+
+/** One that waits for its time has not begun: what becomes of it takes its place. */
+const allOf = (delivery: DeliveryRow): Happened[] => {
+  if (waitsForFirst(delivery)) return [];
+  const before = failureTakenBack(delivery);
+  return before === null ? happenedTo(delivery) : [...happenedTo(delivery), before];
 };
 
 /** What of a conversion its row shows. */
@@ -76,9 +88,9 @@ export const conversionsOfDeliveries = (db: Db, of: OfApp): Join => {
   };
 };
 
-const rowOf = (row: MessageEventRow, updatedAt: Date): ReadDocument => ({
+const rowOf = (row: MessageEventRow, receivedAt: Date): ReadDocument => ({
   ...messageEventDocument(row),
-  updated_at: updatedAt,
+  received_at: receivedAt,
 });
 
 /** What is known of one that is no longer kept. */

@@ -21,6 +21,9 @@ import { conversionMembers, conversionsOfDeliveries, eventsOfDeliveries, withCam
 /** Of any collection. */
 export type ReadDocument = Document & { _id: string };
 
+/** From `from` on, before `to`. */
+export type InWindow = { from: Date; to: Date };
+
 /** Makes a hash of an address that leads back to it with the app's key alone. */
 export type HashOf = (address: string) => string;
 
@@ -34,7 +37,9 @@ export type DatasetSource = {
   /** The member that has the instant by which rows fall into windows; default `updated_at`. */
   by?: string;
   /** Makes the rows of a page, with what stands in other collections. */
-  join?: (db: Db, of: OfApp) => (page: readonly ReadDocument[]) => Promise<ReadDocument[]>;
+  join?: (db: Db, of: OfApp, window: InWindow) => (page: readonly ReadDocument[]) => Promise<ReadDocument[]>;
+  /** Whatever has changed since the begin of the window is read, by id: `join` says what of it is in the window. */
+  isById?: true;
   /** What of the collection is there, where not everything is. */
   there?: Filter<ReadDocument>;
   /** Another collection, whose rows come behind. */
@@ -123,8 +128,9 @@ export const sources: Readonly<Record<WarehouseDataset, DatasetSource>> = {
   deliveries: { collection: deliveryCollection, join: withCampaigns },
   message_events: {
     collection: deliveryCollection,
-    members: deliveryMembers,
+    members: [...deliveryMembers, "received", "resend_until"],
     join: eventsOfDeliveries,
+    isById: true,
     other: {
       collection: conversionCollection,
       members: conversionMembers,

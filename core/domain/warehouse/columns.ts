@@ -22,11 +22,11 @@ export const schemaVersions: Readonly<Record<WarehouseDataset, number>> = {
   events: 1,
   messages: 1,
   deliveries: 1,
-  message_events: 1,
+  message_events: 2, // received_at for updated_at
   suppressions: 2, // address_hash, address
   event_definitions: 1,
   conversations: 1,
-  conversation_messages: 1,
+  conversation_messages: 2, // _hs_deleted
 };
 
 const column = (id: number, name: string, type: ColumnType, nullable = false): WarehouseColumn => ({
@@ -117,7 +117,7 @@ const columns: Readonly<Record<WarehouseDataset, readonly WarehouseColumn[]>> = 
     column(20, "sms_segments", "int", true),
     column(21, "properties", "json"),
     column(22, "created_at", "timestamp", true),
-    column(23, "updated_at", "timestamp"),
+    column(24, "received_at", "timestamp"), // 23 was updated_at of the delivery
   ],
   messages: [
     column(1, "id", "string"),
@@ -200,22 +200,22 @@ const columns: Readonly<Record<WarehouseDataset, readonly WarehouseColumn[]>> = 
   ],
   conversation_messages: [
     column(1, "id", "string"),
-    column(2, "conversation_id", "string"),
+    column(2, "conversation_id", "string", true),
     column(3, "user_id", "string", true),
     column(4, "subscription_id", "string", true),
-    column(5, "direction", "string"),
-    column(6, "type", "string"),
+    column(5, "direction", "string", true),
+    column(6, "type", "string", true),
     column(7, "text", "string", true),
-    column(8, "content", "json"),
-    column(9, "author_type", "string"),
+    column(8, "content", "json", true),
+    column(9, "author_type", "string", true),
     column(10, "author_id", "string", true),
     column(11, "template_id", "string", true),
     column(12, "reply_to_id", "string", true),
     column(13, "message_id", "string", true),
     column(14, "provider", "string", true),
-    column(15, "media_count", "int"),
+    column(15, "media_count", "int", true),
     column(16, "sent_at", "timestamp", true),
-    column(17, "created_at", "timestamp"),
+    column(17, "created_at", "timestamp", true),
     column(18, "updated_at", "timestamp"),
   ],
 };

@@ -158,7 +158,7 @@ const columnLines = (columns: readonly WarehouseColumn[], types: Types, sayNull:
 /** Of each row the latest version, of runs that have a manifest; a row that is gone has none. */
 const viewOf = (dataset: WarehouseDataset, name: (table: string) => string): string => {
   const canGo = hasDeletions(dataset);
-  const instant = dataset === "events" ? "received_at" : "updated_at";
+  const instant = dataset === "events" || dataset === "message_events" ? "received_at" : "updated_at";
   const order = `${canGo ? "_hs_deleted DESC, " : ""}${instant} DESC`;
   return [
     `CREATE OR REPLACE VIEW ${name(dataset)} AS`,

@@ -32,6 +32,7 @@ export const deletedDatasets = [
   "subscriptions",
   "suppressions",
   "conversations",
+  "conversation_messages",
 ] as const satisfies WarehouseDataset[];
 
 export const warehouseFormats = ["jsonl", "csv", "parquet"] as const;

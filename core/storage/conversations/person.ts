@@ -32,6 +32,19 @@ export const idsOfPerson = async (db: Db, collection: string, person: WhoseFiles
   return [...ids];
 };
 
+/** The same, so many at a time; an id may come twice. */
+export async function* idPagesOfPerson(db: Db, collection: string, person: WhoseFiles): AsyncGenerator<string[]> {
+  for (const { filter, hint } of filtersOf(person)) {
+    const found = db.collection<OfPerson>(collection).find(filter, { projection: { _id: 1 }, hint, batchSize: page });
+    const ids: string[] = [];
+    for await (const { _id } of found) {
+      ids.push(_id);
+      if (ids.length === page) yield ids.splice(0);
+    }
+    if (ids.length > 0) yield ids;
+  }
+}
+
 /** The same with all that they have. */
 export async function* rowsOfPerson<Row extends OfPerson | Document>(
   db: Db,

@@ -2,6 +2,7 @@ import type { Collection, Db, Document, Filter } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
 import type { Timed } from "../../domain/messages/optimized.ts";
 import { type DeliveryStatus, evidence, type Progress, type Reported } from "../../domain/messages/progress.ts";
+import type { Received } from "../../domain/messages/received.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
@@ -64,6 +65,7 @@ export type DeliveryRow = Progress & {
   /** It was timed by the zone of the app, as that of the recipient is not known. */
   time_zone_source?: "app_default";
   expired_at?: Date;
+  received?: Received;
   created_at: Date;
   /** Grows with every change. */
   updated_at: Date;

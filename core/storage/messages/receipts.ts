@@ -1,5 +1,6 @@
 import type { AnyBulkWriteOperation, Db } from "mongodb";
 import type { Progress } from "../../domain/messages/progress.ts";
+import { newlyReceived } from "../../domain/messages/received.ts";
 import type { Counts } from "../../schema/messages/message.ts";
 import { dueQuarters } from "../analytics/due-quarters.ts";
 import { collectionOf } from "../mongo/collection.ts";
@@ -73,19 +74,20 @@ const writeOf = ({ before, after }: Move, now: Date): AnyBulkWriteOperation<Deli
   const changed = Object.entries(after).filter(([name, value]) => Reflect.get(before, name) !== value);
   const gone = Object.keys(before).filter((name) => !(name in after));
   const updated_at = new Date(Math.max(now.getTime(), readAt.getTime() + 1));
+  const received = Object.fromEntries(prefixed("received", newlyReceived(before, after, updated_at)));
   return {
     updateOne: {
       filter: { _id, updated_at: readAt },
       update: {
-        $set: { ...Object.fromEntries(changed), updated_at },
+        $set: { ...Object.fromEntries(changed), ...received, updated_at },
         ...(gone.length > 0 && { $unset: Object.fromEntries(gone.map((name) => [name, ""])) }),
       },
     },
   };
 };
 
-const prefixed = (prefix: string, of: Counts): [string, number][] =>
-  Object.entries(of).map(([key, by]) => [`${prefix}.${key}`, by]);
+const prefixed = <T>(prefix: string, of: Record<string, T>): [string, T][] =>
+  Object.entries(of).map(([key, value]) => [`${prefix}.${key}`, value]);
 
 /** One of three writes fits. */
 const countsOf = (_id: string, { counts, ofVariants }: Added, now: Date): AnyBulkWriteOperation<MessageRow>[] => {

@@ -25,7 +25,8 @@ export const waitingDeliveries = (db: Db) => {
 
     /** Ends waiting deliveries of a message that was cancelled. May be repeated. */
     cancel: async (ids: readonly string[], now: Date): Promise<void> => {
-      const set = { status: "cancelled" as const, updated_at: now };
+      const received = { queued: now, cancelled: now };
+      const set = { status: "cancelled" as const, received, updated_at: now };
       await rows.updateMany({ _id: { $in: [...ids] }, ...neverSent }, { $set: set, $unset: { scheduled_for: "" } });
       await quarters.touch(await ended(ids)); // also those that an earlier run has ended
     },
@@ -33,7 +34,10 @@ export const waitingDeliveries = (db: Db) => {
     /** Ends waiting deliveries without a send. */
     end: async (ids: readonly string[], as: Ended, now: Date): Promise<void> => {
       if (ids.length === 0) return;
-      const set = as === "superseded" ? superseded : { ...expired, expired_at: now };
+      const set =
+        as === "superseded"
+          ? { ...superseded, received: { queued: now, suppressed: now } }
+          : { ...expired, expired_at: now, received: { queued: now, expired: now } };
       await rows.updateMany(
         { _id: { $in: [...ids] }, status: "scheduled" },
         { $set: { ...set, updated_at: now }, $unset: { scheduled_for: "" } },

@@ -1,5 +1,5 @@
 import type { Collection, Document, Filter } from "mongodb";
-import type { OfApp } from "../mongo/collection.ts";
+import { farAhead, type OfApp } from "../mongo/collection.ts";
 import { sortedPage } from "../mongo/page-range.ts";
 import type { ChangePlace } from "./runs.ts";
 
@@ -40,3 +40,47 @@ export async function* changesOf<Row extends Document & { _id: string }>(
     after = { at: last[by], id: last._id };
   }
 }
+
+/**
+ * Reads all that changed since the begin of a window and was made before its end, in the order of ids. What changes meanwhile
+ * moves on in the index and is met again, but read once: the ids are collected first, the lowest ones up to a bound, and
+ * then those behind them. Gives an empty page now and then while it collects, so that it can be told to stop.
+ */
+export async function* changedById<Row extends Document & { _id: string }>(
+  rows: Collection<Row>,
+  asked: ChangesAsked<Row>,
+  mostIds = idsAtOnce,
+): AsyncGenerator<Row[]> {
+  const { of, to, members, narrowed } = asked;
+  const made = { ...narrowed, created_at: { $lt: to } } as unknown as Filter<Row>; // sound: a member of rows that are read so
+  const projection = Object.fromEntries([...members, asked.by].map((member) => [member, 1]));
+  for (let behind = asked.after?.id ?? ""; ; ) {
+    let ids: string[] = [];
+    const scan = { ...asked, to: farAhead, after: null, members: ["_id"], narrowed: made };
+    for await (const page of changesOf(rows, scan)) {
+      ids.push(...page.map(({ _id }) => _id).filter((id) => id > behind));
+      if (ids.length > 2 * mostIds) ids = lowest(ids, mostIds);
+      yield [];
+    }
+    ids = lowest(ids, mostIds);
+    for (let n = 0; n < ids.length; n += changePage) {
+      const some = ids.slice(n, n + changePage);
+      const filter = { _id: { $in: some }, app_id: of.appId, tenant_id: of.tenantId } as unknown as Filter<Row>; // sound: rows of apps
+      const found = await rows.find<Row>(filter, { projection, batchSize: changePage + 1 }).toArray();
+      yield found.sort((a, b) => (a._id < b._id ? -1 : 1));
+    }
+    const last = ids.at(-1);
+    if (last === undefined || ids.length < mostIds) return;
+    behind = last;
+  }
+}
+
+/** Some 60 MB, with as many that are still to be sorted. */
+const idsAtOnce = 500_000;
+
+/** Each once, in order. */
+const lowest = (ids: readonly string[], most: number): string[] =>
+  ids
+    .toSorted()
+    .filter((id, n, sorted) => id !== sorted[n - 1])
+    .slice(0, most);

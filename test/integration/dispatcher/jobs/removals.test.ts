@@ -14,12 +14,14 @@ import { userRemoval } from "#core/storage/people/removal.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
+import { type DeletionRow, deletionCollection } from "#core/storage/warehouse/deletions.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storage/webhooks/deliveries.ts";
 import { peopleIn } from "#core/storage/webhooks/people.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import { type RemovalRow, removalCollection, removals, webhookRemoval } from "#core/storage/work/removals.ts";
 import { deliveryOf, written } from "../../../../dispatcher/webhooks/accept/delivery.ts";
+import { seedConversation } from "../../../support/rows/conversations.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { usePeopleSite } from "../../../support/system/people.ts";
@@ -207,9 +209,12 @@ describe("the removal of people and apps", function () {
 
   it("come back for what was still on its way, until a day has passed", async () => {
     const { user, externalId, made, traces } = await aPerson();
+    const seeded = { subscription: { user_id: user._id } };
+    const talk = await seedConversation(site.db, of, seeded);
     await begin(user);
     await site.startDispatcher();
     await until(passed(user._id, 1));
+    const lateTalk = await seedConversation(site.db, of, seeded);
     const late = rowOf(anEvent("delivery.sent", "dlv_1", { user_id: user._id, external_id: externalId }));
     const [first] = made;
     const echo = { ...first?.attempts[0], response_body_excerpt: externalId };
@@ -226,6 +231,9 @@ describe("the removal of people and apps", function () {
       expect(peopleIn(row.people)).not.to.include(user._id);
     }
     expect(await history.find([fresh])).to.deep.equal([fresh]);
+    const gone = [talk, lateTalk].flatMap(({ row, message }) => [row._id, message._id]);
+    const told = await collectionOf<DeletionRow>(site.db, deletionCollection).countDocuments({ _id: { $in: gone } });
+    expect(told, "what warehouses are told").to.equal(gone.length);
     for (const hours of [2, 26]) {
       site.shift(hours * 60 * minuteMs);
       await until(

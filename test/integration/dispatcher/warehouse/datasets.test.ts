@@ -167,11 +167,12 @@ describe("the datasets of a warehouse export", function () {
     expect(JSON.stringify(rows)).not.to.include(phone.token);
   });
 
-  it("have each thing that happened to a delivery, under one id, and each conversion in the window in which it came", async () => {
+  it("have each thing that happened to a delivery, and each conversion, once: in the window in which it came", async () => {
     await db().collection<DeliveryRow>(deliveryCollection.name).deleteMany({});
     const [delivery] = deliveriesFrom(inApp, within(0), 1);
     if (delivery === undefined) throw new Error("no delivery");
-    const opened = { ...delivery, status: "opened" as const, opened_at: within(1), updated_at: within(1) };
+    const received = { opened: within(1) };
+    const opened = { ...delivery, status: "opened" as const, opened_at: within(1), received, updated_at: within(1) };
     await db().collection<DeliveryRow>(deliveryCollection.name).insertOne(delivery);
     const first = await exported(["message_events"], 1);
     await db().collection<DeliveryRow>(deliveryCollection.name).replaceOne({ _id: delivery._id }, opened);
@@ -181,10 +182,11 @@ describe("the datasets of a warehouse export", function () {
     const { rows } = await exported(["message_events"], 2);
     const kinds = (some: Record<string, unknown>[] = []) => some.map(({ event }) => event);
     expect(kinds(first.rows[0])).to.deep.equal(["queued", "sent"]);
-    expect(kinds(rows[1])).to.deep.equal(["queued", "sent", "opened", "converted"]);
-    expect(rows[1]?.slice(0, 2).map(({ id }) => id)).to.deep.equal(first.rows[0]?.map(({ id }) => id));
-    expect(new Set(rows[1]?.map(({ id }) => id)).size).to.equal(4);
-    expect(rows[1]?.[3]).to.deep.include({
+    expect(rows[0]?.map(({ id }) => id)).to.deep.equal(first.rows[0]?.map(({ id }) => id));
+    expect(kinds(rows[1])).to.deep.equal(["opened", "converted"]);
+    expect(new Set(rows.flat().map(({ id }) => id)).size).to.equal(4);
+    expect(rows[1]?.[0]).to.include({ received_at: within(1).toISOString() });
+    expect(rows[1]?.[1]).to.deep.include({
       delivery_id: delivery._id,
       channel: "email",
       properties: { name: "order.paid", value: 5, attribution: "direct" },
@@ -200,14 +202,17 @@ describe("the datasets of a warehouse export", function () {
     expect(manifests[0]?.datasets[0]).to.deep.include({ event_names: ["order.paid", "order.sent"] });
   });
 
-  it("say that the conversations of somebody are gone, also while they are still to be counted", async () => {
-    const { row: talk } = await seedConversation(db(), inApp, { conversation: { updated_at: new Date(0) } });
+  it("say that the conversations of somebody and their messages are gone, also while the former are still to be counted", async () => {
+    const { row: talk, message } = await seedConversation(db(), inApp, { conversation: { updated_at: new Date(0) } });
     const talks = db().collection<ConversationRow>(conversationCollection.name);
     await deletions(db()).note(of, "conversations", [talk._id], within(0));
+    await deletions(db()).note(of, "conversation_messages", [message._id], within(0));
     await talks.updateOne({ _id: talk._id }, { $set: { gone: true } });
-    const { rows } = await exported(["conversations"], 1);
-    const gone = rows[0]?.find(({ id }) => id === talk._id);
-    expect(gone).to.include({ _hs_deleted: true, contact_address_masked: null });
+    await messagesOfTalks().deleteOne({ _id: message._id });
+    const { rows } = await exported(["conversations", "conversation_messages"], 1);
+    const find = (sought: string) => rows[0]?.find(({ id }) => id === sought);
+    expect(find(talk._id)).to.include({ _hs_deleted: true, contact_address_masked: null });
+    expect(find(message._id)).to.include({ _hs_deleted: true, conversation_id: null, created_at: null });
   });
 
   const event = (at: Date, over: Partial<EventRow> = {}): EventRow => ({
