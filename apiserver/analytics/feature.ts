@@ -12,6 +12,7 @@ import { MessageReport, MessageReportQuery } from "#core/schema/analytics/messag
 import { MessagesQuery, MessageTotalsPage } from "#core/schema/analytics/messages.ts";
 import { Outcomes, OutcomesQuery } from "#core/schema/analytics/outcomes.ts";
 import { Recount, RecountRange } from "#core/schema/analytics/recount.ts";
+import { Retention, RetentionQuery } from "#core/schema/analytics/retention.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
 import { routeOf } from "../http/route.ts";
@@ -92,6 +93,16 @@ const routes = [
     reply: Outcomes,
     locate: appOfPath,
     handle: async ({ use, caller, query, resource }) => ({ body: await use.outcomes(caller, resource, query) }),
+  }),
+  route({
+    id: "getRetention",
+    method: "GET",
+    path: "/v1/apps/{appId}/analytics/retention",
+    summary: "Show who came back, or how far people came in a funnel of events",
+    query: RetentionQuery,
+    reply: Retention,
+    locate: appOfPath,
+    handle: async ({ use, caller, query, resource }) => ({ body: await use.retention(caller, resource, query) }),
   }),
   route({
     id: "recountDeliveries",

@@ -3,6 +3,7 @@ import type { MessageReport } from "#core/schema/analytics/message-report.ts";
 import type { MessageTotals } from "#core/schema/analytics/messages.ts";
 import type { Metrics, Rates } from "#core/schema/analytics/metrics.ts";
 import type { Outcome, Outcomes } from "#core/schema/analytics/outcomes.ts";
+import type { Retention } from "#core/schema/analytics/retention.ts";
 import { exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import type { Docs } from "../http/feature.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
@@ -151,6 +152,25 @@ const report: MessageReport = {
   },
 };
 
+const retention: Retention = {
+  ...plain,
+  progress: null,
+  cohorts: [{ at: "2026-11-01T00:00:00.000Z", size: 400, retained: [310, 120, null], rates: [0.775, 0.3, null] }],
+  funnel: null,
+};
+
+const funnel: Retention = {
+  ...retention,
+  cohorts: null,
+  funnel: {
+    window_hours: 168,
+    steps: [
+      { name: "looked", reached: 1_000, lost: 0, pending: 0, rate: 1, median_ms: null, p90_ms: null },
+      { name: "bought", reached: 120, lost: 800, pending: 80, rate: 0.12, median_ms: 310_000, p90_ms: 7_200_000 },
+    ],
+  },
+};
+
 /** What the OpenAPI document says of analytics beside its operations. */
 export const docs: Docs = {
   tags: { Analytics: "What happened in an app, by its counts." },
@@ -169,6 +189,7 @@ export const docs: Docs = {
     Recount: [{ from: "2026-11-01T00:00:00.000Z", to: "2026-11-02T00:00:00.000Z", quarters: 41 }],
     Outcome: [outcome],
     Outcomes: [outcomes],
+    Retention: [retention, funnel],
   },
   pathParameters: { messageId: pathPart("id of a notification", refs.message_id) },
   queryExamples: {
@@ -176,6 +197,11 @@ export const docs: Docs = {
     to: "2026-11-15T00:00:00Z",
     timezone: "Europe/Berlin",
     name: ["order_completed"],
+    cohort: "signed_up",
+    return: "order_completed",
+    steps: ["looked", "order_completed"],
+    periods: 12,
+    window_hours: 48,
     metric: ["sent", "open_rate"],
     category: "news",
     campaign_id: "spring-sale",

@@ -5,11 +5,13 @@ import { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { eventSums } from "#core/storage/analytics/event-sums.ts";
 import { messageParts } from "#core/storage/analytics/message-parts.ts";
 import { messageReports } from "#core/storage/analytics/message-reports.ts";
+import { peopleReports } from "#core/storage/analytics/people-reports.ts";
 import { oldestChange } from "#core/storage/analytics/quarter-counts.ts";
 import { firstCountedConversion } from "#core/storage/events/conversion-days.ts";
 import { oldestConversion } from "#core/storage/events/conversions.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { messages } from "#core/storage/messages/messages.ts";
+import { sessionMonths } from "#core/storage/people/session-months.ts";
 import type { Cursors } from "../http/pages.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { channelTotals } from "./channels.ts";
@@ -19,6 +21,7 @@ import { messageTotals } from "./messages.ts";
 import { outcomes } from "./outcomes.ts";
 import { overview } from "./overview.ts";
 import { recount } from "./recount.ts";
+import { retention } from "./retention.ts";
 import { timeseries } from "./timeseries.ts";
 
 export type AnalyticsPlatform = { db: Db; limit: NarrowLimit; clock: Clock; cursors: Cursors };
@@ -44,6 +47,13 @@ export const analyticsUseCases = ({ db, limit, clock, cursors }: AnalyticsPlatfo
       messages: messages(db),
       reports: messageReports(db),
       partsOf: messageParts(db),
+      limit,
+      clock,
+    }),
+    retention: retention({
+      reports: peopleReports(db),
+      definitions: eventDefinitions(db),
+      firstSession: sessionMonths(db).first,
       limit,
       clock,
     }),

@@ -4,6 +4,7 @@ import { inAppMessages } from "#core/storage/in-app-messages/in-app-messages.ts"
 import { knownDeliveries } from "#core/storage/messages/known.ts";
 import { sharedContacts } from "#core/storage/people/contacts.ts";
 import { devices as deviceStore } from "#core/storage/people/devices.ts";
+import { sessionMonths } from "#core/storage/people/session-months.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { users } from "#core/storage/people/users.ts";
 import { cached } from "#core/storage/settings/cached.ts";
@@ -77,7 +78,14 @@ export const deviceUseCases = (platform: DevicePlatform) => {
     erase: async (own: SubscriptionRow): Promise<void> =>
       people.deleteUser(await ownerOf(login, own), { isErased: true }),
     remove: deleteSubscription,
-    session: reportSession({ countSession: people.countSession, seen: devices.seen, users: login.users, limit, clock }),
+    session: reportSession({
+      countSession: people.countSession,
+      seen: devices.seen,
+      months: sessionMonths(db),
+      users: login.users,
+      limit,
+      clock,
+    }),
     receipts: receiveReceipts({ known: knownDeliveries(db), keep: callbacks.keep, clock }),
     events: publishOfDevice({ publish: eventUseCases(platform).publish, clock }),
   };

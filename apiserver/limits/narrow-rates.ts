@@ -21,6 +21,12 @@ export const narrowRates = {
     burst: 10,
   },
   "analytics.read": { of: "`GET …/analytics/…` of an app", calls: 5, seconds: 1 },
+  "analytics.count": {
+    of: "`GET …/analytics/retention` of an app, where that has people counted",
+    calls: 60,
+    seconds: 3_600,
+    burst: 20,
+  },
   "analytics.recount": { of: "`POST …/analytics/recount` of an app", calls: 10, seconds: 60 },
   "sdk.subscription": { of: "requests of one device, by its subscription", calls: 1, seconds: 1, burst: 10 },
   "sdk.auth": { of: "registrations of an app's devices from one address", calls: 5, seconds: 1, burst: 10 },

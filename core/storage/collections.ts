@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import { deliveryCounterCollection } from "./analytics/delivery-counters.ts";
 import { dueQuarterCollection } from "./analytics/due-quarters.ts";
 import { messageReportCollection } from "./analytics/message-reports.ts";
+import { peopleReportCollection } from "./analytics/people-reports.ts";
 import { apiKeyCollection } from "./api-keys/api-keys.ts";
 import { revokedTokenCollection } from "./api-keys/revoked-tokens.ts";
 import { accountCheckCollection } from "./apps/account-checks.ts";
@@ -44,6 +45,7 @@ import { usageCollection } from "./messages/usage.ts";
 import { dataVersionCollection } from "./migrations/data-version.ts";
 import type { CollectionSpec } from "./mongo/collection.ts";
 import { indexesAsDeclared } from "./mongo/indexes.ts";
+import { sessionMonthCollection } from "./people/session-months.ts";
 import { subscriptionCollection } from "./people/subscription-row.ts";
 import { userCollection } from "./people/users.ts";
 import { planCollection } from "./plans/plans.ts";
@@ -123,6 +125,7 @@ export const allCollections: readonly CollectionSpec[] = [
   liveActivityTypeCollection,
   messageCollection,
   messageReportCollection,
+  peopleReportCollection,
   noteCollection,
   throttleCollection,
   planCollection,
@@ -132,6 +135,7 @@ export const allCollections: readonly CollectionSpec[] = [
   revokedTokenCollection,
   segmentCollection,
   segmentCountCollection,
+  sessionMonthCollection,
   statusDayCollection,
   startTokenCollection,
   subscriptionCollection,

@@ -7,6 +7,7 @@ import { type ImportJobDeps, importJob } from "./imports.ts";
 import type { Job } from "./job.ts";
 import { type LiveActivityJobDeps, liveActivityJob } from "./live-activities.ts";
 import { type MessageReportJobDeps, messageReportJob } from "./message-reports.ts";
+import { type PeopleReportJobDeps, peopleReportJob } from "./people-reports.ts";
 import { type RemovalJobDeps, removalJob } from "./removals.ts";
 import { type SegmentCountJobDeps, segmentCountJob } from "./segment-counts.ts";
 import { type WarehouseExportJobDeps, warehouseExportJob } from "./warehouse-exports.ts";
@@ -23,6 +24,7 @@ export const allJobs = (
     ImportJobDeps &
     ExportJobDeps &
     MessageReportJobDeps &
+    PeopleReportJobDeps &
     SegmentCountJobDeps &
     WarehouseExportJobDeps &
     WarehouseRunJobDeps,
@@ -36,6 +38,7 @@ export const allJobs = (
   importJob(deps),
   exportJob(deps),
   messageReportJob(deps),
+  peopleReportJob(deps),
   segmentCountJob(deps),
   warehouseExportJob(deps),
   warehouseRunJob(deps),

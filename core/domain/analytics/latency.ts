@@ -14,3 +14,6 @@ export const percentileOf = (classes: Classes, part: number): number | null => {
   }
   return null;
 };
+
+/** The class of a time, ms. */
+export const classOf = (ms: number): number => Math.round(Math.log(Math.max(1, ms)) / Math.log(classRatio));

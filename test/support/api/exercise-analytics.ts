@@ -15,6 +15,10 @@ export const useAnalytics = async (ask: Ask, analytics: string, event: string): 
     "messages?sort=-open_rate",
     `messages/${key}`,
     "messages?group_by=campaign_id",
+    "retention",
+    `retention?return=${event}`,
+    `retention?cohort=${event}&return=${event}`,
+    `retention?steps=${event},${event}`,
   ];
   const hourMs = 3_600_000;
   const now = Math.ceil(Date.now() / hourMs) * hourMs;

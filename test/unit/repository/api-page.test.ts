@@ -20,7 +20,7 @@ describe("the page on the REST interface", () => {
 
   it("names nothing as missing below a path that there is", () => {
     const documented = [...missing.matchAll(/`(\/\S+)`/g)].map(([, path = ""]) => path);
-    expect(documented).to.have.length.above(1);
+    expect(documented).to.have.length.above(0);
     expect(operations.filter(({ path }) => documented.some((prefix) => path.startsWith(prefix)))).to.deep.equal([]);
   });
 

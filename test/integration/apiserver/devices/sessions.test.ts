@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { type SessionMonthRow, sessionMonthCollection } from "#core/storage/people/session-months.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { SeededDevice } from "../../../support/api/devices.ts";
 import { refusalOf, usePersons } from "../../../support/api/persons.ts";
@@ -25,6 +26,10 @@ describe("sessions that devices tell of", function () {
     expect(user).to.deep.include({ session_count: 1, session_time: 90, last_active_at: seen });
     expect(user.changed, "no event").to.deep.equal([]);
     expect(await lastActive(device)).to.deep.equal(seen);
+    const months = site.db.collection<SessionMonthRow>(sessionMonthCollection.name);
+    const kept = await months.find({ user_id: device.user._id }).toArray();
+    const begun = kept.flatMap(({ month, quarters }) => quarters.map((n) => month.getTime() + n * 900_000));
+    expect(begun).to.deep.equal([Math.floor(Date.parse(started_at) / 900_000) * 900_000]);
   });
 
   it("count once, and longer when they are told again as they have grown", async () => {

@@ -1,0 +1,117 @@
+import type { Db } from "mongodb";
+import { funnelOf } from "#core/domain/analytics/funnel.ts";
+import { type Cohort, retentionOf } from "#core/domain/analytics/retention.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { hourMs } from "#core/domain/durations.ts";
+import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
+import { type Beginner, type Histories, histories } from "#core/storage/analytics/histories.ts";
+import {
+  type PeopleQuestion,
+  type PeopleReportRow,
+  type PeopleResult,
+  peopleReportCollection,
+} from "#core/storage/analytics/people-reports.ts";
+import { collectionOf, type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
+import type { Job, Progress } from "./job.ts";
+import { job } from "./run.ts";
+
+export type PeopleReportJobDeps = { db: Db; clock: Clock };
+
+/** A report is not made again for so many times as long as making it took: one core is at most so little busy with it. */
+const pauseTimes = 20;
+const shortestPauseMs = 60_000;
+
+/**
+ * Counts who came back, or how far people came, once somebody has asked. It does not give way: it would begin anew.
+ * Source: docs/decisions/0203.
+ */
+export const peopleReportJob = ({ db, clock }: PeopleReportJobDeps): Job => {
+  const read = histories(db);
+  return job<PeopleReportRow>({
+    name: peopleReportCollection.name,
+    rows: collectionOf<PeopleReportRow>(db, peopleReportCollection),
+    run: async (row, progress) => {
+      const [as_of, beganMs] = [clock.now(), performance.now()];
+      let people = row.progress?.done ?? 0;
+      const count = (items: number): void => {
+        people += items;
+        progress(items);
+      };
+      const result = await answerOf(read, ofRow(row), { question: row.question, asOf: as_of, progress: count });
+      const pauseMs = Math.max(shortestPauseMs, pauseTimes * (performance.now() - beganMs));
+      const rests_until = new Date(clock.now().getTime() + pauseMs);
+      return { end: { dueAt: null, set: { as_of, result, rests_until, read_before: people } } };
+    },
+  });
+};
+
+type Asked<Question> = { question: Question; asOf: Date; progress: Progress };
+type Of<Kind extends PeopleQuestion["kind"]> = Extract<PeopleQuestion, { kind: Kind }>;
+
+const answerOf = async (
+  read: Histories,
+  of: OfApp,
+  { question, ...rest }: Asked<PeopleQuestion>,
+): Promise<PeopleResult> =>
+  question.kind === "funnel"
+    ? { steps: await funnel(read, of, { question, ...rest }) }
+    : { cohorts: await retention(read, of, { question, ...rest }) };
+
+const retention = async (
+  read: Histories,
+  of: OfApp,
+  { question, asOf, progress }: Asked<Of<"retention">>,
+): Promise<Cohort[]> => {
+  const { cohort, back, range } = question;
+  const counted = retentionOf(question);
+  const pages = cohort === null ? read.whoCame(of, range) : read.whoDid(of, cohort, range);
+  for await (const found of pages) {
+    const page = back === null ? found.map(byQuarter) : found;
+    const people = peopleOf(page, counted.person);
+    const names = [...people.keys()];
+    const until = { from: firstOf(page), to: counted.end };
+    const did = back === null ? read.sessions(of, names, until) : read.events(of, names, back, until);
+    for await (const { name, at } of did) people.get(name)?.see(at);
+    for (const person of new Set(people.values())) person.end();
+    progress(page.length);
+  }
+  return counted.cohorts(asOf);
+};
+
+type Counting = { see: (at: Date) => void; end: () => void };
+
+/** People of a page by each of their names. */
+const peopleOf = (page: readonly Beginner[], personOf: (first: Date) => Counting | null): Map<string, Counting> =>
+  new Map(
+    page.flatMap(({ names, first }) => {
+      const person = personOf(first);
+      return person === null ? [] : names.map((name) => [name, person] as const);
+    }),
+  );
+
+/** Sessions are kept by the quarter of an hour. */
+const byQuarter = ({ names, first }: Beginner): Beginner => ({ names, first: quarterOf(first) });
+
+const firstOf = (page: readonly Beginner[]): Date =>
+  page.reduce((least, { first }) => (first < least ? first : least), page[0]?.first ?? new Date(0));
+
+const funnel = async (read: Histories, of: OfApp, { question, asOf, progress }: Asked<Of<"funnel">>) => {
+  const { steps, range, windowHours } = question;
+  const windowMs = windowHours * hourMs;
+  const counted = funnelOf({ steps, windowMs, range }, asOf);
+  const until = { from: range.from, to: new Date(range.to.getTime() + windowMs) };
+  for await (const page of read.whoDid(of, steps[0] ?? "", range)) {
+    const names = page.flatMap((one) => one.names);
+    let [way, name] = [counted.person(), ""];
+    for await (const { person, moment } of read.moments(of, names, steps, until)) {
+      if (name !== person) {
+        way.end();
+        [way, name] = [counted.person(), person];
+      }
+      way.see(moment);
+    }
+    way.end();
+    progress(page.length);
+  }
+  return counted.steps();
+};
