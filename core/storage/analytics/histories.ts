@@ -134,10 +134,8 @@ async function* merged(streams: readonly Stream[]): AsyncGenerator<Met> {
         null,
       );
       if (first === null) return;
-      const names = new Set<string>();
-      for (const head of heads)
-        for (; head.row !== null && !isBefore(first, head.row); head.row = await head.found.next())
-          names.add(head.name);
+      const names = new Set(heads.filter(({ row }) => row !== null && !isBefore(first, row)).map(({ name }) => name));
+      for (const head of heads) await passBy(head, first);
       yield { person: first.person ?? "", moment: { atMs: first.occurred_at.getTime(), names } };
     }
   } finally {
