@@ -87,7 +87,7 @@ const nothing: Offered<StoredEvent> = { left: [], away: null };
 
 /** Publishes batches that were not removed in time. Eight are read at a time, of up to 3 MB each. */
 export const eventBatchTimer = (batches: Collection<EventBatchRow>, { resume }: BatchOutbox): AnyTimerSource =>
-  timerSource<EventBatchRow>({
+  timerSource({
     name: "event batches",
     collection: batches,
     select: [],

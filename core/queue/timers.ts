@@ -7,20 +7,20 @@ import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
 import { readWithin, type Within } from "../storage/mongo/read-within.ts";
 import { extendNamed, type Leasable, namedLease } from "../storage/work/leases.ts";
-import { type HandleDeps, handlePage } from "./due-page.ts";
+import { type DueSource, type HandleDeps, handlePage } from "./due-page.ts";
 import { type KeptLeases, keptLeases, type OwnedLease } from "./kept-leases.ts";
 
 /** Documents whose `due_at` is watched. */
-export type TimerSource<Row extends Leasable> = {
+export type TimerSource<Row extends Leasable, Member extends keyof Row & string> = {
   name: string;
   collection: Collection<Row>;
   /** Members that `handle` needs, beside `_id`, `fence` and `due_at`. */
-  select: readonly (keyof Row & string)[];
+  select: readonly Member[];
   /**
    * Publishes one document's hint, or does what is due of it. A refusal (the stream is full) counts as handled: the
    * document is due again in 10 s. One that throws although the stores answer is set aside.
    */
-  handle: (row: Row, signal?: AbortSignal) => Promise<unknown>;
+  handle: (row: PartOf<NoInfer<Row>, NoInfer<Member>>, signal?: AbortSignal) => Promise<unknown>;
   /** Leaves it to whoever is called to say that a document which was set aside works again. */
   leavesAside?: true;
   /** Documents that are handled at a time; 64 when left out. For those of which `handle` reads more. */
@@ -29,14 +29,30 @@ export type TimerSource<Row extends Leasable> = {
   everyMs?: number;
 };
 
+/**
+ * A document of which some members were read. The others are of a type that fits none, so that nothing can be handed this
+ * which looks at more, not even at a member that may be absent.
+ */
+export type PartOf<Row extends Leasable, Member extends keyof Row> = Pick<Row, Member | Always> & {
+  readonly [Other in Exclude<keyof Row, Member | Always>]?: NotRead;
+};
+
+type Always = "_id" | "fence" | "due_at" | "set_aside";
+declare const notRead: unique symbol;
+type NotRead = { readonly [notRead]: never };
+
 /** A source whose kind of row no longer matters. */
 export type AnyTimerSource = { name: string; run: (deps: WatchDeps, signal: AbortSignal) => Promise<void> };
 
 /** Readies a source for {@link timers}. */
-export const timerSource = <Row extends Leasable>(source: TimerSource<Row>): AnyTimerSource => ({
-  name: source.name,
-  run: (deps, signal) => watch(source, deps, signal),
-});
+export const timerSource = <Row extends Leasable, Member extends keyof Row & string>(
+  source: TimerSource<Row, Member>,
+): AnyTimerSource => {
+  const handle: Watched<Row>["handle"] = (row, signal) => source.handle(row as PartOf<Row, Member>, signal); // so it was read
+  return { name: source.name, run: (deps, signal) => watch({ ...source, handle }, deps, signal) };
+};
+
+type Watched<Row extends Leasable> = DueSource<Row> & Pick<TimerSource<Row, keyof Row & string>, "select" | "everyMs">;
 
 export type TimersDeps = {
   /** Who runs them: unique to a process. */
@@ -82,11 +98,7 @@ const pageRows = 1_000;
 const pageBytes = 16_000_000; // a user has up to 1.5 MB
 const failureMs = { first: 500, most: 5_000 };
 
-const watch = async <Row extends Leasable>(
-  source: TimerSource<Row>,
-  deps: WatchDeps,
-  stop: AbortSignal,
-): Promise<void> => {
+const watch = async <Row extends Leasable>(source: Watched<Row>, deps: WatchDeps, stop: AbortSignal): Promise<void> => {
   const { leases, clock, log, metrics } = deps;
   const { everyMs = stepMs } = source;
   const setAside = countAside(metrics, source.name);
@@ -113,7 +125,7 @@ const watch = async <Row extends Leasable>(
 };
 
 const handleAllDue = async <Row extends Leasable>(
-  source: TimerSource<Row>,
+  source: Watched<Row>,
   deps: HandleDeps,
   { lease, stop }: { lease: OwnedLease; stop: AbortSignal },
 ): Promise<void> => {
@@ -126,10 +138,7 @@ const handleAllDue = async <Row extends Leasable>(
 };
 
 /** A page of them, or as many as come to {@link pageBytes}. */
-const oldestDue = <Row extends Leasable>(
-  { collection, select }: TimerSource<Row>,
-  clock: Clock,
-): Promise<Within<Row>> => {
+const oldestDue = <Row extends Leasable>({ collection, select }: Watched<Row>, clock: Clock): Promise<Within<Row>> => {
   const isDue = { due_at: { $gt: longAgo, $lte: clock.now() } } as Filter<Row>; // sound: Row has the members of Leasable
   const members = ["fence", "due_at", "set_aside", ...select];
   const found = collection

@@ -17,7 +17,7 @@ import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
 /** Counts conversations for stats, a second after they changed. */
 export const countingTimer = ({ db, clock }: { db: Db; clock: Clock }): AnyTimerSource => {
   const count = countConversations({ counts: conversationCounts(db), clock });
-  return timerSource<ConversationCountsRow>({
+  return timerSource({
     name: "conversation_counts",
     collection: collectionOf<ConversationCountsRow>(db, conversationCountsCollection),
     select: ["tenant_id", "app_id"],

@@ -41,7 +41,7 @@ export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: An
   return {
     parts: [box],
     timers: [
-      timerSource<ConversationRow>({
+      timerSource({
         name: "conversations",
         collection: rows,
         select: ["tenant_id", "app_id", "outbox"],

@@ -138,6 +138,7 @@ const conversionOf = (
       delivery_id: to?.delivery_id ?? null,
       subscription_id: to?.subscription_id ?? row.subscription_id ?? null,
       channel: to?.channel ?? null,
+      ...(to?.campaign_id !== undefined && { campaign_id: to.campaign_id }),
       among: kind === "influenced" ? attribution.among.map(({ message_id: id }) => id) : [],
       occurred_at: row.occurred_at,
       created_at: clock.now(),

@@ -16,7 +16,7 @@ export const job = <Row extends JobRow>(type: JobType<Row>): Job => ({
   isApart: type.isApart ?? false,
   parts: type.parts ?? [],
   timer: (publishHint) =>
-    timerSource<Row>({
+    timerSource({
       name: type.name,
       collection: type.rows,
       select: ["tenant_id"],

@@ -12,6 +12,9 @@ export type ChangesDeps = {
   events: EventPublisher;
 };
 
+/** What is read of a user to tell of them. */
+type ChangedUser = Parameters<typeof userUpdated>[0] & Pick<UserRow, "tenant_id" | "external_id">;
+
 const batch = { most: 20, inFlight: 2 }; // each with up to 100 subscriptions of 20 KB
 
 /**
@@ -19,12 +22,12 @@ const batch = { most: 20, inFlight: 2 }; // each with up to 100 subscriptions of
  * the queries. What JetStream has no room for stays, and is due again.
  * @throws Unavailable when JetStream is away: they stay due, before those that changed later
  */
-export const publishChanges = (deps: ChangesDeps): ((user: UserRow) => Promise<void>) =>
-  gather({ write: (users: readonly UserRow[]) => publishAll(deps, users), ...batch, isOfOne });
+export const publishChanges = (deps: ChangesDeps): ((user: ChangedUser) => Promise<void>) =>
+  gather({ write: (users: readonly ChangedUser[]) => publishAll(deps, users), ...batch, isOfOne });
 
 const publishAll = async (
   { users, subscriptions, events }: ChangesDeps,
-  changed: readonly UserRow[],
+  changed: readonly ChangedUser[],
 ): Promise<void[]> => {
   await nameOwners(subscriptions, changed);
   const byApp = [...Map.groupBy(changed, ({ app_id }) => app_id)];
@@ -54,7 +57,7 @@ const namedAtOnce = 8;
 /** Whoever changes an external id repeats it on the subscriptions, unless their process was killed or another change was faster. */
 const nameOwners = async (
   { nameOwner }: Pick<Subscriptions, "nameOwner">,
-  changed: readonly UserRow[],
+  changed: readonly ChangedUser[],
 ): Promise<void> => {
   const renamed = changed.filter((user) => user.changed.includes("external_id"));
   await mapBounded(renamed, namedAtOnce, nameOwner);

@@ -33,7 +33,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
   return {
     parts: [ofUsers, ofSubscriptions],
     timers: [
-      timerSource<UserRow>({
+      timerSource({
         name: "users",
         collection: userRows,
         select: userMembers,
@@ -43,7 +43,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
           if ((await ofUsers.flushDue(row)) && row.changed.length > 0) await tell(row);
         },
       }),
-      timerSource<SubscriptionRow>({
+      timerSource({
         name: "subscriptions",
         collection: subscriptionRows,
         select: ["tenant_id", "outbox"],
@@ -67,6 +67,10 @@ const userMembers = [
   "language",
   "time_zone",
   "country",
+  "location",
+  "amount_spent",
+  "session_count",
+  "session_time",
   "first_seen_at",
   "last_active_at",
   "created_at",

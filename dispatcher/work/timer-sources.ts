@@ -24,13 +24,13 @@ export type TimerSourcesDeps = {
 
 /** Messages (also those with unpublished events, or counters that may be wrong) and chunks: their hints are published when they are due. */
 export const timerSources = ({ db, hints, ...deps }: TimerSourcesDeps): AnyTimerSource[] => [
-  timerSource<MessageRow>({
+  timerSource({
     name: "messages",
     collection: collectionOf<MessageRow>(db, messageCollection),
     select: dueMembers,
     handle: messageDue({ hints, ...deps }),
   }),
-  timerSource<ChunkRow>({
+  timerSource({
     name: "chunks",
     collection: collectionOf<ChunkRow>(db, chunkCollection),
     select: ["plan", "tenant_id"],
@@ -58,7 +58,12 @@ const dueMembers = [
   "variants",
 ] as const;
 
-type DueMessage = Pick<MessageRow, "_id" | "due_at" | (typeof dueMembers)[number]>;
+/** What is looked at when a message is due; the source has to read each of these. */
+type DueMessage = Settling &
+  Recounted &
+  Parameters<TimerSourcesDeps["withdraw"]>[0] &
+  Parameters<TimerSourcesDeps["flush"]>[0] &
+  Pick<MessageRow, "due_at" | "status" | "plan" | "recount" | "withdraws">;
 
 /** What is done with a message that is due: what its end left undone, or its next turn. */
 export const messageDue =

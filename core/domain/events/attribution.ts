@@ -9,6 +9,7 @@ export type Touch = {
   subscription_id: string;
   user_id: string;
   channel: Channel;
+  campaign_id?: string | undefined;
   sent_at: Date | null;
   /** The first click. */
   clicked_at: Date | null;

@@ -29,6 +29,8 @@ export type ConversionRow = {
   delivery_id: string | null;
   subscription_id: string | null;
   channel: Channel | null;
+  /** Of the message, where it is part of one. */
+  campaign_id?: string;
   /** Of an influenced one: the messages of the deliveries before it, at most ten, that one first. */
   among: string[];
   occurred_at: Date;

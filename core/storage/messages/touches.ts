@@ -16,9 +16,12 @@ export const touches = (db: Db) => {
     /** What was sent to, or clicked by, these people in a time, both instants included. */
     ofPeople: (appId: string, userIds: readonly string[], from: Date, to: Date): Promise<Touch[]> =>
       inPages([...new Set(userIds)], page, async (some) => {
-        const read = async (member: "sent_at" | "clicked_at"): Promise<DeliveryRow[]> =>
+        const read = async (member: "sent_at" | "clicked_at"): Promise<Touched[]> =>
           rows
-            .find({ user_id: { $in: some }, [member]: { $gte: from, $lte: to }, app_id: appId }, { projection })
+            .find<Touched>(
+              { user_id: { $in: some }, [member]: { $gte: from, $lte: to }, app_id: appId },
+              { projection },
+            )
             .sort({ [member]: -1 })
             .limit(mostTouches)
             .toArray();
@@ -28,14 +31,35 @@ export const touches = (db: Db) => {
   };
 };
 
-const projection = { message_id: 1, subscription_id: 1, user_id: 1, channel: 1, sent_at: 1, clicked_at: 1 } as const;
+const members = [
+  "message_id",
+  "subscription_id",
+  "user_id",
+  "channel",
+  "campaign_id",
+  "sent_at",
+  "clicked_at",
+] as const;
+const projection = Object.fromEntries(members.map((member) => [member, 1]));
 
-const touchOf = ({ _id, message_id, subscription_id, user_id, channel, sent_at, clicked_at }: DeliveryRow): Touch => ({
+type Touched = Pick<DeliveryRow, "_id" | (typeof members)[number]>;
+
+const touchOf = ({
+  _id,
+  message_id,
+  subscription_id,
+  user_id,
+  channel,
+  campaign_id,
+  sent_at,
+  clicked_at,
+}: Touched): Touch => ({
   delivery_id: _id,
   message_id,
   subscription_id,
   user_id: user_id ?? "", // found by it: null is nobody's
   channel,
+  campaign_id,
   sent_at: sent_at ?? null,
   clicked_at: clicked_at ?? null,
 });

@@ -60,7 +60,12 @@ export const subscriptions = (db: Db) => {
         .toArray(),
 
     /** Repeats a user's external id on their subscriptions. */
-    nameOwner: async ({ _id, tenant_id, app_id, external_id }: UserRow): Promise<void> => {
+    nameOwner: async ({
+      _id,
+      tenant_id,
+      app_id,
+      external_id,
+    }: Pick<UserRow, "_id" | "tenant_id" | "app_id" | "external_id">): Promise<void> => {
       await rows.updateMany(
         { app_id, user_id: _id, tenant_id, external_id: { $ne: external_id } },
         { $set: { external_id }, $currentDate: { updated_at: true } },

@@ -97,7 +97,7 @@ describe("outbox", function () {
     await keep(...order.map((id, n) => aRow(id, { due_at: new Date(Date.now() - 1_000 + n) })));
     let tries = 0;
     answer = () => (tries++ < 100 ? Promise.reject(new Unavailable("JetStream")) : Promise.resolve(true));
-    const source = timerSource<Row>({
+    const source = timerSource({
       name: "rows",
       collection: rows,
       select: ["tenant_id", "outbox"],

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Collection } from "mongodb";
 import { type Clock, systemClock } from "#core/domain/clock.ts";
 import { Unavailable } from "#core/errors.ts";
-import { timerSource, timers } from "#core/queue/timers.ts";
+import { type PartOf, timerSource, timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
 import { longAgo } from "#core/storage/mongo/collection.ts";
@@ -12,7 +12,8 @@ import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, type Line, testMetrics } from "./helpers.ts";
 
-type Row = Leasable & { tenant_id: string };
+type Row = Leasable & { tenant_id: string; note?: string };
+type Due = PartOf<Row, "tenant_id">;
 
 describe("timers", function () {
   this.timeout(60_000);
@@ -39,15 +40,15 @@ describe("timers", function () {
 
   const run = async (
     holder: string,
-    handle?: (row: Row) => Promise<void>,
+    handle?: (row: Due) => Promise<void>,
     clock: Clock = systemClock,
   ): Promise<Part> => {
     const kept = keptLog();
     lines = kept.lines;
     metrics = testMetrics().queue;
-    const note = async (row: Row): Promise<void> =>
+    const note = async (row: Due): Promise<void> =>
       void handled.push({ id: row._id, at: Date.now(), by: holder, tenant: row.tenant_id });
-    const source = timerSource<Row>({ name: "rows", collection: rows, select: ["tenant_id"], handle: handle ?? note });
+    const source = timerSource({ name: "rows", collection: rows, select: ["tenant_id"], handle: handle ?? note });
     const part = timers({
       sources: [source],
       holder,
@@ -64,6 +65,17 @@ describe("timers", function () {
   const counted = async (): Promise<number> => (await metrics.setAside.get()).values[0]?.value ?? 0;
   const dueOf = async (id: string): Promise<number | null> =>
     (await rows.findOne({ _id: id }))?.due_at?.getTime() ?? null;
+
+  it("have no handler that looks at what is not read, which the types say", () => {
+    const looksAtNote = {
+      name: "rows",
+      collection: rows,
+      handle: async (_row: Pick<Row, "_id" | "note">) => undefined,
+    };
+    expect(timerSource({ ...looksAtNote, select: ["note"] }).name).to.equal("rows");
+    // @ts-expect-error `note` would seem absent
+    expect(timerSource({ ...looksAtNote, select: ["tenant_id"] }).name).to.equal("rows");
+  });
 
   it("handles what is due, once, by one of two processes, and moves it on by 10 s", async () => {
     await rows.insertMany([
@@ -157,7 +169,7 @@ describe("timers", function () {
       aRow(failing, before(60_000)), // the oldest: it comes first
       ...Array.from({ length: 1_500 }, (_, n) => aRow(`r${n}`, before(50_000 - n))), // more than a page
     ]);
-    const note = async ({ _id: id }: Row): Promise<void> => {
+    const note = async ({ _id: id }: Due): Promise<void> => {
       if (id === failing) throw new TypeError(`${id} be handled`);
       handled.push({ id, at: 0, by: "", tenant: "" });
     };

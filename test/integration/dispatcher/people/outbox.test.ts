@@ -163,11 +163,13 @@ describe("the timers of users and subscriptions", function () {
       expect(first?.data["changed"]).to.have.members(["tags.plan", "language"]);
       expect(first?.data["subscriptions"]).to.have.length(1);
 
-      await change(user._id, { country: "IT" });
+      const said = { country: "IT", location: { lat: 45.4, long: 9.2 }, amount_spent: 12.5, session_time: 60 };
+      await change(user._id, said);
       standAfter(12_000);
       await until(() => site.eventsOn(user._id, "user.updated").length > 1);
       const [, second] = site.eventsOn(user._id, "user.updated");
-      expect(second?.data["changed"]).to.deep.equal(["country"]);
+      expect(second?.data).to.deep.include(said);
+      expect(second?.data["changed"]).to.have.members(Object.keys(said));
       expect(second?.id).not.to.equal(first?.id);
     });
 

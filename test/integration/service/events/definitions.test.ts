@@ -9,6 +9,7 @@ import { until } from "../../../support/until.ts";
 
 const countedMs = 20_000;
 const hourMs = 3_600_000;
+const campaign = "spring";
 
 describe("event definitions", function () {
   this.timeout(120_000);
@@ -170,6 +171,7 @@ describe("event definitions", function () {
         position: `0${id}`,
         status: "sent",
         sent_at: now,
+        campaign_id: campaign,
         ...(clickedHoursAgo !== undefined && { clicked_at: new Date(Date.now() - clickedHoursAgo * hourMs) }),
         attempts: 1,
         created_at: now,
@@ -213,12 +215,13 @@ describe("event definitions", function () {
         data["message_id"],
         data["value"],
         data["window_seconds"],
+        data["campaign_id"],
       ]);
       expect(told).to.have.deep.members([
-        [direct, "direct", clicked, 19.9, 86_400],
-        [influenced, "influenced", latest, 1, 86_400],
-        [cold, "unattributed", null, 1, null],
-        [null, "unattributed", null, 1, null],
+        [direct, "direct", clicked, 19.9, 86_400, campaign],
+        [influenced, "influenced", latest, 1, 86_400, campaign],
+        [cold, "unattributed", null, 1, null, null],
+        [null, "unattributed", null, 1, null, null],
       ]);
       expect(toldOf("event.received", "paid")).to.have.length(5);
       const convertedOf = async (id: string) =>
