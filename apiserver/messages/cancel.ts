@@ -1,8 +1,9 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, NotFound } from "#core/errors.ts";
+import type { Cancelling } from "#core/storage/messages/cancelling.ts";
 import type { Chunks } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import type { Cancelling, Messages } from "#core/storage/messages/messages.ts";
+import type { Messages } from "#core/storage/messages/messages.ts";
 import type { Settling } from "#core/storage/messages/settlement.ts";
 
 export type CancelDeps = {
@@ -39,10 +40,14 @@ export const cancel =
 /** Null when something of it was handed over. */
 const cancelUntouched = async (
   { messages, chunks }: CancelDeps,
-  { tenant_id: tenantId, _id: id }: MessageRow,
+  message: MessageRow,
   how: Cancelling,
-): Promise<MessageRow | null> =>
-  (await messages.cancel(tenantId, id, how)) ??
-  (await messages.cancelWaiting(tenantId, id, how)) ??
-  (await messages.cancelScheduled(tenantId, id, how)) ??
-  ((await chunks.isCut(id)) ? messages.cancelCut(tenantId, id, how) : null);
+): Promise<MessageRow | null> => {
+  const { tenant_id: tenantId, _id: id } = message;
+  return (
+    (await messages.cancel(tenantId, id, how)) ??
+    (await messages.cancelWaiting(tenantId, id, how)) ??
+    (await messages.cancelScheduled(tenantId, id, how)) ??
+    ((await chunks.isCut(id)) ? messages.cancelCut(message, how) : null)
+  );
+};

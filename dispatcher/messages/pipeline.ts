@@ -8,7 +8,6 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { inboxes } from "#core/storage/inbox/inboxes.ts";
@@ -57,7 +56,8 @@ import { type RecorderDeps, recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
 import type { Deliver } from "./delivery/work.ts";
 import { looking } from "./fallback/open.ts";
-import { type Finish, type FinishDeps, finish } from "./finish.ts";
+import type { FinishDeps } from "./finish.ts";
+import { finishing } from "./finishing.ts";
 import { followUp } from "./follow-up.ts";
 import { gates } from "./gates/all.ts";
 import { observed } from "./observed.ts";
@@ -68,6 +68,7 @@ import { recordResend, resend } from "./resend.ts";
 import { type SendChunks, sendChunks } from "./send-chunks.ts";
 import { repeating, stores } from "./stores.ts";
 import { deliverByStrategy, type StrategyOf, usualStrategy } from "./strategy.ts";
+import { keepRows } from "./timing/ahead.ts";
 import { frequencyCaps } from "./timing/caps.ts";
 import { sorting } from "./timing/open.ts";
 import { quietHours } from "./timing/quiet.ts";
@@ -134,20 +135,23 @@ export const pipeline = (given: PipelineDeps): Pipeline => {
   };
   const send = sending(deps, strategyOf, observed(deps, looking(deps, addressesOn(deps.aimed))));
   const ranges: RangeReader = { ...aimed, nthBehind: subscriptionCounts(deps.db).nthBehind };
-  const steps = { send, audience, turn: turn({ ...deps, send, audience, ranges }) };
+  const cancelRows = cancelWaiting(waitingDeliveries(deps.db));
+  const record = repeating(storeForMs)(deliveries(deps.db).record);
+  const rows = keepRows({ ...deps, load: deps.people.load, record, cancelWaiting: cancelRows });
+  const steps = { send, audience, turn: turn({ ...deps, send, audience, ranges, keepRows: rows }) };
   return {
     plan: timed(
       deps,
       planMessage({
         ...deps,
-        finish: finishing(deps),
+        finish: finishing({ ...deps, deliveries: deliveries(deps.db) }),
         decide: decide({ experiments: experiments(deps.db), clock: deps.clock }),
         turn: (message, app, lease) => strategyOf(message).turn({ message, app, lease }, steps),
       }),
     ),
     deliver: runChunk({
       ...deps,
-      cancelWaiting: cancelWaiting(waitingDeliveries(deps.db)),
+      cancelWaiting: cancelRows,
       send: (batch, lease) => strategyOf(batch.message).send(batch, lease, send),
       planRange: planRange({ ...deps, ranges }),
     }),
@@ -172,7 +176,8 @@ const sending = (deps: Joined, strategyOf: StrategyOf, look: Deliver): SendChunk
   const toRecipients = delivering(deps, { existing: stored.existing, record: batched(store) });
   const byStrategy = deliverByStrategy({ strategyOf, deliver: toRecipients, record: store });
   const once = observed(deps, sorting(deps, store, byStrategy));
-  const [again, instead, scheduled] = [sendingAgain(deps), sendingInstead(deps, strategyOf), sendingScheduled(deps)];
+  const [again, instead] = [sendingAgain(deps), sendingInstead(deps, strategyOf)];
+  const scheduled = sendingScheduled(deps, strategyOf);
   const deliverOf = (chunk: ChunkRow): Deliver => {
     if (chunk.resend_until !== undefined) return again;
     if (chunk.looks_at !== undefined) return look;
@@ -205,11 +210,19 @@ const sendingInstead = (deps: Joined, strategyOf: StrategyOf): Deliver => {
 };
 
 /** The same for recipients whose deliveries wait for their time. */
-const sendingScheduled = (deps: Joined): Deliver => observed(deps, replacing(deps, waitingDeliveries(deps.db)).deliver);
+const sendingScheduled = (deps: Joined, strategyOf: StrategyOf): Deliver => {
+  const { deliver: toRecipients, store } = replacing(deps, waitingDeliveries(deps.db));
+  return observed(deps, deliverByStrategy({ strategyOf, deliver: toRecipients, record: store }));
+};
 
 /** The same for updates that waited for a device: their deliveries are there already. */
 const sendingHeld = (deps: Joined, ofActivities: ActivityStores & { inOrder: InOrder }): SendHeld =>
-  sendHeld({ ...deps, ...ofActivities, deliver: sendingScheduled(deps), followUp: following(deps) });
+  sendHeld({
+    ...deps,
+    ...ofActivities,
+    deliver: observed(deps, replacing(deps, waitingDeliveries(deps.db)).deliver),
+    followUp: following(deps),
+  });
 
 type Replaceable = Pick<WaitingDeliveries, "replace" | "ended">;
 
@@ -268,33 +281,3 @@ const timed =
     metrics.planSeconds.observe({}, (clock.now().getTime() - startedMs) / 1000, traceparent);
     return settlement;
   };
-
-const finishing = (deps: Joined): Finish =>
-  finish({
-    ...deps,
-    deliveries: deliveries(deps.db),
-    messages: {
-      reservedOf: deps.messages.reservedOf,
-      finish: async (message, end) => {
-        const isOurs = await deps.messages.finish(message, end);
-        if (!isOurs) return false;
-        deps.metrics.messagesEnded.inc({ status: end.status });
-        deps.log.info(endOf(message, end), "message.ended");
-        return true;
-      },
-    },
-  });
-
-const endOf = (
-  message: MessageRow,
-  { status, error, counts, at }: Parameters<FinishDeps["messages"]["finish"]>[1],
-) => ({
-  tenant: message.tenant_id,
-  app: message.app_id,
-  message: message._id,
-  ...traceFacts(message.traceparent),
-  status,
-  error,
-  counts,
-  durationMs: at.getTime() - (message.started_at ?? message.created_at).getTime(),
-});

@@ -13,6 +13,7 @@ import { chunkOf, pieceSize } from "./cut.ts";
 import { fallsBack } from "./fallback/chunks.ts";
 import { type FirstLook, firstLook, isRanged, nextRange, type RangedMessage, type RangeReader } from "./ranges.ts";
 import type { SendChunks } from "./send-chunks.ts";
+import { expecting, isReadAhead, type keepRows, readAhead } from "./timing/ahead.ts";
 import { isTimed } from "./timing/by-local-time.ts";
 import { rateOf } from "./timing/throttle.ts";
 
@@ -32,8 +33,10 @@ export type TurnDeps = {
   ranges: RangeReader;
   chunks: Pick<
     Chunks,
-    "last" | "isBegun" | "discardWaiting" | "keep" | "countOpen" | "waiting" | "open" | "nextScheduled"
+    "last" | "isBegun" | "discardWaiting" | "keep" | "countOpen" | "countWaiting" | "waiting" | "open" | "nextScheduled"
   >;
+  /** Writes the deliveries of those who wait long for their place in a throttled message; whether there may be more. */
+  keepRows: ReturnType<typeof keepRows>;
   send: SendChunks;
   messages: BeginningDeps;
   hints: Pick<Hints, "chunk">;
@@ -46,15 +49,21 @@ export type TurnDeps = {
 export const turn =
   (deps: TurnDeps): Turn =>
   async (message, app, lease) => {
-    const first = { message, app, lease };
-    if (message.planned) return go(deps, message, null);
-    if (message.fence === 1) return begin(deps, first); // nobody had it before
-    if (isScanned(message)) {
-      const last = await deps.chunks.last(message._id);
-      return last === null ? begin(deps, first) : go(deps, message, last);
-    }
-    return (await deps.chunks.isBegun(message._id)) ? go(deps, planned(message), null) : begin(deps, first);
+    const result = await moveOn(deps, { message, app, lease });
+    if (result.kind !== "under_way" || !isReadAhead(message)) return result;
+    return (await deps.keepRows(message, lease)) ? { ...result, nextDue: deps.clock.now() } : result;
   };
+
+const moveOn = async (deps: TurnDeps, first: First): Promise<TurnResult> => {
+  const { message } = first;
+  if (message.planned) return go(deps, message, null);
+  if (message.fence === 1) return begin(deps, first); // nobody had it before
+  if (isScanned(message)) {
+    const last = await deps.chunks.last(message._id);
+    return last === null ? begin(deps, first) : go(deps, message, last);
+  }
+  return (await deps.chunks.isBegun(message._id)) ? go(deps, planned(message), null) : begin(deps, first);
+};
 
 export type First = { message: MessageRow; app: AppRow; lease: Lease };
 
@@ -69,7 +78,9 @@ const begin = async (deps: TurnDeps, first: First): Promise<TurnResult> => {
   if (isOpenEnded) return go(deps, message, null, isRanged(message) && !areFew);
   await deps.chunks.discardWaiting(message._id);
   const parts = rate === null ? pieces : pieces.flatMap((piece) => splitPiece(piece, throttledSize(rate, chunkSize)));
-  await deps.chunks.keep(parts.map((piece, position) => chunkOf(message, piece, position, deps.clock.now())));
+  const now = deps.clock.now();
+  const made = parts.map((piece, position) => chunkOf(message, piece, position, now));
+  await deps.chunks.keep(expecting(message, made, now, now));
   return go(deps, planned(message), null);
 };
 
@@ -131,12 +142,15 @@ const go = async (
     ? await openWaiting(deps, message, room - early.count)
     : byRanges && isRanged(message)
       ? await cutRanges(deps, message, last, room - early.count)
-      : await cutNext(deps, message, last, room - early.count);
+      : isReadAhead(message)
+        ? await cutAhead(deps, message, last, room - early.count)
+        : await cutNext(deps, message, last, room - early.count);
   const left = room - early.count - opened.count;
   const late = !isEarly && opened.planned && left > 0 ? await openScheduled(deps, message, left) : early;
   const isIdle = open + early.count + opened.count + late.count === 0;
   if (isIdle && opened.planned && late.next === null) return { kind: "complete" };
   const scheduled = late.next !== null && { nextDue: late.next, isIdle: isIdle && opened.planned };
+  if (opened.isMore === true) return { kind: "under_way", planned: false, nextDue: deps.clock.now() };
   return { kind: "under_way", planned: opened.planned, ...scheduled };
 };
 
@@ -166,12 +180,20 @@ const openAtOnce = (message: MessageRow, most: number): number => {
   return rate === null ? most : Math.min(most, Math.max(2, Math.ceil(rate / 60_000) + 1));
 };
 
-type Opened = { count: number; planned: boolean };
+/** `isMore`: more of the audience is to be read at once. */
+type Opened = { count: number; planned: boolean; isMore?: boolean };
 
 const openWaiting = async (deps: TurnDeps, message: MessageRow, room: number): Promise<Opened> => {
   const next = room > 0 ? await deps.chunks.waiting(message._id, room) : [];
   await openAll(deps, message, next);
   return { count: next.length, planned: true };
+};
+
+/** Lets in what is next of a throttled message, of whose audience more is read than that. */
+const cutAhead = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | null, room: number): Promise<Opened> => {
+  const { isWhole, isMore } = await readAhead(deps, message, last);
+  const { count } = await openWaiting(deps, message, room);
+  return { count, planned: isWhole, isMore };
 };
 
 const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | null, room: number): Promise<Opened> => {

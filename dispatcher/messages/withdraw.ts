@@ -5,7 +5,7 @@ import type { WaitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { deliveryIdOf } from "./delivery/delivery-row.ts";
 
 export type WithdrawDeps = {
-  chunks: Pick<Chunks, "scheduled" | "withdraw">;
+  chunks: Pick<Chunks, "scheduled" | "waitingWithRows" | "withdraw">;
   waiting: Pick<WaitingDeliveries, "cancel">;
   messages: {
     /** Notes that nothing of it waits any more. */
@@ -23,7 +23,8 @@ const chunksAtOnce = 4;
 export const withdraw =
   ({ chunks, waiting, messages, clock }: WithdrawDeps) =>
   async ({ _id }: Pick<MessageRow, "_id">): Promise<void> => {
-    const left = await chunks.scheduled(_id, chunksAtOnce);
+    const scheduled = await chunks.scheduled(_id, chunksAtOnce);
+    const left = scheduled.length > 0 ? scheduled : await chunks.waitingWithRows(_id, chunksAtOnce);
     if (left.length === 0) return messages.withdrawn(_id);
     for (const chunk of left) await cancelWaiting(waiting)(chunk, clock.now());
     await chunks.withdraw(left.map((chunk) => chunk._id));

@@ -30,3 +30,10 @@ export const throttledSize = (perMinute: number, most: number): number =>
 
 /** Sends that are reserved at once: half a second's, so that chunks of several dispatchers take turns. */
 export const reservedAtOnce = (perMinute: number): number => Math.max(1, Math.ceil(perMinute / 120));
+
+/** The instants of those who are sent to one after another from an instant on, until the next ones are. */
+export const instantsBetween = (ids: readonly string[], from: Date, until: Date): ((id: string) => Date) => {
+  const places = new Map(ids.map((id, place) => [id, place]));
+  const eachMs = (until.getTime() - from.getTime()) / Math.max(1, ids.length);
+  return (id) => new Date(from.getTime() + (places.get(id) ?? 0) * eachMs);
+};

@@ -56,6 +56,10 @@ export type ChunkRow = DueWork &
     has_rows?: true;
     /** Its recipients have instants of their own: it takes as long as these, and mostly waits. */
     is_throttled?: true;
+    /** Of one of a throttled message: about when its first recipient is sent to, and the first of the next chunk. */
+    expected?: { from: Date; until: Date };
+    /** Its recipients are to have such deliveries, and may have none yet. */
+    rows_due?: true;
     /** It was sorted by the zone of the app, as that of its recipients is not known. */
     zone_unknown?: true;
     /**
@@ -98,6 +102,11 @@ export const chunkCollection: CollectionSpec = {
       name: "scheduled",
       partialFilterExpression: { scheduled_for: { $gt: longAgo } },
     },
+    {
+      key: { message_id: 1, rows_due: 1, position: 1 },
+      name: "rows_due",
+      partialFilterExpression: { rows_due: { $exists: true } },
+    },
     { key: { parent_id: 1 }, name: "retries", partialFilterExpression: { parent_id: { $gt: "" } } },
     { key: { collapse_keys: 1 }, name: "collapse", partialFilterExpression: { collapse_keys: { $gt: "" } } },
     // Chunks only matter while their message is processed: at most the longest ttl (28 days) and its retries.
@@ -119,6 +128,7 @@ export const chunks = (db: Db) => {
     ...leasing(rows),
     ...queueing(rows),
     ...scheduling(rows),
+    ...expecting(rows),
 
     /**
      * Writes chunks that are not there yet, in order, so that a kill leaves no gap; the ones that are there stay. Whether
@@ -219,10 +229,37 @@ const scheduling = (rows: Collection<ChunkRow>) => ({
   scheduled: (messageId: string, limit: number): Promise<ChunkRow[]> =>
     rows.find({ message_id: messageId, status: "scheduled", scheduled_for: anyTime }).limit(limit).toArray(),
 
-  /** Ends scheduled chunks without sending them. */
+  /** Ends chunks that wait without sending them. */
   withdraw: async (ids: readonly string[]): Promise<void> => {
-    await rows.updateMany({ _id: { $in: [...ids] }, status: "scheduled" }, { $set: { status: "done", due_at: null } });
+    const waiting = { _id: { $in: [...ids] }, status: { $in: ["scheduled" as const, "waiting" as const] } };
+    await rows.updateMany(waiting, { $set: { status: "done", due_at: null }, $unset: { rows_due: "" } });
   },
+});
+
+/** Chunks of throttled messages, which wait for those before them. */
+const expecting = (rows: Collection<ChunkRow>) => ({
+  /** How many of a message's chunks wait to be let into the queue; `most` at most. */
+  countWaiting: (messageId: string, most: number): Promise<number> =>
+    rows.countDocuments({ message_id: messageId, status: "waiting", position: { $gte: 0 } }, { limit: most }),
+
+  /** The first that wait and whose recipients are to have deliveries. */
+  withoutRows: (messageId: string, limit: number): Promise<ChunkRow[]> =>
+    rows
+      .find({ message_id: messageId, rows_due: true, status: "waiting" }, { hint: "rows_due" })
+      .sort({ position: 1 })
+      .limit(limit)
+      .toArray(),
+
+  /** Notes that they have them; false when the chunk was withdrawn. */
+  rowsWritten: async ({ _id }: Pick<ChunkRow, "_id">): Promise<boolean> =>
+    (await rows.updateOne({ _id, status: { $ne: "done" } }, { $unset: { rows_due: "" } })).matchedCount === 1,
+
+  /** Some that wait and whose recipients may have deliveries. */
+  waitingWithRows: (messageId: string, limit: number): Promise<ChunkRow[]> =>
+    rows
+      .find({ message_id: messageId, status: "waiting", position: { $gte: 0 }, has_rows: true }, { hint: "status" })
+      .limit(limit)
+      .toArray(),
 });
 
 const leasing = (rows: Collection<ChunkRow>) => ({

@@ -1,4 +1,4 @@
-import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
+import { type Collection, type Db, type Filter, MongoBulkWriteError } from "mongodb";
 import { defined } from "../../domain/defined.ts";
 import { beforeIdsOf } from "../../domain/ids.ts";
 import { gather } from "../../runtime/batching/gather.ts";
@@ -8,7 +8,8 @@ import { idsBehind, type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
 import { changeIndex } from "../warehouse/change-index.ts";
-import { dueIndex, suspendedIndex, sweepAfter } from "../work/due.ts";
+import { dueIndex, suspendedIndex } from "../work/due.ts";
+import { cancelling } from "./cancelling.ts";
 import { eraseSent } from "./erasure.ts";
 import type { MessageRow, MessageStatus } from "./message-row.ts";
 import { removeMessages } from "./removal.ts";
@@ -147,56 +148,6 @@ const lookups = (rows: Collection<MessageRow>) => ({
     new Set(await findIds(rows, { _id: { $in: [...ids] }, tenant_id: tenantId })),
 });
 
-const cancelling = (rows: Collection<MessageRow>) => ({
-  /**
-   * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
-   * after the sweep interval, when its outbox may have an event, or it has something to give back.
-   */
-  cancel: (tenantId: string, id: string, how: Cancelling): Promise<MessageRow | null> =>
-    rows.findOneAndUpdate(
-      { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: how.now } }] },
-      cancellation(how),
-      { returnDocument: "after" },
-    ),
-
-  /**
-   * The same for one that is being sent by chunks, of which none has begun: those that are queued end without being sent.
-   * Null when one has.
-   */
-  cancelCut: (tenantId: string, id: string, how: Cancelling): Promise<MessageRow | null> =>
-    rows.findOneAndUpdate(
-      { _id: id, tenant_id: tenantId, status: "processing", dispatched_at: { $exists: false }, ...staysCut },
-      cancellation(how),
-      { returnDocument: "after" },
-    ),
-
-  /** The same for one whose recipients are all due later: what of them waits is withdrawn by the dispatchers. */
-  cancelScheduled: (tenantId: string, id: string, how: Cancelling): Promise<MessageRow | null> =>
-    rows.findOneAndUpdate(
-      { _id: id, tenant_id: tenantId, status: "processing", dispatched_at: { $exists: false }, ...isTimed },
-      [...cancellation(how), { $set: { withdraws: true, due_at: how.now } }],
-      { returnDocument: "after" },
-    ),
-
-  /** The same for one that waits in its turn, of which nothing was handed to a provider. */
-  cancelWaiting: (tenantId: string, id: string, how: Cancelling): Promise<MessageRow | null> =>
-    rows.findOneAndUpdate({ _id: id, tenant_id: tenantId, status: "processing", waits: true }, cancellation(how), {
-      returnDocument: "after",
-    }),
-
-  /**
-   * Stops one that is being sent: no chunk of it begins any more. Whoever is sending a chunk, or all of it in one turn, goes
-   * on to its end; its counters are made from its deliveries afterwards. Null for one that has ended, or that changes a live
-   * activity.
-   */
-  cancelForced: ({ tenant_id, _id, reserved }: MessageRow, how: Cancelling): Promise<MessageRow | null> =>
-    rows.findOneAndUpdate(
-      { _id, tenant_id, status: "processing", live_activity: { $exists: false } },
-      forcedCancellation(reserved, how),
-      { returnDocument: "after" },
-    ),
-});
-
 const unseen = { email_html: 0 };
 const pageBytes = 8_000_000; // a message has up to 2 MB, and a page up to 200
 
@@ -223,50 +174,6 @@ const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promi
 /** The driver repeats a write whose answer was lost: then the duplicate is this very message. */
 const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Promise<boolean> =>
   (await rows.countDocuments({ _id }, { limit: 1 })) === 1;
-
-/** Another turn would cut it anew, and might send a smaller audience without chunks, unless it is planned or scanned. */
-const staysCut = { $or: [{ planned: true }, { "target.all": true }] };
-
-/** Its recipients are sorted before any is sent to, so that every chunk that is sent asks whether it may be. */
-const isTimed = { "options.delayed_option": { $exists: true } };
-
-/** When a message is cancelled, and by whom. */
-export type Cancelling = { now: Date; by: MessageRow["requested_by"] };
-
-const cancellation = ({ now, by }: Cancelling): Document[] => [
-  {
-    $set: {
-      status: "cancelled",
-      cancelled_by: by,
-      completed_at: now,
-      updated_at: now,
-      lease: null,
-      due_at: { $cond: [{ $and: [{ $eq: ["$outbox", []] }, { $eq: ["$reserved", null] }] }, null, sweepAfter(now)] },
-      fence: { $add: ["$fence", 1] },
-      unsettled: "$reserved.count", // absent, as that is, when nothing was reserved
-      content: redacted,
-    },
-  },
-];
-
-/** Of a message that does not want it to be kept, nothing of what it says. */
-const redacted = { $cond: [{ $eq: ["$options.redact_payload", true] }, { $literal: {} }, "$content"] };
-
-const forcedCancellation = (reserved: MessageRow["reserved"], { now, by }: Cancelling): Document[] => [
-  {
-    $set: {
-      status: "cancelled",
-      cancelled_by: { ...by, by_force: true },
-      completed_at: now,
-      updated_at: now,
-      due_at: now,
-      withdraws: true,
-      recount: true,
-      content: redacted,
-      ...(reserved !== null && { unsettled: { $subtract: ["$reserved.count", { $ifNull: ["$counts.sent", 0] }] } }),
-    },
-  },
-];
 
 /** The index that leaves the least to read: that of all messages walks the whole app to find a few. */
 const indexOf = (

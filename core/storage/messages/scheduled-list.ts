@@ -1,4 +1,5 @@
 import type { Db, Filter } from "mongodb";
+import { instantsBetween } from "../../domain/messages/slots.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
@@ -27,15 +28,22 @@ export const scheduledList = (db: Db) => {
   const chunks = collectionOf<ChunkRow>(db, chunkCollection);
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
 
-  const placesOf = (of: WaitingOf): Promise<Place[]> =>
-    chunks.find<Place>(filterOf(of), { projection: place }).toArray();
+  const placesOf = async (of: WaitingOf): Promise<Place[]> => {
+    const found = [filterOf(of), throttledOf(of)].map((filter) => chunks.find<Place>(filter, { projection: place }));
+    return (await Promise.all(found.map((cursor) => cursor.toArray()))).flat();
+  };
 
   const recipientsOf = async ({ tenantId, appId }: OfApp, chunk: Scheduled): Promise<WaitingRecipient[]> => {
     const filter = { _id: { $in: chunk.recipients }, app_id: appId, tenant_id: tenantId };
     const found = await subscriptions
       .find(filter, { projection: shown, batchSize: chunk.recipients.length + 1 })
       .toArray();
-    return found.map((subscription) => ({ chunk, subscription, position: `${keyOf(chunk)} ${subscription._id}` }));
+    const atOf = expectedOf(chunk);
+    return found.map((subscription) => ({
+      chunk: { ...chunk, scheduled_for: atOf(subscription._id) },
+      subscription,
+      position: `${keyOf(chunk)} ${subscription._id}`,
+    }));
   };
 
   return {
@@ -50,7 +58,7 @@ export const scheduledList = (db: Db) => {
       const left = inOrder.filter(({ key }) => isBehind(key) || (after?.startsWith(`${key} `) ?? false));
       const page: WaitingRecipient[] = [];
       for (const { _id } of left.sort((a, b) => (a.key < b.key ? -turn : turn))) {
-        const chunk = await chunks.findOne<Scheduled>({ _id, status: "scheduled" });
+        const chunk = await chunks.findOne<Scheduled>({ _id, status: { $in: ["scheduled", "waiting"] } });
         const all = chunk === null ? [] : await recipientsOf(app, chunk);
         const wanted = all.filter(({ position, subscription }) => isBehind(position) && isMeant(of, subscription));
         page.push(...wanted.sort((a, b) => (a.position < b.position ? -turn : turn)));
@@ -61,23 +69,46 @@ export const scheduledList = (db: Db) => {
   };
 };
 
-type Scheduled = ChunkRow & { scheduled_for: Date };
-type Place = Pick<Scheduled, "_id" | "scheduled_for">;
+/** One that waits for its time, or for the chunks before it. */
+type Scheduled = ChunkRow & ({ scheduled_for: Date } | { expected: NonNullable<ChunkRow["expected"]> });
+type Place = Pick<ChunkRow, "_id" | "scheduled_for" | "expected">;
 
-const place = { scheduled_for: 1 } as const;
+const place = { scheduled_for: 1, expected: 1 } as const;
 const shown = { user_id: 1, external_id: 1, token: 1 } as const;
 
-const keyOf = ({ _id, scheduled_for: at }: Place): string => `${sign}${at.toISOString()} ${_id}`;
+const keyOf = ({ _id, scheduled_for: at, expected }: Place): string =>
+  `${sign}${(at ?? expected?.from ?? longAgo).toISOString()} ${_id}`;
+
+/** When each of its recipients is due: those of a throttled message one after another. */
+const expectedOf = ({ scheduled_for: at, expected, recipients }: ChunkRow): ((id: string) => Date) => {
+  if (at !== undefined) return () => at;
+  const { from, until } = expected ?? { from: longAgo, until: longAgo };
+  return instantsBetween(recipients, from, until);
+};
 
 const isMeant = ({ subscriptionId }: WaitingOf, { _id }: { _id: string }): boolean =>
   subscriptionId === undefined || _id === subscriptionId;
 
-const filterOf = ({ messageId, channel, subscriptionId }: WaitingOf): Filter<ChunkRow> => ({
+/** Chunks of a throttled message that wait for those before them. */
+const throttledOf = ({ messageId, ...of }: WaitingOf): Filter<ChunkRow> => ({
+  message_id: messageId,
+  status: "waiting",
+  position: { $gte: 0 },
+  has_rows: { $exists: false },
+  expected: { $exists: true },
+  ...narrowed(of),
+});
+
+const filterOf = ({ messageId, ...of }: WaitingOf): Filter<ChunkRow> => ({
   message_id: messageId,
   status: "scheduled",
   scheduled_for: { $gt: longAgo, $lt: new Date("9999-01-01") }, // both ends: else the planner does not take the index
   has_rows: { $exists: false },
   looks_at: { $exists: false }, // its recipients were sent to
+  ...narrowed(of),
+});
+
+const narrowed = ({ channel, subscriptionId }: Omit<WaitingOf, "messageId">): Filter<ChunkRow> => ({
   ...(channel !== undefined && { channel }),
   ...(subscriptionId !== undefined && { recipients: subscriptionId }),
 });

@@ -132,7 +132,8 @@ const notSent = ({ stored, later = [] }: Delivered): Pick<DeliveryRow, "user_id"
 ];
 
 /** Nobody ran these recipients before, so that none of them can have a delivery. */
-const isFirstRun = ({ fence, may_overlap }: ChunkRow): boolean => fence === 1 && !may_overlap;
+const isFirstRun = ({ fence, may_overlap, has_rows: hasRows }: ChunkRow): boolean =>
+  fence === 1 && !may_overlap && hasRows !== true;
 
 /** Serves one recipient: it is suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {

@@ -24,7 +24,7 @@ export type KeepLaterDeps = {
 type Part = { chunk: ChunkRow; message: MessageRow };
 
 /** What is due sooner has no delivery of its own while it waits: to write and replace one costs as much as half a send. */
-const rowsAfterMs = 900_000;
+export const rowsAfterMs = 900_000;
 
 /**
  * Keeps whom a run leaves to be sent to later: chunks of those who are due at one instant, then, where that is more than a

@@ -60,6 +60,8 @@ describe("a throttled message", function () {
   const withDispatchers = async (count: number): Promise<void> => {
     while (dispatchers.length < count) dispatchers.push(await sending.system.start("dispatcher"));
   };
+  const waiting = async (id: string) =>
+    (await deliveriesOf(sending.system, id)).filter(({ status }) => status === "scheduled");
   const arrivals = (): number[] => sending.apns.log.page().map(({ at }) => Date.parse(at));
   const sent = async (during: () => Promise<void> = async () => undefined) => {
     const system = { ...sending.system, ...(await sending.system.another()) };
@@ -118,6 +120,36 @@ describe("a throttled message", function () {
     const before = await rows.countDocuments({ app_id: system.app._id });
     await tookMs({ throttle_rate_per_minute: 0 });
     expect(await rows.countDocuments({ app_id: system.app._id })).to.equal(before); // none was reserved
+  });
+
+  it("says when each is expected who waits longer than a quarter of an hour, and cancels these deliveries", async () => {
+    const system = { ...sending.system, ...(await sending.system.another()) };
+    await withDispatchers(1);
+    const devices = await seedDevices(system, 60);
+    const fromMs = Date.now();
+    const [ofIds, ofAll] = (await Promise.all(
+      [idsOf(devices), { all: true }].map((target) => send(system, api, { target, throttle_rate_per_minute: 2 })),
+    )) as [string, string]; // two
+    for (const id of [ofIds, ofAll]) {
+      // one after another, half a minute apart: the first 31 within a quarter of an hour
+      await until(async () => (await waiting(id)).length === 29, withinMs);
+      const waits = (await waiting(id)).map(({ scheduled_for: at }) => at?.getTime() ?? 0).toSorted((a, b) => a - b);
+      expect(waits[0]).to.be.within(fromMs + 15 * 60_000, Date.now() + 16 * 60_000);
+      expect(waits.every((at, n) => at - (waits[0] ?? 0) === n * 30_000)).to.equal(true);
+    }
+    const headers = { authorization: `Bearer ${system.token}` };
+    const ask = async (method: string, path: string) => {
+      const reply = await fetch(`${api.url}/v1/notifications/${path}`, { method, headers });
+      return (await reply.json()) as { status?: string; data?: object[] };
+    };
+    const listed = (await ask("GET", `${ofIds}/deliveries?status=scheduled&limit=200`)).data ?? [];
+    expect(listed.length, "those who wait for less, too").to.be.within(50, 60);
+    for (const id of [ofIds, ofAll]) {
+      expect((await ask("DELETE", `${id}?force=true`)).status).to.equal("cancelled");
+      await until(async () => (await waiting(id)).length === 0, withinMs);
+      const ended = await deliveriesOf(system, id);
+      expect(ended.filter(({ status }) => status === "cancelled")).to.have.length(29);
+    }
   });
 
   it("of one send a minute leaves the places of others free, and can be cancelled until the first", async () => {

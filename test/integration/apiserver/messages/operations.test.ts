@@ -93,7 +93,7 @@ describe("a batch of notifications", () => {
   it("lists all who wait for their time, with a delivery or without, page by page in both orders", async () => {
     const of = { tenant_id: tenant.tenant._id, app_id: tenant.app._id };
     const message = aMessage({ ...of, _id: newId("message", new Date()), status: "processing", due_at: null });
-    const devices = Array.from({ length: 5 }, () => aSubscription(of));
+    const devices = Array.from({ length: 7 }, () => aSubscription(of));
     await seed(site.db, { subscriptions: devices });
     const ids = devices.map(({ _id }) => _id).toSorted();
     const at = (minute: number) => new Date(Date.UTC(2026, 5, 1, 12, minute));
@@ -102,10 +102,17 @@ describe("a batch of notifications", () => {
       scheduled_for: at(n),
       ...more,
     });
+    const { scheduled_for: _none, ...ofThrottled } = chunk(9, ids.slice(5), {});
     const made = [
       chunk(3, ids.slice(0, 2), {}),
       chunk(1, ids.slice(2, 4), {}),
-      chunk(2, ids.slice(4), { has_rows: true }),
+      chunk(2, ids.slice(4, 5), { has_rows: true }),
+      {
+        ...ofThrottled,
+        _id: `chk_${message._id}9`,
+        status: "waiting" as const,
+        expected: { from: at(5), until: at(7) },
+      },
     ];
     const scheduled = { message_id: message._id, status: "scheduled" as const, attempts: 0 };
     const { delivery } = aMail(of, { ...scheduled, subscription_id: ids[4] ?? "" });
@@ -113,22 +120,27 @@ describe("a batch of notifications", () => {
     await site.db.collection<ChunkRow>("chunks").insertMany(made);
     await site.db.collection<DeliveryRow>("deliveries").insertOne(delivery);
     const path = `/v1/notifications/${message._id}/deliveries`;
+    const shown = new Map<string, string>();
     const list = async (query: string) => {
       const found: (string | undefined)[] = [];
       for (let cursor = ""; ; ) {
         const { body } = await site.api.call("GET", `${path}?status=scheduled&limit=2&${query}${cursor}`, {
           token: tenant.token,
         });
-        found.push(...(body.data as unknown as { subscription_id: string }[]).map((one) => one.subscription_id));
+        const rows = body.data as unknown as { subscription_id: string; scheduled_for: string }[];
+        found.push(...rows.map((one) => one.subscription_id));
+        for (const one of rows) shown.set(one.subscription_id, one.scheduled_for);
         if (body["next_cursor"] === null) return found;
         cursor = `&cursor=${body["next_cursor"]}`;
       }
     };
-    const all = [ids[4], ids[2], ids[3], ids[0], ids[1]];
+    const all = [ids[4], ids[2], ids[3], ids[0], ids[1], ids[5], ids[6]];
     expect(await list("sort=created_at")).to.deep.equal(all);
     expect(await list("sort=-created_at")).to.deep.equal(all.toReversed());
     expect(await list(`subscription_id=${ids[3]}`)).to.deep.equal([ids[3]]);
     expect(await list("channel=sms")).to.deep.equal([]);
+    const due = ids.slice(5).map((id) => shown.get(id));
+    expect(due, "one after another").to.deep.equal([at(5).toISOString(), at(6).toISOString()]);
   });
 
   it("tells when a notification changed its state, and by whom", async () => {

@@ -105,4 +105,23 @@ describe("a message that reaches each person once", function () {
     const orders = collectionOf<ChoiceRow>(db(), choiceCollection).find({ message_id: id });
     expect(await orders.toArray()).to.have.length(users.length);
   });
+
+  it("goes to one address, also when all wait for their local time and have deliveries until then", async () => {
+    const devices = [device("later", "ada", 1), device("later", "ada", 2), device("later", "ben", 1)];
+    const time = new Date(Date.now() + 7_200_000).toISOString().slice(11, 19);
+    const options = { one_per_user: true, delayed_option: "timezone" as const, delivery_time_of_day: time };
+    const now = new Date();
+    const id = await written("later", devices, { options, created_at: now, started_at: now });
+    await aDispatcher().plan(id, 1);
+    expect(Object.values(await becameOf("later"))).to.deep.equal(["scheduled", "scheduled", "scheduled"]);
+    const chunks = collectionOf<ChunkRow>(db(), chunkCollection);
+    const due = { message_id: id, status: "scheduled", has_rows: true } as const;
+    expect((await chunks.updateMany(due, { $set: { status: "open" } })).modifiedCount).to.equal(1);
+    for (const { _id } of await waiting("later")) await aDispatcher().deliver(_id);
+    expect(await becameOf("later")).to.deep.equal({
+      sub_later_ada_1: "duplicate_user",
+      sub_later_ada_2: "sent",
+      sub_later_ben_1: "sent",
+    });
+  });
 });

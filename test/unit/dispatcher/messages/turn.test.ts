@@ -33,6 +33,7 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
       return true;
     },
     countOpen: async () => 0,
+    countWaiting: async () => kept.filter(({ status }) => status === "waiting").length,
     waiting: async (_id, limit) => kept.filter((chunk) => chunk.status === "waiting").slice(0, limit),
     open: async () => void did.push("open"),
     recipientsOfRetries: async () => [],
@@ -74,6 +75,10 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
       ...change,
     }),
     messages: { wait: async () => true, begin: async () => true },
+    keepRows: async () => {
+      did.push("rows");
+      return false;
+    },
     hints: { chunk: async (chunk) => void did.push(`hint ${kept.findIndex(({ _id }) => _id === chunk._id)}`) },
     openChunks: 2,
     clock,
@@ -99,6 +104,24 @@ describe("a turn of a message", () => {
     await aimed.all(filtered());
     expect(aimed.did).to.deep.equal(["keep", "hint 0", "keep", "hint 1"]);
     expect(aimed.kept.map(({ recipients }) => recipients.length)).to.deep.equal([500, 500]);
+  });
+
+  it("reads the audience of a throttled message ahead, and says about when each part is sent", async () => {
+    const { all, did, kept } = given(ids(1_200));
+    const result = await all(aMessage({ throttle_per_minute: 20 }));
+    expect(result).to.deep.equal({ kind: "under_way", planned: true });
+    expect(did).to.deep.equal(["keep", "keep", "keep", "open", "hint 0", "hint 1", "rows"]);
+    expect(kept.flatMap(({ recipients }) => recipients)).to.deep.equal(ids(1_200));
+    expect(kept.every(({ recipients, scanned }) => scanned?.after === recipients.at(-1))).to.equal(true);
+    const minutes = (at = new Date(0)) => (at.getTime() - noon.getTime()) / 60_000;
+    expect(kept.slice(0, 3).map(({ expected }) => [minutes(expected?.from), minutes(expected?.until)])).to.deep.equal([
+      [0, 0.5],
+      [0.5, 1],
+      [1, 1.5],
+    ]);
+    const rows = kept.filter(({ has_rows: has, rows_due: due }) => has === true && due === true);
+    expect(minutes(rows[0]?.expected?.from), "the first that is more than a quarter of an hour ahead").to.equal(15.5);
+    expect(rows).to.have.length(kept.length - 31);
   });
 
   it("sends a small audience of segments in its first turn, without a range", async () => {
