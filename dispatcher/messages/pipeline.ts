@@ -16,7 +16,6 @@ import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import { newer } from "#core/storage/messages/collapse.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
 import { experiments } from "#core/storage/messages/experiments.ts";
-import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { passedOver } from "#core/storage/messages/passed-over.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { throttles } from "#core/storage/messages/throttles.ts";

@@ -23,9 +23,10 @@ export const measureTimers: Measurement = (round, tell) =>
     const made = Array.from({ length: count }, (_, n) => ({ _id: `${n}`, due_at: new Date(firstMs + n) }));
     await rows.insertMany(made.map((row) => ({ ...row, lease: null, fence: 0 })));
     const lags: number[] = [];
-    const handle = async ({ _id }: Leasable): Promise<void> => void lags.push(Date.now() - firstMs - Number(_id));
+    const handle = async ({ _id }: Pick<Leasable, "_id">): Promise<void> =>
+      void lags.push(Date.now() - firstMs - Number(_id));
     const part = timers({
-      sources: [timerSource<Leasable>({ name: "bench", collection: rows, select: [], handle })],
+      sources: [timerSource({ name: "bench", collection: rows, select: [], handle })],
       holder: "bench",
       clock: systemClock,
       log: createLog({ program: "bench", level: "error", destination: process.stderr }),
