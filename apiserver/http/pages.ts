@@ -43,8 +43,8 @@ export const cursors = (secret: () => Buffer) => {
         throw invalid("cursor", "belongs to another list, order or filter");
       }
       if (typeof lastKey === "string") return lastKey;
-      const { date, value, id } = lastKey;
-      return { value: date === true ? new Date(value) : value, id };
+      const { date, value, ...place } = lastKey;
+      return { ...place, value: date === true ? new Date(value) : value };
     },
   };
 };

@@ -16,7 +16,7 @@ import { InboxItem } from "#core/schema/inbox/item.ts";
 import { patterns } from "#core/schema/json/patterns.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import { inboxes } from "#core/storage/inbox/inboxes.ts";
-import { type ShownItem, shownInboxes } from "#core/storage/inbox/shown.ts";
+import { type ShownInbox, type ShownItem, shownInboxes } from "#core/storage/inbox/shown.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -31,6 +31,9 @@ export type InboxPlatform = {
   inboxStreams: Pick<InboxStreams, "open">;
 };
 
+/** What a cursor says: one of before releases has no index. */
+type PagePlace = SortPosition & { index?: number };
+
 /** Who reads: the person of a device. */
 type Reader = Pick<SubscriptionRow, "tenant_id" | "app_id" | "user_id">;
 
@@ -41,19 +44,24 @@ export const inboxUseCases = ({ db, clock, cursors, nats, inboxStreams }: InboxP
     page: async (reader: Reader, query: InboxQuery): Promise<InboxPage> => {
       const now = clock.now();
       const counted = { unread_count: 0, unseen_count: 0, revision: 0 };
-      const page = await readPage<ShownItem, InboxItem, SortPosition>({
+      let placeOf: ShownInbox["placeOf"];
+      const page = await readPage<ShownItem, InboxItem, PagePlace>({
         cursors,
         paging: inboxPaging,
         list: `inbox/${reader.user_id}`,
         query,
         read: async ({ after, limit }) => {
-          const place = after === null ? null : { at: new Date(after.value), id: after.id };
+          const place = after === null ? null : { ...after, at: new Date(after.value) };
           const among = viewOf(query.state ?? "current", now);
           const inbox = await shown(ofRow(reader), reader.user_id, { now, after: place, limit, among });
           Object.assign(counted, countsOf(inbox));
+          placeOf = inbox.placeOf;
           return inbox.items;
         },
-        positionOf: ({ created_at: value, id }) => ({ value, id }),
+        positionOf: (item) => {
+          const { at: value, ...place } = placeOf(item);
+          return { value, ...place };
+        },
         view: (item) => showAs(InboxItem, item),
       });
       return { ...page, ...counted };

@@ -2,7 +2,7 @@ import type { Timing } from "#core/domain/timing.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { isAway } from "#core/queue/jetstream/publish.ts";
 import { type Ensured, ensureStream } from "#core/queue/jetstream/streams.ts";
-import { callbackStream, eventStream, formerEventStream, jobStream } from "#core/queue/jetstream/topology.ts";
+import { sharedStreams } from "#core/queue/jetstream/topology.ts";
 import { untilReached } from "#core/runtime/process/awaited.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -23,11 +23,9 @@ export type SharedStreamsDeps = {
   log: Log;
 };
 
-/** Makes the streams that all tenants share; the operator makes those of plans. */
+/** Makes the streams that all tenants share, as the operator does, which makes those of plans. */
 export const streams = ({ nats, config, timing, log }: SharedStreamsDeps): Part => {
-  const specs = [eventStream, formerEventStream, callbackStream, jobStream].map((specOf) =>
-    specOf(config.natsPrefix, timing),
-  );
+  const specs = sharedStreams(config.natsPrefix, timing);
   return streamsPart({ ensure: specs.map((spec) => () => ensureStream(nats.jsm, spec, config.natsReplicas)), log });
 };
 

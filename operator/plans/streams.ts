@@ -1,12 +1,15 @@
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import { Unavailable } from "#core/errors.ts";
 import { type Ensured, ensureStream } from "#core/queue/jetstream/streams.ts";
-import { planStream, type StreamSpec } from "#core/queue/jetstream/topology.ts";
+import { planStream, type StreamSpec, sharedStreams } from "#core/queue/jetstream/topology.ts";
 import type { Platform } from "../records/platform.ts";
 
 export type PlanStreams = ReturnType<typeof planStreams>;
 
-/** The streams through which the work of plans' tenants flows. */
+/**
+ * The streams through which the work of plans' tenants flows: one of each plan, and those that all share, so that an
+ * installation takes events, receipts and callbacks before a dispatcher has run.
+ */
 export const planStreams = ({
   fence,
   jetstream: { nats, prefix, replicas, timing },
@@ -20,11 +23,20 @@ export const planStreams = ({
     if (!nats.isConnected()) throw new Unavailable("JetStream");
     return call().catch(translated);
   };
+  let areSharedThere = false; // dispatchers, which read them, look after them from then on
+  const ensureShared = async (): Promise<void> => {
+    if (areSharedThere) return;
+    for (const spec of sharedStreams(prefix, timing)) await ensureStream(nats.jsm, spec, replicas);
+    areSharedThere = true;
+  };
   return {
     nameOf,
     /** Makes a plan's stream, or gives it another limit. @throws Unavailable when JetStream does not answer */
     ensure: (plan: string, backlogPerTenant: number): Promise<Ensured> =>
-      whenConnected(() => ensureStream(nats.jsm, specOf(plan, backlogPerTenant), replicas)),
+      whenConnected(async () => {
+        await ensureShared();
+        return ensureStream(nats.jsm, specOf(plan, backlogPerTenant), replicas);
+      }),
     /** Does nothing when there is no such stream. @throws Unavailable */
     remove: (plan: string): Promise<void> =>
       whenConnected(async () => {

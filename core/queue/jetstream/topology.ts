@@ -135,6 +135,10 @@ export const jobStream = (prefix: string, timing: AckTiming): StreamSpec => ({
   ],
 });
 
+/** The streams that all tenants share. */
+export const sharedStreams = (prefix: string, timing: AckTiming): StreamSpec[] =>
+  [eventStream, formerEventStream, callbackStream, jobStream].map((specOf) => specOf(prefix, timing));
+
 /**
  * What a consumer may have in hand: more than three tenants have waiting. Hints that fail wait there to come again; were
  * they all that it may have, all other tenants would wait for one.

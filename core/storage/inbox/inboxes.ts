@@ -1,5 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
+import type { EntryOfPage } from "../../domain/inbox/pages.ts";
 import { type DroppedItem, numbered, type RevisedInbox, revised } from "../../domain/inbox/revisions.ts";
 import {
   changedEntries,
@@ -15,7 +16,7 @@ import { findIds } from "../mongo/pages.ts";
 import { type InboxItemRow, inboxItems } from "./items.ts";
 
 /** Without an id it has that of its message and person: one that came with a merged user brings its own. */
-export type StoredEntry = Omit<InboxEntry, "id"> & { id?: string };
+export type StoredEntry = EntryOfPage;
 
 /**
  * A person's inbox: the states of their items and what is counted of them, which one conditional write changes together.
@@ -46,11 +47,6 @@ export const inboxItemId = (messageId: string, userId: string): string => derive
 
 /** An inbox as it is at an instant. */
 export type Inbox = RevisedInbox;
-
-/** An inbox whose items have no ids yet. */
-export type InboxOfStates = Pick<InboxRow, "entries" | "revision" | "unread" | "unseen"> & {
-  withId: (entry: StoredEntry) => InboxEntry;
-};
 
 /** What one message leaves in the inboxes of some people, at most `most` in each. */
 export type Arrivals = { messageId: string; items: readonly InboxItemRow[]; most: number; now: Date };
@@ -106,15 +102,6 @@ const reading = (rows: Collection<InboxRow>) => {
     read: async (of: OfApp, userId: string, now: Date): Promise<Inbox | null> => {
       const row = await findOne(of, userId);
       return row && inboxAt(row, now);
-    },
-
-    /** The same for who shows a page of it: the id of an item, a hash, is made of those alone that are asked for. */
-    readStates: async (of: OfApp, userId: string, now: Date): Promise<InboxOfStates | null> => {
-      const row = await findOne(of, userId);
-      if (row === null) return null;
-      const { entries, revision } = row;
-      const { unread, unseen } = row.next_expiry > now ? row : statesOf(entries, now);
-      return { entries, revision, unread, unseen, withId: (entry) => entryFor(entry, userId) };
     },
 
     /** The inboxes of at most 500 people, by their ids; who never had an item has none. */

@@ -1,15 +1,14 @@
 import type { Db } from "mongodb";
-import { type InboxEntry, isShown } from "../../domain/inbox/states.ts";
+import { type InboxPlace, type PageAsked, pageIn, partFor } from "../../domain/inbox/pages.ts";
+import type { InboxEntry } from "../../domain/inbox/states.ts";
 import type { OfApp } from "../mongo/collection.ts";
-import { inboxes, inboxItemId, mostEntries, type StoredEntry } from "./inboxes.ts";
-import type { InboxItemRow } from "./items.ts";
+import { inboxItemId, mostEntries, type StoredEntry } from "./inboxes.ts";
+import { type InboxItemRow, inboxItems } from "./items.ts";
+import { inboxParts, type PartAsked } from "./parts.ts";
 
 /** An item with its state, as a person sees it. */
 export type ShownItem = InboxItemRow &
   Pick<InboxEntry, "seen_at" | "read_at" | "archived_at" | "snoozed_until"> & { id: string };
-
-/** Where an item stands in the order of an inbox. */
-export type InboxPlace = { at: Date; id: string };
 
 /** What of an inbox is read: `limit` items behind a place, the newest first, of those that `among` says. */
 export type InboxPage = {
@@ -19,31 +18,45 @@ export type InboxPage = {
   among?: (entry: StoredEntry) => boolean;
 };
 
-/** A page of a person's inbox, with what is counted of all of it. */
-export type ShownInbox = { revision: number; unread: number; unseen: number; items: ShownItem[] };
+/** A page of a person's inbox, where its items stand, and what is counted of all of the inbox. */
+export type ShownInbox = {
+  revision: number;
+  unread: number;
+  unseen: number;
+  items: ShownItem[];
+  placeOf: (item: ShownItem) => Required<InboxPlace>;
+};
 
-/** Reads inboxes: two reads by id, however many items a person has. */
+/** Reads inboxes: what a page shows costs two reads by id, of its states and its items. Source: docs/decisions/0194. */
 export const shownInboxes = (db: Db) => {
-  const { readStates, bodies } = inboxes(db);
+  const [readPart, bodies] = [inboxParts(db), inboxItems(db)];
   return async (
     of: OfApp,
     userId: string,
     { now, after = null, limit = mostEntries, among = () => true }: InboxPage,
   ): Promise<ShownInbox> => {
-    const inbox = await readStates(of, userId, now);
-    if (inbox === null) return { revision: 0, unread: 0, unseen: 0, items: [] };
-    const newestFirst = (a: Place, b: Place): number =>
-      b.at.getTime() - a.at.getTime() || (idOf(a, userId) < idOf(b, userId) ? 1 : -1);
-    const there = inbox.entries.filter((entry) => isShown(entry, now) && among(entry));
-    const behind = there.filter((entry) => after === null || newestFirst(entry, after) > 0);
-    const page = behind.toSorted(newestFirst).slice(0, limit).map(inbox.withId);
-    const rows = new Map((await bodies.read(page.map(({ id }) => id))).map((row) => [row._id, row]));
-    const items = page.flatMap((entry) => {
+    const idOf = (entry: StoredEntry): string => entry.id ?? inboxItemId(entry.message_id, userId);
+    const asked: PageAsked = { now, after, limit, among, idOf };
+    const inPart = async (part: PartAsked | null) => {
+      const read = await readPart(of, userId, part, now);
+      return { read, page: read === null ? [] : pageIn(read, asked) };
+    };
+    const first = await inPart(partFor(asked));
+    const { read, page } = first.page === null ? await inPart(null) : first;
+    const placed = (page ?? []).map(({ entry, index }) => ({ entry: { ...entry, id: idOf(entry) }, index }));
+    const rows = new Map((await bodies.read(placed.map(({ entry }) => entry.id))).map((row) => [row._id, row]));
+    const places = new Map(placed.map(({ entry: { id, at }, index }) => [id, { at, id, index }]));
+    const items = placed.flatMap(({ entry }) => {
       const row = rows.get(entry.id);
       return row === undefined ? [] : [itemOf(entry, row)];
     });
-    return { revision: inbox.revision, unread: inbox.unread, unseen: inbox.unseen, items };
+    const { revision, unread, unseen } = read ?? { revision: 0, unread: 0, unseen: 0 };
+    return { revision, unread, unseen, items, placeOf: ({ id }) => places.get(id) ?? lost(id) };
   };
+};
+
+const lost = (id: string): never => {
+  throw new Error(`${id} is no item of this page`);
 };
 
 /** An item with its state. */
@@ -51,12 +64,6 @@ export const itemOf = (entry: InboxEntry, row: InboxItemRow): ShownItem => {
   const { id, seen_at, read_at, archived_at, snoozed_until } = entry;
   return { ...row, id, ...stateOf({ seen_at, read_at, archived_at, snoozed_until }) };
 };
-
-type Place = InboxPlace | Pick<StoredEntry, "at" | "id" | "message_id">;
-
-/** Looked at only where two items came at the same instant. */
-const idOf = (place: Place, userId: string): string =>
-  "message_id" in place ? (place.id ?? inboxItemId(place.message_id, userId)) : place.id;
 
 type State = { [K in "seen_at" | "read_at" | "archived_at" | "snoozed_until"]: Date | undefined };
 

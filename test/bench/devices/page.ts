@@ -1,12 +1,11 @@
 import { newId } from "#core/domain/ids.ts";
-import { type InboxRow, inboxItemId } from "#core/storage/inbox/inboxes.ts";
-import type { InboxItemRow } from "#core/storage/inbox/items.ts";
-import { anItem } from "../../support/api/inbox-items.ts";
+import type { InboxRow } from "#core/storage/inbox/inboxes.ts";
+import { fillInbox } from "../../support/api/inbox-items.ts";
 import type { System } from "../../support/system/system.ts";
 import { atMost } from "../figures/figure.ts";
 import type { Measurement } from "../measure-all.ts";
 import { quantiles } from "../messages/load.ts";
-import { type BenchDevice, seedDevices } from "./people.ts";
+import { seedDevices } from "./people.ts";
 
 const whole = { people: 1_000_000, items: 1_000, readers: 200, pages: 1_000 };
 const short: typeof whole = { people: 1_000, items: 50, readers: 4, pages: 8 };
@@ -20,7 +19,7 @@ export const measurePage: Measurement = ({ isShort, withInstallation }, tell) =>
     const apiserver = await startOwn("apiserver");
     await seedInboxes(system, people);
     const devices = await seedDevices(system, readers);
-    for (const device of devices) await fill(system, device, items);
+    for (const device of devices) await fillInbox(system, device, items);
     const tookMs: number[] = [];
     for (let n = 0; n < pages; n++) {
       const { headers = {} } = devices[n % devices.length] ?? {};
@@ -36,11 +35,6 @@ export const measurePage: Measurement = ({ isShort, withInstallation }, tell) =>
     const how = `${tookMs.length} pages of 20, one after another, of ${readers} people with ${items} items each, among ${people}; p50 ${p50Ms.toFixed(1)} ms`;
     tell({ name: "a page of an inbox, p99", reach: atMost(10), value: p99Ms, unit: "ms", how });
   });
-
-const rowsOf = ({ db }: System) => ({
-  inboxes: db.collection<InboxRow>("inboxes"),
-  items: db.collection<InboxItemRow>("inbox_items"),
-});
 
 const inboxOf = (of: Pick<InboxRow, "tenant_id" | "app_id">, _id: string, entries: InboxRow["entries"]): InboxRow => ({
   ...of,
@@ -60,16 +54,6 @@ const seedInboxes = async (system: System, count: number): Promise<void> => {
   const entry = { message_id: newId("message", now), at: now, expires_at: new Date(now.getTime() + 86_400_000) };
   for (let from = 0; from < count; from += stored) {
     const some = Array.from({ length: Math.min(stored, count - from) }, () => inboxOf(of, newId("user", now), [entry]));
-    await rowsOf(system).inboxes.insertMany(some, { ordered: false });
+    await system.db.collection<InboxRow>("inboxes").insertMany(some, { ordered: false });
   }
-};
-
-const fill = async (system: System, device: BenchDevice, count: number): Promise<void> => {
-  const { tenant_id, app_id, user_id: userId } = device.subscription;
-  const items = Array.from({ length: count }, (_, n) => anItem(device, `Order ${n}`, new Date(Date.now() - count + n)));
-  const entries = items.map(({ message_id, created_at: at, expires_at }) => ({ message_id, at, expires_at }));
-  if (items[0] !== undefined && items[0]._id !== inboxItemId(items[0].message_id, userId))
-    throw new Error("another id");
-  await rowsOf(system).items.insertMany(items, { ordered: false });
-  await rowsOf(system).inboxes.insertOne(inboxOf({ tenant_id, app_id }, userId, entries));
 };

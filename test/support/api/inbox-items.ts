@@ -1,5 +1,5 @@
 import { newId } from "#core/domain/ids.ts";
-import { inboxes, inboxItemId } from "#core/storage/inbox/inboxes.ts";
+import { type InboxRow, inboxes, inboxItemId } from "#core/storage/inbox/inboxes.ts";
 import type { InboxItemRow } from "#core/storage/inbox/items.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
 import type { Installation } from "./api.ts";
@@ -46,4 +46,28 @@ export const leaveItems = async (
     ids.unshift(item._id);
   }
   return ids;
+};
+
+/** Writes an inbox as so many messages leave it, the last the newest; gives the ids of its items, the newest first. */
+export const fillInbox = async (
+  { db }: Pick<Installation, "db">,
+  device: Pick<SeededDevice, "subscription">,
+  count: number,
+): Promise<string[]> => {
+  const { user_id, tenant_id, app_id } = device.subscription;
+  const items = Array.from({ length: count }, (_, n) => anItem(device, `Order ${n}`, new Date(Date.now() - count + n)));
+  const entries = items.map(({ message_id, created_at: at, expires_at }) => ({ message_id, at, expires_at }));
+  await db.collection<InboxItemRow>("inbox_items").insertMany(items, { ordered: false });
+  await db.collection<InboxRow>("inboxes").insertOne({
+    _id: user_id,
+    tenant_id,
+    app_id,
+    revision: count,
+    entries,
+    unread: count,
+    unseen: count,
+    next_expiry: items[0]?.expires_at ?? new Date(),
+    updated_at: new Date(),
+  });
+  return items.map(({ _id }) => _id).reverse();
 };

@@ -1,6 +1,7 @@
 import { expect } from "chai";
+import type { InboxRow } from "#core/storage/inbox/inboxes.ts";
 import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
-import { leaveItems } from "../../../support/api/inbox-items.ts";
+import { fillInbox, leaveItems } from "../../../support/api/inbox-items.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 const hourMs = 3_600_000;
@@ -14,6 +15,7 @@ describe("the inbox of a person, on their devices", () => {
   const idsOf = async (device: SeededDevice, query = "") =>
     (await call(device, "GET", query)).body.data.map(({ id }) => id);
 
+  const rows = () => site.db.collection<InboxRow>("inboxes");
   const leave = (device: SeededDevice, count: number) => leaveItems(site, device, { count });
 
   it("is shown in pages, the newest first, with what is counted", async () => {
@@ -33,6 +35,25 @@ describe("the inbox of a person, on their devices", () => {
     expect(first.data[0]).to.deep.include({ title: "Title 2", read_at: null, archived_at: null, data: {} });
     await change(device, { ids: [ids[1]], state: "deleted" }); // it is where the next page begins
     expect(await idsOf(device, `?limit=2&cursor=${first.next_cursor}`)).to.deep.equal([ids[2]]);
+  });
+
+  it("is read in pages of which each has what is there by then, however many items it has", async () => {
+    const device = await seedDevice(site, tenant);
+    const ids = await fillInbox(site, device, 120);
+    const { body: first } = await call(device, "GET", "?limit=30");
+    expect(first.data.map(({ id }) => id)).to.deep.equal(ids.slice(0, 30));
+    expect(first).to.deep.include({ unread_count: 120, has_more: true });
+    const [newer] = await leave(device, 1);
+    await change(device, { ids: [ids[30], ids[119]], state: "deleted" });
+    const { body: second } = await call(device, "GET", `?limit=30&cursor=${first.next_cursor}`);
+    expect(second.data.map(({ id }) => id)).to.deep.equal(ids.slice(31, 61));
+    expect(second.unread_count).to.equal(119);
+    expect(await idsOf(device, `?limit=100&cursor=${second.next_cursor}`)).to.deep.equal(ids.slice(61, 119));
+    await change(device, { ids: [ids[100]], state: "archived" });
+    expect(await idsOf(device, "?state=archived"), "far behind the newest").to.deep.equal([ids[100]]);
+    expect((await idsOf(device))[0]).to.equal(newer);
+    await rows().updateOne({ _id: device.user._id }, { $set: { next_expiry: new Date(0), unread: 7 } });
+    expect((await call(device, "GET")).body.unread_count, "counted anew").to.equal(118);
   });
 
   it("changes by states, which count at once, and on another device of the person, too", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { publisher } from "#core/queue/jetstream/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
@@ -31,6 +32,13 @@ describe("operator: a plan and its stream", function () {
     const consumer = await herald.nats.js.consumers.get(stream, "plan");
     for await (const message of await consumer.fetch({ max_messages: count, expires: 5_000 })) await message.ackAck();
   };
+
+  it("comes with the streams that all tenants share, though no dispatcher runs", async () => {
+    const to = subjects(herald.id);
+    const asked = [to.callbacks("ten_1"), to.customEvents({ groups: 1, group: 0 }, "ten_1"), to.job("export", "exp_1")];
+    const results = asked.map((subject) => publisher(herald.nats).publish(subject, {}));
+    expect(await Promise.all(results)).to.deep.equal(["published", "published", "published"]);
+  });
 
   it("gives the stream another limit when the plan says so", async () => {
     await herald.apply(make.plan({ backlogPerTenant: 200 }));
