@@ -146,7 +146,9 @@ const routes = [
     status: [202],
     body: DeviceReceipts,
     reply: ReceiptsAccepted,
-    handle: async ({ use, device, body }) => ({ body: await use.receipts(ownOf(device, body.receipts), body) }),
+    handle: async ({ use, device, body }) => ({
+      body: await use.receipts(device.app, ownOf(device, body.receipts), body),
+    }),
   }),
 
   route({

@@ -1,9 +1,11 @@
 import { ownCallback, ownProvider } from "#core/channels/kit/own-receipts.ts";
+import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import type { Receipt, ReceiptFact } from "#core/domain/messages/receipts.ts";
 import type { CallbackQueue } from "#core/queue/callbacks.ts";
 import type { DeviceReceipt, DeviceReceipts, ReceiptsAccepted } from "#core/schema/devices/reports.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
 import { deliveryIdOf } from "#core/storage/messages/deliveries.ts";
 import type { KnownDeliveries } from "#core/storage/messages/known.ts";
 import { ofRow } from "#core/storage/mongo/collection.ts";
@@ -20,7 +22,12 @@ const daysBack = 30;
  */
 export const receiveReceipts =
   ({ known, keep, clock }: ReceiptDeps) =>
-  async (own: SubscriptionRow, { receipts }: DeviceReceipts): Promise<ReceiptsAccepted> => {
+  async (
+    app: Pick<AppRow, "receipts_enabled">,
+    own: SubscriptionRow,
+    { receipts }: DeviceReceipts,
+  ): Promise<ReceiptsAccepted> => {
+    if (!settingsOf(app).receipts_enabled) return { accepted: 0, duplicates: 0, errors: eachRefused(receipts) };
     const now = clock.now();
     const read = receipts.map((receipt) => receiptOf(own, receipt, now));
     const young = read.filter((receipt) => receipt !== null);
@@ -36,6 +43,11 @@ export const receiveReceipts =
     const errors = [...read.keys()].filter((index) => read[index] === null).map((index) => ({ index, ...tooOld }));
     return { accepted: different.length, duplicates: young.length - different.length, errors };
   };
+
+const eachRefused = (receipts: DeviceReceipts["receipts"]): ReceiptsAccepted["errors"] =>
+  receipts.map((_, index) => ({ index, ...disabled }));
+
+const disabled = { code: "RECEIPTS_DISABLED" as const, message: "the app's setting receipts_enabled is false" };
 
 const tooOld = {
   code: "OCCURRED_AT_TOO_OLD" as const,

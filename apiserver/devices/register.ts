@@ -8,7 +8,6 @@ import { ofApp } from "#core/storage/mongo/collection.ts";
 import { type Contacts, newContacts } from "#core/storage/people/contacts.ts";
 import { type Devices, newSecret, noToken } from "#core/storage/people/devices.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import type { Device } from "../access/device.ts";
 import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
@@ -16,8 +15,7 @@ import { revived } from "../people/register-subscription.ts";
 import { type Addressed, addressOf } from "../people/subscription-checks.ts";
 
 export type RegisterDeps = {
-  subscriptions: Pick<Subscriptions, "findByToken">;
-  devices: Pick<Devices, "rotate" | "release">;
+  devices: Pick<Devices, "byToken" | "rotate" | "release">;
   contacts: Pick<Contacts, "add">;
   requireSubscribers: RequireSubscribers;
   /** Publishes what is in their outboxes, without being waited for. */
@@ -43,7 +41,7 @@ export const registerDevice =
   async (device: Device, body: RegisterDevice, check: Check = () => undefined): Promise<Registered> => {
     const addressed = addressOfDevice(body);
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const holder = await deps.subscriptions.findByToken(ofApp(device.app), addressed.channel, addressed.token);
+      const holder = await deps.devices.byToken(ofApp(device.app), addressed.channel, addressed.token);
       const isSame = holder?.install?.id === body.install_id.toLowerCase();
       check(isSame ? holder : null);
       const registered =

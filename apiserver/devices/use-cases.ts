@@ -43,7 +43,6 @@ export const deviceUseCases = (platform: DevicePlatform) => {
   const inApp = cached({ load: inAppMessages(db).isAnyActive, ttlMs: configMs, max: 10_000, clock });
   const [logInDevice, person] = [logIn(login), ofPerson(login)];
   const register = registerDevice({
-    subscriptions,
     devices,
     contacts: sharedContacts(db),
     requireSubscribers,

@@ -18,15 +18,16 @@ export const deviceView = (row: SubscriptionRow): DeviceSubscription => {
 
 /** What a client has to know of its app. */
 export const configOf = (app: AppRow, hasInApp: boolean): DeviceConfig => {
-  const { identity_verification, inbox, outcomes, android_channels } = settingsOf(app);
+  const { inbox, android_channels, ...settings } = settingsOf(app);
+  const { identity_verification, receipts_enabled, session_threshold_s, log_level, outcomes } = settings;
   return {
     identity_verification,
     vapid_public_key: app.channels.web_push?.public_key ?? null,
     android_channels: [...android_channels],
-    receipts_enabled: true,
-    session_threshold_s: 30,
+    receipts_enabled,
+    session_threshold_s,
     in_app_enabled: hasInApp,
-    log_level: "warn",
+    log_level,
     inbox_enabled: inbox.enabled,
     outcomes,
   };

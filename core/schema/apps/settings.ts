@@ -5,6 +5,7 @@ import { patterns, worded } from "../json/patterns.ts";
 import { identityAlgorithms } from "../vocabulary/identity-algorithms.ts";
 import type { PlanFeature } from "../vocabulary/plan-features.ts";
 import { AndroidChannel } from "./android-channel.ts";
+import { clientSettings } from "./clients.ts";
 import { FrequencyCap } from "./frequency-cap.ts";
 import { Languages, Pages } from "./pages.ts";
 
@@ -240,6 +241,7 @@ export const settingSchemas = {
     maxItems: 50,
     description: "notification channels that the app makes on Android; devices are told",
   }),
+  ...clientSettings,
   conversations: Conversations,
   languages: Languages,
   pages: Pages,

@@ -55,7 +55,7 @@ export const ReceiptsAccepted = Type.Object({
   errors: List(
     Type.Object({
       index: Integer({ minimum: 0, description: "position in `receipts`" }),
-      code: Enum(["OCCURRED_AT_TOO_OLD"]),
+      code: Enum(["OCCURRED_AT_TOO_OLD", "RECEIPTS_DISABLED"]),
       message: Text(),
     }),
   ),

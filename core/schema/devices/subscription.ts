@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { clientLogLevels } from "../apps/clients.ts";
 import { identityModes } from "../apps/settings.ts";
 import { Closed, conditional, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
@@ -107,10 +108,10 @@ export const DeviceConfig = Type.Object({
     Type.Object({ id: Text(), name: Text(), importance: Text() }, { description: "a notification channel" }),
     { description: "that an app makes on Android, by the app's setting `android_channels`" },
   ),
-  receipts_enabled: Flag({ description: "whether receipts are taken; they always are" }),
+  receipts_enabled: Flag({ description: "whether receipts are taken" }),
   session_threshold_s: Integer({ description: "seconds away after which a client begins another session" }),
   in_app_enabled: Flag({ description: "whether the app has in-app messages that devices may be shown" }),
-  log_level: Enum(["none", "error", "warn", "info", "debug"], { description: "what a client writes into its log" }),
+  log_level: Enum([...clientLogLevels], { description: "what a client writes into its log" }),
   inbox_enabled: Flag({ description: "whether messages are kept in inboxes" }),
   outcomes: Type.Object({
     direct_minutes: Integer(),

@@ -1,7 +1,10 @@
 import { hash as hashOf, randomBytes } from "node:crypto";
-import type { Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import type { DeviceChannel } from "../../schema/devices/subscription.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
+import { askedTogether } from "./asked-together.ts";
+import { subscriptionsNamed } from "./named.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 
 export type Devices = ReturnType<typeof devices>;
@@ -28,12 +31,7 @@ export const isToken = (token: string): boolean => !/^(install|reassigned):/.tes
 export const devices = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   return {
-    /** The subscription whose installation has this secret. */
-    bySecret: ({ tenantId, appId }: OfApp, secret: string): Promise<SubscriptionRow | null> =>
-      rows.findOne(
-        { app_id: appId, "install.secret_hash": { $eq: secretHash(secret), $gt: "" }, tenant_id: tenantId },
-        { hint: "secret" },
-      ),
+    ...finding(rows),
 
     /** By what at most 500 subscriptions prove themselves now, and whose they are. */
     proofs: async (ids: readonly string[]): Promise<Map<string, { secretHash: string; userId: string }>> => {
@@ -75,6 +73,40 @@ export const devices = (db: Db) => {
     },
   };
 };
+
+const finding = (rows: Collection<SubscriptionRow>) => {
+  const bySecretHash = askedTogether({
+    read: ({ tenantId, appId }, hashes) =>
+      rows
+        .find(
+          { app_id: appId, "install.secret_hash": { $in: [...hashes], $gt: "" }, tenant_id: tenantId },
+          { hint: "secret", batchSize: hashes.length + 1 },
+        )
+        .toArray(),
+    keyOf: ({ install }) => install?.secret_hash ?? "",
+  });
+  const byPlace = askedTogether({
+    read: async (of, places) => {
+      const wanted = places.map((place) => JSON.parse(place) as [Channel, string]); // sound: of `placeOf`
+      const byChannel = Map.groupBy(wanted, ([channel]) => channel);
+      const found = [...byChannel].map(([channel, some]) =>
+        subscriptionsNamed(rows, of, { channel, tokens: some.map(([, token]) => token) }),
+      );
+      return (await Promise.all(found)).flat();
+    },
+    keyOf: ({ channel, token }) => placeOf(channel, token),
+  });
+  return {
+    /** The subscription whose installation has this secret. */
+    bySecret: (of: OfApp, secret: string): Promise<SubscriptionRow | null> => bySecretHash(of, secretHash(secret)),
+
+    /** The subscription of a token. */
+    byToken: (of: OfApp, channel: Channel, token: string): Promise<SubscriptionRow | null> =>
+      byPlace(of, placeOf(channel, token)),
+  };
+};
+
+const placeOf = (channel: Channel, token: string): string => JSON.stringify([channel, token]);
 
 /** Channels whose subscriptions are devices. */
 export const isDevice = (row: SubscriptionRow): row is SubscriptionRow & { channel: DeviceChannel } =>

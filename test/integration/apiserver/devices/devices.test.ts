@@ -271,6 +271,12 @@ describe("devices by themselves", function () {
     expect((await call("POST", "/sdk/v1/receipts", { body: { receipts: [receipt] } })).status).to.equal(401);
   });
 
+  it("are told what their app has set for its clients", async () => {
+    const set = { receipts_enabled: false, session_threshold_s: 90, log_level: "none" as const };
+    const { app } = await seedTenant(site.db, { app: set });
+    expect((await call("GET", "/sdk/v1/config", { app: app._id })).body).to.deep.include(set);
+  });
+
   it("may be pages of any origin", async () => {
     const asked = { Origin: "https://shop.example", "Access-Control-Request-Method": "PATCH" };
     const preflight = await fetch(`${site.api.url}${path}`, { method: "OPTIONS", headers: asked });

@@ -11,13 +11,14 @@ describe("receipts of a device", () => {
   const at = clock.now().toISOString();
   const id = (message: string) => deliveryIdOf(message, own._id);
   const kept: Receipt[] = [];
-  const receive = async (...receipts: DeviceReceipt[]) => {
+  const receive = (...receipts: DeviceReceipt[]) => receiveOf({}, receipts);
+  const receiveOf = async (app: { receipts_enabled?: boolean }, receipts: DeviceReceipt[]) => {
     kept.length = 0;
     const known = async () => new Map([[id("msg_1"), null] as const, [id("msg_2"), "match-1"] as const]);
     const keep = async (_of: unknown, { body }: { body: Buffer }) => {
       kept.push(...(JSON.parse(body.toString()) as Receipt[])); // sound: as it was written
     };
-    return receiveReceipts({ known, keep, clock })(own, { receipts });
+    return receiveReceipts({ known, keep, clock })(app, own, { receipts });
   };
 
   it("are of deliveries that there are, or may come", async () => {
@@ -31,6 +32,17 @@ describe("receipts of a device", () => {
       [id("msg_1"), "delivered"],
       [id("msg_1"), "dismissed"],
     ]);
+  });
+
+  it("are refused one by one where the app takes none", async () => {
+    const receipt = { type: "received" as const, message_id: "msg_1", occurred_at: at };
+    const { accepted, errors } = await receiveOf({ receipts_enabled: false }, [receipt, receipt]);
+    expect([accepted, ...errors.map(({ index, code }) => [index, code])]).to.deep.equal([
+      0,
+      [0, "RECEIPTS_DISABLED"],
+      [1, "RECEIPTS_DISABLED"],
+    ]);
+    expect(kept).to.deep.equal([]);
   });
 
   it("are dropped where they name another live activity than the message changes", async () => {
