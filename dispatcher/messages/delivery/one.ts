@@ -62,12 +62,16 @@ const isCapped = async (run: Run, subscription: Reached): Promise<boolean> => {
   return cap !== null;
 };
 
-/** Leaves it for the end of its quiet hours, or stores that it is suppressed because of them. */
+/**
+ * Leaves it for the end of its quiet hours, or stores that it is suppressed because of them. A message that waits for those
+ * has begun: it cannot be cancelled any more.
+ */
 const isQuiet = async (run: Run, subscription: Reached): Promise<boolean> => {
-  const { quiet, deps, delivered } = run;
+  const { quiet, deps, delivered, work } = run;
   const until = quiet?.untilOf(subscription, deps.clock.now()) ?? null;
   if (until === null) return false;
   if (quiet?.isDropped === true) await store(run, suppress(attemptOf(run, subscription), "quiet_hours"));
+  else if ((await work.begin?.()) === false) delivered.halted = true;
   else (delivered.later ??= []).push({ subscription, at: until });
   return true;
 };

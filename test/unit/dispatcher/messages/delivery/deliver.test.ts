@@ -230,6 +230,16 @@ describe("deliver", () => {
     expect([asked, sent]).to.deep.equal([1, []]);
   });
 
+  for (const mayBegin of [true, false])
+    it(`${mayBegin ? "leaves" : "does not leave"} somebody for the end of quiet hours when the message ${mayBegin ? "may begin" : "was cancelled"}`, async () => {
+      const until = new Date("2026-03-02T06:00:00Z");
+      const { sent, run } = given({ quietHours: async () => ({ untilOf: () => until, isDropped: false }) });
+      const delivered = await run({ ...work(["sub_1"]), begin: async () => mayBegin }, aLease());
+      expect(delivered.halted).to.equal(!mayBegin);
+      expect((delivered.later ?? []).map(({ at }) => at)).to.deep.equal(mayBegin ? [until] : []);
+      expect(sent).to.deep.equal([]);
+    });
+
   it("has no slot for who waits for the pace of an account, and leaves them to the next run when that is given up", async () => {
     const window = unsavedWindow(10);
     const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -12,7 +12,7 @@ export type Change = Partial<
     DeliverDeps["deliveries"] &
     Pick<
       DeliverDeps,
-      "gates" | "gatesEveryMs" | "caps" | "inbox" | "throttle" | "window" | "clock" | "stopping" | "cut"
+      "gates" | "gatesEveryMs" | "quietHours" | "caps" | "inbox" | "throttle" | "window" | "clock" | "stopping" | "cut"
     >
 > & {
   sender?: Senders["of"];
@@ -55,7 +55,7 @@ export const given = (
     ...(change.gatesEveryMs === undefined ? {} : { gatesEveryMs: change.gatesEveryMs }),
     senders: { of: change.sender ?? sender },
     guard: { ofAnswers: async ({ gone }) => new Set(gone.filter(({ code }) => code !== "TOKEN_UNREGISTERED")) },
-    quietHours: async () => null,
+    quietHours: change.quietHours ?? (async () => null),
     caps: change.caps ?? (() => null),
     inbox: change.inbox ?? (() => null),
     throttle: change.throttle ?? (() => null),
