@@ -119,6 +119,7 @@ export const makeParts = (deps: PartsDeps) => {
     keyRing: keyRing(config.keyRing),
     randomBytes,
     jetstream: { nats, prefix: config.natsPrefix, replicas: config.natsReplicas, timing: deps.timing },
+    timing: deps.timing,
     network: network(deps),
     mjml,
     usage: board,

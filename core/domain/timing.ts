@@ -15,6 +15,8 @@ export type Timing = {
   owners: OwnerTiming;
   /** Of the operators, of which one leads. */
   leader: LeaderTiming;
+  /** How soon a resource that found no place in its plan is looked at again: what makes a place free requeues nobody. */
+  placeMs: number;
 };
 
 export type OwnerTiming = {
@@ -57,6 +59,7 @@ export const timings: Readonly<Record<TimingName, Timing>> = {
     ackBeatMs: 10_000,
     owners: { beatMs: 2_000, silentMs: 6_000, trustMs: 8_000, goneMs: 10_000, blindMs: 5_000 },
     leader: { leaseMs: 15_000, renewMs: 10_000, everyMs: 6_000, retryMs: 2_000 }, // those of client-go
+    placeMs: 30_000,
   },
   short: {
     leaseMs: 6_000,
@@ -65,5 +68,6 @@ export const timings: Readonly<Record<TimingName, Timing>> = {
     ackBeatMs: 2_000,
     owners: { beatMs: 500, silentMs: 2_000, trustMs: 2_500, goneMs: 3_500, blindMs: 1_500 },
     leader: { leaseMs: 4_000, renewMs: 3_000, everyMs: 800, retryMs: 200 },
+    placeMs: 6_000,
   },
 };

@@ -53,7 +53,8 @@ export const app = defineKind<App, AppRow>({
       return [row, tenant, plan, tested.map(({ revision, last }) => [revision, last])];
     };
   },
-  handler: (tools) => handler({ ...tools, checks: accountChecks(tools.db), withinPlan: withinPlan(whyNot(tools)) }),
+  handler: (tools) =>
+    handler({ ...tools, checks: accountChecks(tools.db), withinPlan: withinPlan(whyNot(tools), tools.timing) }),
 });
 
 const handler = (deps: Deps): Handler<App> => {

@@ -58,7 +58,7 @@ export const inAppMessage = defineKind<InAppResource, InAppMessageRow>({
     handler({
       ...tools,
       messages: inAppMessages(tools.db),
-      withinPlan: withinPlan(limit(tools)),
+      withinPlan: withinPlan(limit(tools), tools.timing),
       oneByOne: oneWriter(),
     }),
 });

@@ -30,7 +30,7 @@ export const liveActivityType = defineKind<ActivityType, LiveActivityTypeRow>({
   goesWithOwner: { index: "name" },
   indexes: { name: (type) => [nameOf(type)], app: (type) => [beside(type, type.spec.appRef)] },
   links: [appLink],
-  handler: (tools) => handler({ ...tools, withinPlan: withinPlan(limit(tools)) }),
+  handler: (tools) => handler({ ...tools, withinPlan: withinPlan(limit(tools), tools.timing) }),
 });
 
 const limit = ({ db, owners }: Platform) =>

@@ -45,7 +45,8 @@ export const segment = defineKind<SegmentResource, SegmentRow>({
     link(segmentResource, "record", (one) => userIdsOf(one)),
   ],
   isRecordReported: true,
-  handler: (tools) => handler({ ...tools, segments: appSegments(tools.db), withinPlan: withinPlan(limit(tools)) }),
+  handler: (tools) =>
+    handler({ ...tools, segments: appSegments(tools.db), withinPlan: withinPlan(limit(tools), tools.timing) }),
 });
 
 const limit = ({ db, owners }: Platform) =>

@@ -48,7 +48,7 @@ export const template = defineKind<TemplateResource, TemplateRow>({
       ...tools,
       templates: templates(tools.db),
       versions: templateVersions(tools.db),
-      withinPlan: withinPlan(limit(tools)),
+      withinPlan: withinPlan(limit(tools), tools.timing),
     }),
 });
 

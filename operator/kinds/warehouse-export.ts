@@ -48,7 +48,7 @@ export const warehouseExport = defineKind<WarehouseExport, WarehouseExportRow>({
     const [row, app] = await Promise.all([tools.rows.find(id), appOf(tools, resource, resource.spec.appRef)]);
     return [row, app];
   },
-  handler: (tools) => handler({ ...tools, withinPlan: withinPlan(limit(tools)) }),
+  handler: (tools) => handler({ ...tools, withinPlan: withinPlan(limit(tools), tools.timing) }),
 });
 
 const limit = ({ db, owners }: Platform) =>

@@ -60,7 +60,8 @@ export const webhook = defineKind<Webhook, WebhookRow>({
       return [row && deciding(row), app, healthStatus(hour, resource.status?.health, now), isOver];
     };
   },
-  handler: (tools) => handler({ ...tools, stats: webhookStats(tools.db), withinPlan: withinPlan(limit(tools)) }),
+  handler: (tools) =>
+    handler({ ...tools, stats: webhookStats(tools.db), withinPlan: withinPlan(limit(tools), tools.timing) }),
 });
 
 const limit = ({ db, owners }: Platform) => {

@@ -39,6 +39,7 @@ export type Base = {
   keyRing: KeyRing;
   randomBytes: (size: number) => Buffer;
   jetstream: JetStream;
+  timing: Pick<Timing, "placeMs">;
   network: Network;
   /** Compiles the mails of templates. */
   mjml: Pick<MjmlCompiler, "compileTemplate">;

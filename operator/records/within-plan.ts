@@ -1,3 +1,4 @@
+import type { Timing } from "#core/domain/timing.ts";
 import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { oneWriter } from "#core/storage/mongo/duplicate.ts";
@@ -18,18 +19,17 @@ export type WithinPlan<Owner> = <T>(
  */
 export const withinPlan = <Owner extends { _id: string }>(
   whyNot: (owner: Owner, exceptId: string) => Promise<Finding | null>,
+  { placeMs }: Pick<Timing, "placeMs">,
 ): WithinPlan<Owner> => {
   const oneByOne = oneWriter();
   return ({ owner, id, row }, write) => {
     if (row !== null) return write();
     return oneByOne(owner._id, async () => {
       const full = await whyNot(owner, id);
-      return full === null ? write() : { verdict: refusal(full, retryMs) };
+      return full === null ? write() : { verdict: refusal(full, placeMs) };
     });
   };
 };
-
-const retryMs = 30_000; // what makes a place free, e.g. a deletion, requeues nobody
 
 /** What a plan says about one kind of thing that belongs to an app. */
 export type PlanLimitOptions = {

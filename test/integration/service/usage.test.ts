@@ -77,6 +77,7 @@ describe("usage", function () {
     const sent = JSON.stringify({ app_id: system.app._id, contents: { en: "Hello" }, ...message });
     const bodyBytes = 2 * sent.length + visits.length;
 
+    await until(async () => (await deliveries()).length >= 3 + 2 + 2); // sent, visits, the message's own
     await become(
       async () => {
         const rows = await deliveries();
@@ -89,7 +90,6 @@ describe("usage", function () {
         return counts;
       },
     );
-    expect((await deliveries()).length).to.be.at.least(3 + 2 + 2); // sent, visits, the message's own
     await become(
       async () => ({ backlog: (await deliveries()).filter(({ due_at: at }) => at !== null).length }),
       async () => ({ backlog: (await usage()).webhook_backlog }),

@@ -85,6 +85,7 @@ describe("operator: webhooks that are made at the same time", function () {
         replicas: 1,
         timing: timings.short,
       },
+      timing: timings.short,
       network: { guard: addressGuard({ allow: [] }), resolve: async () => ["192.0.2.1"] },
       usage: { of: () => null },
       publicUrl: "https://herald.example",

@@ -23,8 +23,8 @@ describe("operator: what waits for others, long before the next resync", functio
   });
   after(() => herald?.close());
 
-  /** In less than the half minute after which what is refused is looked at again, and some more. */
-  const isReady = (object: Manifest) => until(async () => (await statusOf(object)) === "True", 40_000);
+  /** What is refused is looked at again after some seconds; the next resync is minutes away. */
+  const isReady = (object: Manifest) => until(async () => (await statusOf(object)) === "True");
   const statusOf = async (object: Manifest): Promise<Condition["status"] | undefined> =>
     (await herald.conditionOf(object, "Ready"))?.status;
 

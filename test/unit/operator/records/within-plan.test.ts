@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { timings } from "#core/domain/timing.ts";
 import { refused } from "../../../../operator/policies/conditions.ts";
 import { planLimit, withinPlan } from "../../../../operator/records/within-plan.ts";
 import { anApp, aPlan, aTenant } from "../../../support/rows/fixtures.ts";
@@ -41,7 +42,7 @@ describe("what is written in the room of a plan", () => {
       free--;
       return { kept: "created" };
     };
-    return { write, within: withinPlan<{ _id: string }>(async () => (free > 0 ? null : full)) };
+    return { write, within: withinPlan<{ _id: string }>(async () => (free > 0 ? null : full), timings.usual) };
   };
 
   it("is written by one of two that come at the same time, and the other is looked at again", async () => {
