@@ -25,6 +25,7 @@ describe("connection tests of accounts", function () {
     expect(await inMs(`${app._id}/ios_push`)).to.be.within(11.9 * 60 * minuteMs, 24 * 60 * minuteMs);
     expect(site.apns.log.counts()).to.include({ received: 1, accepted: 0 });
     await until(() => site.announced.includes(`apps ${app._id}`));
+    await until(() => one.lines.some(({ event }) => event === "job.ran")); // the last that is said of it
     expect(await one.counts()).to.deep.equal([{ channel: "ios_push", result: "verified" }]);
     const [line, ...more] = one.lines.filter(({ event }) => event === "job.ran");
     expect(more).to.deep.equal([]);

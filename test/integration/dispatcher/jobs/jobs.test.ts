@@ -31,6 +31,7 @@ describe("jobs", function () {
       },
     });
     await until(site.isOver("long"));
+    await until(() => one.lines.some(({ event }) => event === "job.ran")); // the last that is said of it
     expect((await site.row("long")).progress).to.include({ done: 10, total: 10 });
     expect(await one.results()).to.deep.equal({ done: 1 });
     expect(await one.items()).to.deep.equal([{ labels: { type: "exports" }, value: 10 }]);
@@ -160,6 +161,7 @@ describe("jobs", function () {
     await until(failures(2)); // the timer, which published its hint, has not forgotten the first one
     const dueInMs = async () => ((await site.row("damaged")).due_at?.getTime() ?? 0) - site.clock.now().getTime();
     await until(async () => (await dueInMs()) > 12_000); // twice as long as before
+    await until(() => other.lines.some(({ event }) => event === "job.ran"));
     expect(await other.results()).to.deep.equal({ failed: 1 });
     isMended = true;
     site.shift(32_000);
