@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { eventKinds } from "#core/schema/events/envelope.ts";
+import { monthOf } from "#core/storage/messages/usage.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { anApiKey, seed, testKeyRing } from "../../support/rows/fixtures.ts";
@@ -38,6 +39,7 @@ describe("usage", function () {
   let system: System;
   let api: SystemProgram;
   let requests = 0;
+  const began = new Date();
 
   before(async () => {
     sending = await startSending(await testServers(), { messages_per_month: 1_000 });
@@ -96,14 +98,18 @@ describe("usage", function () {
     );
     const { tenant_id: tenantId, last_hour: hour, this_month: month, limits } = await usage();
     expect(tenantId).to.equal(system.tenantId);
-    expect(month).to.deep.equal(hour);
+    if (monthOf(new Date()) === monthOf(began)) expect(month).to.deep.equal(hour); // else a part of it is the former's
     expect(limits.messages_per_month).to.include({ limit: 1_000, used: 3 });
   });
 
   it("counts each request of the organisation's keys within seconds", async () => {
     const counted = async () =>
-      (await system.db.collection<{ _id: string; requests: number }>("tenant_usage").findOne({ _id: /^month/ }))
-        ?.requests;
+      (
+        await system.db
+          .collection<{ _id: string; requests: number }>("tenant_usage")
+          .find({ _id: /^month/ })
+          .toArray()
+      ).reduce((sum, row) => sum + row.requests, 0); // of two months where one ends meanwhile
     await become(
       async () => ({ requests }),
       async () => ({ requests: await counted() }),
