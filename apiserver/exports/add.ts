@@ -26,6 +26,8 @@ export type ExportRequest = Pick<ExportRow, "type" | "filters" | "compression"> 
   subject?: string;
   /** The user whose data it is of. */
   person?: string;
+  /** Who is mailed the address of the file. */
+  mailTo?: string | undefined;
 };
 
 /**
@@ -72,7 +74,7 @@ const store = async (exports: AddDeps["exports"], of: OfApp, row: ExportRow): Pr
 const places = Array.from({ length: mostPending }, (_, place) => place);
 
 const rowOf = (
-  { of, caller, id, type, filters, compression, subject, person }: ExportRequest,
+  { of, caller, id, type, filters, compression, subject, person, mailTo }: ExportRequest,
   now: Date,
 ): ExportRow => ({
   _id: id,
@@ -90,6 +92,7 @@ const rowOf = (
   expires_at: null,
   ...(subject !== undefined && { subject }),
   ...(person !== undefined && { person }),
+  ...(mailTo !== undefined && { mail_to: mailTo }),
   requested_by: caller.key._id,
   created_at: now,
   completed_at: null,

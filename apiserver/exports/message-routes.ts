@@ -59,7 +59,9 @@ export const messageExportRoutes = [
     feature: "exports",
     repeatable: {},
     handle: async ({ use, caller, body, resource }) => ({
-      body: asHistory(await use.view(await use.history(caller, resource, { isFresh: true, events: body.events }))),
+      body: asHistory(
+        await use.view(await use.history(caller, resource, { isFresh: true, events: body.events, email: body.email })),
+      ),
     }),
   }),
 

@@ -3,6 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { CreateExport, Export, ExportListQuery } from "#core/schema/exports/export.ts";
 import { exportPaging } from "#core/schema/exports/export.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Directory } from "#core/storage/directory.ts";
 import type { ExportRow } from "#core/storage/exports/export-row.ts";
 import { exports as exportStore } from "#core/storage/exports/exports.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
@@ -27,6 +28,7 @@ import { exportView } from "./views.ts";
 export type ExportPlatform = {
   db: Db;
   files: FileStore;
+  directory: Pick<Directory, "app">;
   limit: NarrowLimit;
   cursors: Cursors;
   clock: Clock;
@@ -35,10 +37,10 @@ export type ExportPlatform = {
 export type ExportUse = ReturnType<typeof exportUseCases>;
 
 /** What the operations on exports do. */
-export const exportUseCases = ({ db, files, limit, cursors, clock }: ExportPlatform) => {
+export const exportUseCases = ({ db, files, directory, limit, cursors, clock }: ExportPlatform) => {
   const exports = exportStore(db);
   const add = addExport({ exports, files, limit, clock });
-  const ofMessage = { exports, add, clock };
+  const ofMessage = { exports, add, appOf: directory.app, clock };
   const view = exportView({ files, clock });
   const inSegment = segmentNamed(appSegments(db));
   return {

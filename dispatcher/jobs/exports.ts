@@ -5,9 +5,10 @@ import { UnusableSegment } from "#core/domain/segments/members.ts";
 import { Unavailable } from "#core/errors.ts";
 import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import type { Log } from "#core/runtime/process/log.ts";
 import { exportLimits } from "#core/schema/exports/export.ts";
 import type { ExportRow } from "#core/storage/exports/export-row.ts";
-import { exportCollection, nobody } from "#core/storage/exports/exports.ts";
+import { exportCollection, nobody, unmailed } from "#core/storage/exports/exports.ts";
 import { exportFile, exportFilePrefix } from "#core/storage/exports/file.ts";
 import { type ExportWork, exportWork } from "#core/storage/exports/work.ts";
 import { removeAll } from "#core/storage/files/removal.ts";
@@ -16,6 +17,7 @@ import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
 import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { exportLines } from "../exports/all.ts";
 import { contentOf } from "../exports/content.ts";
+import { type ExportMailsDeps, exportMails } from "../exports/mails.ts";
 import { PersonGone, personalData } from "../exports/personal-data.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
 import { job } from "./run.ts";
@@ -30,6 +32,8 @@ export type ExportJobDeps = {
   stopping: AbortSignal;
   clock: Clock;
   metrics: Pick<Metrics<"dispatcher">, "jobBytes">;
+  mail: ExportMailsDeps["mail"];
+  log: Log;
   /** Another bound of rows, for tests. */
   mostRows?: number;
 };
@@ -37,8 +41,10 @@ export type ExportJobDeps = {
 /** Exports: docs/decisions/0081. A run makes the whole file, and does not give way: it would begin anew. */
 export const exportJob = (deps: ExportJobDeps): Job => {
   const work = exportWork(deps.db);
+  const { mail, part } = exportMails(deps);
   return job<ExportRow>({
     name: "exports",
+    parts: [part],
     rows: collectionOf<ExportRow>(deps.db, exportCollection),
     run: async (row, progress) => {
       switch (row.status) {
@@ -46,6 +52,7 @@ export const exportJob = (deps: ExportJobDeps): Job => {
         case "running":
           return begin({ ...deps, work }, row, progress);
         case "completed":
+          return isToBeMailed(row, deps.clock.now()) ? mailed(deps, row, mail) : clean(deps, row);
         case "failed":
           return clean(deps, row);
       }
@@ -135,7 +142,8 @@ const write = async (deps: MakeDeps, row: ExportRow, tally: Tally): Promise<Resu
     error: null,
     ...nobody(row),
   };
-  return { end: { dueAt: expires_at, set: { status: "completed", ...done } }, facts: { type: row.type, sizeBytes } };
+  const dueAt = row.mail_to == null ? expires_at : now;
+  return { end: { dueAt, set: { status: "completed", ...done } }, facts: { type: row.type, sizeBytes } };
 };
 
 const hourMs = 3_600_000;
@@ -177,15 +185,34 @@ const tallyOf = (
 
 /** Ends one without a file. What was written of it is removed by the next run, soon. */
 const fail = ({ clock }: Pick<ExportJobDeps, "clock">, row: ExportRow, error: string): Result => {
-  const ended = { status: "failed", error, row_count: null, completed_at: clock.now(), ...nobody(row) } as const;
-  return { end: { dueAt: clock.now(), set: ended }, facts: { type: row.type, error } };
+  const ended = { status: "failed", error, row_count: null, completed_at: clock.now() } as const;
+  return {
+    end: { dueAt: clock.now(), set: { ...ended, ...nobody(row), ...unmailed(row) } },
+    facts: { type: row.type, error },
+  };
+};
+
+const isToBeMailed = ({ mail_to: to, expires_at: at }: ExportRow, now: Date): boolean =>
+  to != null && at !== null && at > now;
+
+const mailAgainMs = 60_000;
+
+/** Mails its address, and again until the mail server has taken it or the file is gone. */
+const mailed = async (
+  { clock }: ExportJobDeps,
+  row: ExportRow,
+  mail: ReturnType<typeof exportMails>["mail"],
+): Promise<Result> => {
+  const isDone = (await mail(row)) === "done";
+  if (isDone) return { end: { dueAt: row.expires_at, set: { mail_to: null } }, facts: { isMailed: true } };
+  return { end: { dueAt: new Date(clock.now().getTime() + mailAgainMs) }, facts: { waitsFor: "mail" } };
 };
 
 /** Removes the file of one that has ended, with what attempts that were killed had written of theirs. */
 const clean = async ({ files, stopping, clock }: ExportJobDeps, row: ExportRow): Promise<Result> => {
   try {
     await removeAll(files, exportFilePrefix(row), clock.now(), stopping);
-    return { end: { dueAt: null, set: { file: null } }, facts: { isCleaned: true } };
+    return { end: { dueAt: null, set: { file: null, ...unmailed(row) } }, facts: { isCleaned: true } };
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     return { end: { dueAt: new Date(clock.now().getTime() + waitMs) }, facts: { waitsFor: "files" } };

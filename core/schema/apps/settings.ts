@@ -224,6 +224,11 @@ export const settingSchemas = {
     description:
       "whether all notifications are sent as with redact_payload: what they say is shown nowhere, and not kept",
   }),
+  export_emails: Type.Array(Text({ format: "email", maxLength: 254 }), {
+    default: [],
+    maxItems: 20,
+    description: "addresses that the link to a finished file may be mailed to, by email of a notification's history",
+  }),
   inbox: Inbox,
   identity_verification: Enum([...identityModes], {
     default: "optional",

@@ -168,6 +168,13 @@ export const HistoryQuery = Type.Object({
 /** Body of `POST /v1/notifications/{messageId}/history`: always a new one. */
 export const CreateHistory = Closed({
   app_id: Optional(Text({ minLength: 1, maxLength: 64, description: "as the query's" })),
+  email: Optional(
+    Text({
+      format: "email",
+      maxLength: 254,
+      description: "is mailed the link to the finished file; one of the app's setting export_emails",
+    }),
+  ),
   events: Optional(Enum(["sent", "clicked"], { description: "clicked: only deliveries with the status clicked" })),
 });
 export type CreateHistory = Static<typeof CreateHistory>;

@@ -27,6 +27,8 @@ export type ExportRow = JobRow & {
   subject?: string;
   /** Id of the user whose data it is of; null once it has ended. Left out of all other types. */
   person?: string | null;
+  /** Who is mailed the address of the file; null once they were, or nobody is to be. */
+  mail_to?: string | null;
   requested_by: string | null;
   created_at: Date;
   completed_at: Date | null;

@@ -67,7 +67,15 @@ export const exports = (db: Db) => {
       rows.findOneAndUpdate(
         { _id: row._id, tenant_id: row.tenant_id, status: { $in: ["pending", "running"] } },
         {
-          $set: { status: "failed", error, completed_at: now, lease: null, due_at: cleanAt, ...nobody(row) },
+          $set: {
+            status: "failed",
+            error,
+            completed_at: now,
+            lease: null,
+            due_at: cleanAt,
+            ...nobody(row),
+            ...unmailed(row),
+          },
           $unset: { place: "" },
           $inc: { fence: 1 },
         },
@@ -79,6 +87,10 @@ export const exports = (db: Db) => {
 /** What is written with the end of one, so that it names nobody any more. */
 export const nobody = ({ person }: Pick<ExportRow, "person">): { person?: null } =>
   person === undefined ? {} : { person: null };
+
+/** What is written of one that has no file, so that nobody is mailed. */
+export const unmailed = ({ mail_to: to }: Pick<ExportRow, "mail_to">): { mail_to?: null } =>
+  to === undefined ? {} : { mail_to: null };
 
 /** `cleanAt`: when what was written of its file is removed. */
 type Cancelled = { now: Date; cleanAt: Date };

@@ -1,11 +1,15 @@
 import { expect } from "chai";
+import { newId } from "#core/domain/ids.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { ExportRow } from "#core/storage/exports/export-row.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { Reply } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { anExport } from "../../../support/rows/exports.ts";
 import { anApiKey, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+import { aMessage } from "../../../support/rows/work.ts";
+import { until } from "../../../support/until.ts";
 
 // Without a dispatcher: what is asked for waits.
 describe("the operations on exports", () => {
@@ -95,6 +99,30 @@ describe("the operations on exports", () => {
       body: { events: ["read"] },
     });
     expect([unknown.status, unknown.body.error.details["field"]]).to.deep.equal([400, "events[0]"]);
+  });
+
+  it("mail a history's link to addresses alone that the app lists", async () => {
+    const of = { tenant_id: tenant.tenant._id, app_id: tenant.app._id };
+    const message = aMessage({ ...of, _id: newId("message", new Date()), status: "completed", due_at: null });
+    await site.db.collection<MessageRow>("messages").insertOne(message);
+    const email = "anna@shop.example";
+    const ask = (body: object) =>
+      site.api.call("POST", `/v1/notifications/${message._id}/history`, { token: tenant.token, body });
+    const refused = await ask({ email });
+    expect([refused.status, refused.body.error.details["field"]]).to.deep.equal([400, "email"]);
+    const made = () => site.db.collection<ExportRow>("exports").find({ subject: `history/${message._id}/sent` });
+    expect(await made().toArray(), "it made nothing").to.deep.equal([]);
+    const settings = { token: tenant.token, body: { export_emails: [email] } };
+    expect((await site.api.call("PATCH", `/v1/apps/${tenant.app._id}/settings`, settings)).status).to.equal(200);
+    let id: string | undefined;
+    await until(async () => {
+      const { status, body } = await ask({ email }); // apps are known for a moment
+      id = body.id;
+      return status === 200;
+    });
+    expect((await ask({ email })).body.id, "it is being made").to.equal(id);
+    expect((await ask({})).body.id).to.equal(id);
+    expect((await made().toArray()).map(({ mail_to: to }) => to)).to.deep.equal([email]);
   });
 
   it("need the plan's feature", async () => {
