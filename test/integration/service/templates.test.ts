@@ -159,6 +159,10 @@ describe("a message that takes a template", function () {
       message: "line 2, column 1: undefined filter: nope",
     });
     expect(await refused({ template_id: "tpl_nobody" })).to.include({ status: 400, field: "template_id" });
+    const templates = system.db.collection<{ _id: string }>("templates");
+    const foreign = { ...(await templates.findOne({ _id: templateId })), _id: `${templateId}X`, app_id: "app_other" };
+    await templates.insertOne(foreign);
+    expect(await refused({ template_id: foreign._id })).to.include({ status: 400, field: "template_id" });
     const { id: draft } = await ask("POST", "/templates", { name: "draft", content: { contents: { en: "a" } } });
     expect(await refused({ template_id: draft })).to.include({
       field: "template_id",
