@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from "typebox";
-import { ChannelName, Closed, Nullable } from "../json/common.ts";
+import { Closed, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { patterns, worded } from "../json/patterns.ts";
 import { identityAlgorithms } from "../vocabulary/identity-algorithms.ts";
@@ -8,48 +8,9 @@ import { AndroidChannel } from "./android-channel.ts";
 import { clientSettings } from "./clients.ts";
 import { FrequencyCap } from "./frequency-cap.ts";
 import { Languages, Pages } from "./pages.ts";
+import { QuietHours } from "./quiet-hours.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
-
-const timeOfDay = { maxLength: 16, pattern: patterns.timeOfDay };
-
-const QuietHours = Closed(
-  {
-    enabled: Type.Boolean({ default: false, description: "whether there are any" }),
-    start: Text({ default: "22:00", ...timeOfDay, description: "when they begin, by the recipient's clock" }),
-    end: Text({
-      default: "08:00",
-      ...timeOfDay,
-      description: "when they end, on the next day where that is not later",
-    }),
-    days: Type.Union(
-      [
-        Type.Array(Enum(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]), {
-          minItems: 1,
-          maxItems: 7,
-        }),
-        Type.Null(),
-      ],
-      { default: null, description: "days on which they begin; null: all" },
-    ),
-    timezone: Text({
-      default: "user",
-      minLength: 1,
-      maxLength: 64,
-      pattern: patterns.timeZone,
-      description: "user: the clock of each recipient; else an IANA name: that of a zone",
-    }),
-    channels: Type.Union([Type.Array(ChannelName, { minItems: 1, maxItems: 8 }), Type.Null()], {
-      default: null,
-      description: "channels that they are on; null: all",
-    }),
-    mode: Enum(["hold", "drop"], {
-      default: "hold",
-      description: "hold: what falls into them is sent at their end; drop: it is suppressed",
-    }),
-  },
-  { description: "when recipients are not to be disturbed" },
-);
 
 const instant = (description: string) =>
   Type.Union([Text({ format: "date-time", maxLength: 40 }), Type.Null()], { default: null, description });

@@ -19,9 +19,6 @@ import { subscriptionCollection } from "#core/storage/people/subscription-row.ts
 import { userCollection } from "#core/storage/people/users.ts";
 import { suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
 import { s3Settings } from "../../../../dev/servers/s3.ts";
-import { selfSigned } from "../../../../dev/simulators/kit/certificate.ts";
-import { startSmtp } from "../../../../dev/simulators/smtp.ts";
-import type { ExportMailsDeps } from "../../../../dispatcher/exports/mails.ts";
 import { exportJob } from "../../../../dispatcher/jobs/exports.ts";
 import { storedFacts } from "../../../support/filters/facts.ts";
 import { anExport } from "../../../support/rows/exports.ts";
@@ -92,13 +89,7 @@ describe("the job of an export", function () {
       through,
       termMs = timings.usual.leaseMs,
       mostRows,
-      mail = null,
-    }: {
-      through?: (content: Content) => Content;
-      termMs?: number;
-      mostRows?: number;
-      mail?: ExportMailsDeps["mail"];
-    } = {},
+    }: { through?: (content: Content) => Content; termMs?: number; mostRows?: number } = {},
   ): Promise<void> => {
     const [metrics, log] = [createMetrics("dispatcher"), createLog({ program: "dispatcher", level: "fatal" })];
     const common = { clock, metrics, stopping: never };
@@ -109,14 +100,12 @@ describe("the job of an export", function () {
       factsOf: storedFacts(db()),
       files: { ...files, write },
       exportHours: 24,
-      mail,
+      mail: null,
       log,
       ...(mostRows !== undefined && { mostRows }),
     };
     const lease = { holder: _id, log, timing: { leaseMs: termMs } };
-    const ofExports = exportJob({ ...common, ...own });
-    await ofExports.run(_id, { ...common, ...lease }, never);
-    for (const part of ofExports.parts) await part.stop(never);
+    await exportJob({ ...common, ...own }).run(_id, { ...common, ...lease }, never);
   };
   /** Does something once so much has been written. */
   const after_ = (bytes: number, act: () => Promise<unknown>) =>
@@ -138,31 +127,6 @@ describe("the job of an export", function () {
   /** Files and unfinished uploads of an export. */
   const removeAll = (row: ExportRow): Promise<number> =>
     files.removeOld(exportFilePrefix(row), new Date(Date.now() + hourMs), never);
-
-  it("mails the address of its file once, and again only while the mail server takes none", async () => {
-    const smtp = await startSmtp({ port: 0, tls: selfSigned() });
-    const mail = { url: `${smtp.url}?tls.rejectUnauthorized=false`, from: "herald@example.com" };
-    const away = { ...mail, url: "smtp://127.0.0.1:1" };
-    const to = "anna@shop.example";
-    const row = await add({ type: "deliveries", filters: { message_id: "msg_1" }, mail_to: to });
-    await run(row, { mail });
-    expect(await now(row)).to.include({ status: "completed", mail_to: to });
-    await run(row, { mail: away });
-    const waiting = await now(row);
-    expect(waiting).to.include({ status: "completed", mail_to: to });
-    expect(waiting.due_at?.getTime()).to.be.below(waiting.expires_at?.getTime() ?? 0);
-    await rows().updateOne({ _id: row._id }, { $set: { due_at: clock.now() } });
-    await run(row, { mail });
-    const mailed = await now(row);
-    expect(mailed).to.deep.include({ mail_to: null, due_at: mailed.expires_at }).and.to.have.property("file").that.is
-      .not.null;
-    const sent = smtp.log.page();
-    expect(sent.map(({ address }) => address)).to.deep.equal([to]);
-    const { text } = JSON.parse(sent[0]?.body ?? "{}") as { text: string };
-    const reply = await fetch(/http\S+/.exec(text)?.[0] ?? "");
-    expect([reply.status, (await reply.text()).includes("subscription_id")]).to.deep.equal([200, true]);
-    await smtp.stop();
-  });
 
   it("waits while S3 is away, and goes on when it is back, without a gap or a doubled row", async () => {
     const row = await add({ place: 0 });
