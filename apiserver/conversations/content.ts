@@ -24,8 +24,10 @@ const ofWhatsapp: readonly (keyof CreateConversationMessage)[] = [
   "whatsapp_interactive",
   "location",
   "reaction",
-  "reply_to_id",
 ];
+const ofMail: readonly (keyof CreateConversationMessage)[] = ["subject", "html"];
+const mostText = 4_096; // of every channel but mail
+
 const withoutText: readonly Form[] = ["whatsapp_template", "location", "reaction", "template_id"];
 
 /** @throws ValidationError for a reply that is nothing, or several things, or not of its channel */
@@ -37,13 +39,22 @@ export const requireForm = (body: CreateConversationMessage, channel: Conversati
   if (channel !== "whatsapp")
     for (const member of ofWhatsapp)
       if (body[member] !== undefined) throw invalid(member, "belongs to conversations on WhatsApp");
+  if (channel !== "email")
+    for (const member of ofMail)
+      if (body[member] !== undefined) throw invalid(member, "belongs to conversations by mail");
+  if (channel !== "email" && (body.text?.length ?? 0) > mostText)
+    throw invalid("text", `must be at most ${mostText} characters`);
+  if (body.reply_to_id !== undefined && channel !== "whatsapp" && channel !== "email")
+    throw invalid("reply_to_id", "belongs to conversations on WhatsApp and by mail");
   if (channel !== "sms" && form === "media_urls") throw invalid("media_urls", "belongs to conversations by SMS");
   if (body.reaction !== undefined && body.reply_to_id !== undefined)
     throw invalid("reply_to_id", "is not beside reaction, which names its message");
 };
 
-const requireText = ({ text, media }: CreateConversationMessage, form: Form | undefined): void => {
-  if (form === undefined && text === undefined) throw invalid("text", `is required, or one of ${forms.join(", ")}`);
+const requireText = ({ text, html, media }: CreateConversationMessage, form: Form | undefined): void => {
+  if (html !== undefined && form !== undefined) throw invalid("html", `is not beside ${form}`);
+  if (form === undefined && (text ?? html) === undefined)
+    throw invalid("text", `is required, or one of ${forms.join(", ")}`);
   if (form === "whatsapp_interactive" && text === undefined)
     throw invalid("text", "is required beside whatsapp_interactive, as its body");
   if (text === undefined || form === undefined) return;
@@ -51,15 +62,16 @@ const requireText = ({ text, media }: CreateConversationMessage, form: Form | un
   if (media?.type === "audio") throw invalid("text", "is not beside audio, which has no caption");
 };
 
-/** The id under which Meta knows the message that a reply names. */
+/** The id under which the provider knows the message that a reply names. */
 export type Quoted = { rawId: string } | null;
 
 /** Never held back, capped or throttled: somebody waits for it. Without a template its text is sent as it is. */
 export const notificationOf = (
-  { channel, subscription_id, sender_address: sender }: ConversationRow,
+  conversation: ConversationRow,
   body: CreateConversationMessage,
   quoted: Quoted,
 ): CreateNotification & ReplyContent => {
+  const { channel, subscription_id, sender_address: sender } = conversation;
   const { text, media, media_urls, whatsapp_template, whatsapp_interactive, location, reaction } = body;
   const own = {
     ...(location !== undefined && { location }),
@@ -68,12 +80,12 @@ export const notificationOf = (
   };
   return {
     target: { include_subscription_ids: [subscription_id], channels: [channel] },
-    ...(text !== undefined && { contents: { en: text } }),
+    ...(channel === "email" ? mailOf(conversation, body, quoted) : text !== undefined && { contents: { en: text } }),
     ...(media !== undefined && { whatsapp_media: media }),
     ...(media_urls !== undefined && { sms_media_urls: media_urls }),
     ...(whatsapp_template !== undefined && { whatsapp_template }),
     ...(whatsapp_interactive !== undefined && { whatsapp_interactive }),
-    ...(Object.keys(own).length > 0 && { whatsapp_reply: own }),
+    ...(channel === "whatsapp" && Object.keys(own).length > 0 && { whatsapp_reply: own }),
     ...(body.template_id !== undefined && { template_id: body.template_id }),
     ...(body.custom_data !== undefined && { custom_data: body.custom_data }),
     ...(channel === "sms" && sender !== "" && { sms_from: sender }),
@@ -82,6 +94,29 @@ export const notificationOf = (
     throttle_rate_per_minute: 0,
   };
 };
+
+/** A mail in the thread of the conversation, from the address that was written to. */
+const mailOf = (
+  { sender_address: from, subject = "", thread_key: root, last_mail_id: last }: ConversationRow,
+  { text, html, subject: own }: CreateConversationMessage,
+  quoted: Quoted,
+): Partial<CreateNotification & ReplyContent> => {
+  const answered = quoted?.rawId ?? last;
+  const references = [...new Set([root, answered].filter((id) => id !== undefined))];
+  const body = html ?? (text === undefined ? undefined : htmlOf(text));
+  return {
+    email_from_address: from,
+    ...(body !== undefined && { email_subject: own ?? answerTo(subject), email_body: body }),
+    ...(answered !== undefined && { email_reply: { in_reply_to: answered, references } }),
+  };
+};
+
+const answerTo = (subject: string): string => (/^re:/i.test(subject) ? subject : `Re: ${subject}`).slice(0, 998).trim();
+
+const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+const htmlOf = (text: string): string =>
+  `<p>${text.replace(/[&<>"]/g, (character) => escapes[character] ?? character).replace(/\r?\n/g, "<br>\n")}</p>`;
 
 /** What of a body a message keeps. */
 export const keptOf = (body: CreateConversationMessage): Partial<ConversationMessageRow> & { type: Kind } => {
@@ -94,6 +129,8 @@ export const keptOf = (body: CreateConversationMessage): Partial<ConversationMes
   return {
     type: typeOf(body),
     ...(body.text !== undefined && { text: body.text }),
+    ...(body.subject !== undefined && { subject: body.subject }),
+    ...(body.html !== undefined && { html: body.html }),
     ...(files.length > 0 && { media: files.map(fileRow) }),
     ...(body.whatsapp_template !== undefined && { template: body.whatsapp_template }),
     ...(body.whatsapp_interactive !== undefined && { interactive: body.whatsapp_interactive }),

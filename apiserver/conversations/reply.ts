@@ -90,7 +90,7 @@ export const send = async (
   return (await deps.accept(request, signal)).result.id;
 };
 
-/** The message of the person that a reply names, as Meta knows it. @throws ValidationError */
+/** The message of the person that a reply names, as its provider knows it. @throws ValidationError */
 const quotedBy = async (
   { messagesOf }: Pick<ReplyDeps, "messagesOf">,
   { conversation, body }: Reply,
@@ -100,9 +100,10 @@ const quotedBy = async (
     : ["reply_to_id", body.reply_to_id];
   if (id === undefined) return null;
   const [row = conversation.appended.find(({ _id }) => _id === id)] = await messagesOf([id]);
-  if (row?.conversation_id !== conversation._id || row.provider_raw_id === undefined)
+  const known = conversation.channel === "email" ? row?.provider_message_id : row?.provider_raw_id;
+  if (row?.conversation_id !== conversation._id || known === undefined)
     throw invalid(field, "is not a message of the person in this conversation");
-  return { rawId: row.provider_raw_id };
+  return { rawId: known };
 };
 
 /** What makes repeats of a reply one notification. */

@@ -96,7 +96,7 @@ export const noteView = (row: NoteRow): ConversationNote => showAs(ConversationN
 
 /** A note as it stands among messages. */
 const noteEntry = (row: NoteRow): ConversationMessage =>
-  showAs(ConversationMessage, { ...row, id: row._id, direction: "outbound", type: "note", media: [] });
+  showAs(ConversationMessage, { ...row, id: row._id, direction: "outbound", type: "note", cc: [], media: [] });
 
 /** The delivery of a reply; undefined for what a person wrote. */
 const deliveryOf = ({ message_id: id, subscription_id }: ConversationMessageRow): string | undefined =>
@@ -111,6 +111,7 @@ const messageView = async (
     ...row,
     id: row._id,
     mentions: [],
+    cc: row.cc ?? [],
     media: await Promise.all((row.media ?? []).map((one) => mediaView(deps, row, one))),
     order: orderView(row.order),
     reaction: row.reaction && { emoji: row.reaction.emoji },

@@ -6,6 +6,7 @@ import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import type { Message } from "#core/schema/messages/message.ts";
 import { Content, type CreateNotification, Options, type Target } from "#core/schema/messages/notification.ts";
+import type { ReplyContent } from "#core/schema/messages/reply-content.ts";
 import { channels as allChannels, type Channel } from "#core/schema/vocabulary/channels.ts";
 import { selectors } from "../audience/audience.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
@@ -105,8 +106,10 @@ const needs = (field: string, value: string): FieldError => ({
   message: `needs delayed_option to be "${value}"`,
 });
 
-/** The members of a body that say something. No request has `whatsapp_reply`: replies in conversations do. */
-export const contentOf = (body: object): Content => pick(body, [...Object.keys(Content.properties), "whatsapp_reply"]);
+/** The members of a body that say something. Those of replies in conversations no request has. */
+export const contentOf = (body: object): Content => pick(body, [...Object.keys(Content.properties), ...ofReplies]);
+
+const ofReplies = ["whatsapp_reply", "email_reply"] as const satisfies readonly (keyof ReplyContent)[];
 
 export const pick = (body: object, names: readonly string[]): Record<string, never> => {
   const given = new Map(Object.entries(body));

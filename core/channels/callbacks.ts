@@ -5,6 +5,7 @@ import { mailgun } from "./email/callbacks/mailgun.ts";
 import { postmark } from "./email/callbacks/postmark.ts";
 import { sendgrid } from "./email/callbacks/sendgrid.ts";
 import { ses } from "./email/callbacks/ses.ts";
+import { smtpMails, smtpProvider } from "./email/callbacks/smtp.ts";
 import { hms } from "./hms-push/callbacks/hms.ts";
 import type {
   Callback,
@@ -28,13 +29,15 @@ export type ProviderCallbacks = {
   /** `open` opens the app's account on the channel: null when it has none, which nothing can be verified for. */
   verify: (request: CallbackRequest, verifying: { open: OpenAccountOf; now: Date }) => Verdict;
   read: (callback: Callback) => CallbackContent;
+  /** Null where no mails of people come. */
+  mail: ((body: Buffer) => Buffer | null) | null;
 };
 
 export type OpenAccountOf = <C extends Channel>(channel: C) => OpenAccount<C> | null;
 
 export const callbacksOf = <C extends Channel>(
   channel: C,
-  { certified = null, verify, read }: CallbackDefinition<OpenAccount<C>>,
+  { certified = null, verify, read, mail }: CallbackDefinition<OpenAccount<C>>,
 ): ProviderCallbacks => ({
   channel,
   certified,
@@ -43,6 +46,7 @@ export const callbacksOf = <C extends Channel>(
     return account === null ? { kind: "unknown" } : verify(request, { ...verifying, account });
   },
   read,
+  mail: mail ?? null,
 });
 
 /** By the provider's name in `/ingress/{provider}/{appId}`, a line for each: `twilio: callbacksOf("sms", twilio)`. */
@@ -57,6 +61,7 @@ export const callbacks: Readonly<Record<string, ProviderCallbacks | undefined>> 
   sendgrid: callbacksOf("email", sendgrid),
   mailgun: callbacksOf("email", mailgun),
   postmark: callbacksOf("email", postmark),
+  [smtpProvider]: callbacksOf("email", smtpMails),
   whatsapp: callbacksOf("whatsapp", meta),
 };
 

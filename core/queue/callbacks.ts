@@ -20,6 +20,7 @@ const Queued = Type.Object({
   received_at: Type.String({ format: "date-time" }),
   /** Base64, deflated before. */
   body: Type.String(),
+  file: Type.Optional(Text),
   unchecked: Type.Optional(Type.Literal(true)),
 });
 type Queued = Static<typeof Queued>;
@@ -71,8 +72,8 @@ export const callbackQueue = ({ publisher, subjects }: CallbackQueueDeps): Callb
       const text = JSON.stringify(queued(of, callback));
       if (text.length > mostBytes)
         throw new AppError("HS_PAYLOAD_TOO_LARGE", "the callback is too large", { limit_bytes: mostBytes });
-      if (!(await keep({ tenantId, text, bodyBytes: callback.body.length })))
-        throw new Unavailable("the queue of callbacks");
+      const bodyBytes = callback.file === undefined ? callback.body.length : mostBodyBytes; // it shares a message with none
+      if (!(await keep({ tenantId, text, bodyBytes }))) throw new Unavailable("the queue of callbacks");
     },
   };
 };
@@ -105,7 +106,8 @@ const queued = ({ appId, provider }: Omit<CallbackOf, "tenantId">, callback: Cal
   url: callback.url,
   content_type: callback.contentType,
   received_at: callback.receivedAt.toISOString(),
-  body: deflateRawSync(callback.body, { level: 1 }).toString("base64"),
+  ...(callback.file !== undefined && { file: callback.file }),
+  body: callback.file === undefined ? deflateRawSync(callback.body, { level: 1 }).toString("base64") : "",
   ...(callback.isUnchecked && { unchecked: true }),
 });
 
@@ -129,7 +131,14 @@ const read = (tenantId: string, { app_id: appId, provider, body, ...kept }: Queu
     url: kept.url,
     contentType: kept.content_type,
     receivedAt: new Date(kept.received_at),
-    body: inflateRawSync(Buffer.from(body, "base64"), { maxOutputLength: maxCallbackBytes }),
+    body: bodyOf(kept.file, body),
+    ...(kept.file !== undefined && { file: kept.file }),
     ...(kept.unchecked && { isUnchecked: true as const }),
   },
 });
+
+/** That of a file is read from it later. */
+const bodyOf = (file: string | undefined, body: string): Buffer =>
+  file !== undefined
+    ? Buffer.alloc(0)
+    : inflateRawSync(Buffer.from(body, "base64"), { maxOutputLength: maxCallbackBytes });

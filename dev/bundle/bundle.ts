@@ -7,7 +7,7 @@ import { rootDir } from "../files/paths.ts";
 /** What is started by its file: the programs and the chart's Job, and the threads by the folders of their `worker.ts`. */
 const programs = ["apiserver", "dispatcher", "operator"];
 const jobs = { "apply-plans": "operator/plans/apply.ts" };
-const threads = ["core/runtime/mjml", "core/runtime/templates", "core/runtime/templates/content"];
+const threads = ["core/runtime/mjml", "core/runtime/templates", "core/runtime/templates/content", "dispatcher/mail"];
 
 /** Packages that node_modules still has to hold: what they load is for features that few installations use. */
 const leftOutside = [

@@ -113,6 +113,8 @@ const readEntry = ({ mailFrom, rcptTo, dsn }: SMTPServerEnvelope, mail: ParsedMa
   const headers = {
     "message-id": mail.messageId ?? "",
     from: mail.from?.text ?? "",
+    "in-reply-to": mail.inReplyTo ?? "",
+    references: [mail.references ?? []].flat().join(" "),
     "reply-to": mail.replyTo?.text ?? "",
     "return-path": mailFrom === false ? "" : mailFrom.address,
     dsn: `${dsn?.ret ?? ""} ${dsn?.envid ?? ""}`,

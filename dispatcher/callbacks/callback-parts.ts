@@ -18,14 +18,17 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import { fetchedCertificates, providerCertificates } from "#core/storage/service/provider-certificates.ts";
 import { followedWords } from "#core/storage/suppressions/words.ts";
 import { type ConversationsDeps, conversations } from "../conversations/open.ts";
+import { mailsOf } from "../mail/contents.ts";
 import type { GuardedClient } from "../net/guarded/client.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import { receiptApplier } from "./applier.ts";
 import type { Report } from "./apply.ts";
+import { callbackBodies } from "./bodies.ts";
 import { certificates, sharing } from "./certificates.ts";
 import { checkCallbacks } from "./check.ts";
 import { confirmation } from "./confirm.ts";
@@ -40,6 +43,7 @@ export type CallbackPartsDeps = {
   events: EventPublisher;
   directory: ConversationsDeps["directory"];
   suppressions: Suppressions;
+  files: Pick<FileStore, "kind" | "read" | "write" | "remove">;
   client: Pick<GuardedClient, "request">;
   config: { natsPrefix: string; natsReplicas: number };
   metrics: Metrics<"dispatcher">;
@@ -65,7 +69,10 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
     apply: (of, receipts) => apply({ ...of, receipts, isRepeated: false }),
     metrics: metrics.queue,
   });
+  const mails = mailsOf({ ...deps, isTaking: talks.isTaking, count });
   const handle = handleCallbacks({
+    bodies: callbackBodies({ files: deps.files, log }),
+    mails: mails.contents,
     check: checkCallbacks({
       callbacks,
       certificate: certificates({ request: deps.client.request, known: fetchedCertificates({ all, clock }), clock }),
@@ -89,6 +96,7 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
   const repair = () => ensureStream(nats.jsm, spec, config.natsReplicas);
   return [
     ...talks.parts,
+    mails.part,
     worker({
       name: "callbacks",
       nats,

@@ -12,6 +12,7 @@ import type { Words } from "#core/storage/suppressions/words.ts";
 import type { Received } from "../conversations/open.ts";
 import type { Cause, Suppressor } from "../suppressions/suppress.ts";
 import type { Report } from "./apply.ts";
+import type { Bodies, Loaded } from "./bodies.ts";
 import type { Checked } from "./check.ts";
 import { isYoung } from "./check.ts";
 import type { Content } from "./read.ts";
@@ -19,6 +20,10 @@ import type { Content } from "./read.ts";
 export type HandleDeps = {
   check: (batch: CallbackBatch, signal: AbortSignal) => Promise<Checked>;
   read: (batch: CallbackBatch) => Content[];
+  /** Reads the bodies that wait in files. */
+  bodies: Bodies;
+  /** Reads mails of people. */
+  mails: (contents: readonly Content[], signal: AbortSignal) => Promise<Content[]>;
   /** Gives the receipts whose delivery is not stored yet. */
   apply: (report: Report) => Promise<Receipt[]>;
   suppressor: Suppressor;
@@ -51,22 +56,30 @@ type Left = { of: CallbackOf; callback: Callback };
  */
 export const handleCallbacks =
   (deps: HandleDeps) =>
-  async (batch: CallbackBatch, { attempt, isRepeated, signal }: HandlerContext): Promise<Settlement> => {
-    const { signed, pending } = await deps.check(batch, signal);
-    const contents = deps.read({ callbacks: signed });
-    const groups = [...Map.groupBy(contents, ({ of }) => `${of.appId} ${of.provider}`).values()];
-    for (const group of groups) await followWords(deps, group);
-    for (const group of groups) await receiveMessages(deps, group, isRepeated);
-    const undone = await Promise.all([
-      ...groups.map((group) => applyGroup(deps, group, isRepeated)),
-      ...contents.map((content) => confirm(deps, content, signal)),
-    ]);
-    const left = [...pending.map(({ callback, ...of }): Left => ({ of, callback })), ...undone.flat()];
-    if (left.length === 0) return done;
-    if (contents.every(mayWait)) return { kind: "retry", delayMs: delayOf(attempt), reason: "it cannot be done yet" };
-    for (const { of, callback } of left) await deps.queue.keep(of, callback);
-    return done;
-  };
+  (batch: CallbackBatch, context: HandlerContext): Promise<Settlement> =>
+    deps.bodies(batch, (loaded) => handleLoaded(deps, loaded, context), context.signal);
+
+const handleLoaded = async (
+  deps: HandleDeps,
+  { batch, forget }: Loaded,
+  { attempt, isRepeated, signal }: HandlerContext,
+): Promise<Settlement> => {
+  const { signed, pending } = await deps.check(batch, signal);
+  const contents = await deps.mails(deps.read({ callbacks: signed }), signal);
+  const groups = [...Map.groupBy(contents, ({ of }) => `${of.appId} ${of.provider}`).values()];
+  for (const group of groups) await followWords(deps, group);
+  for (const group of groups) await receiveMessages(deps, group, isRepeated);
+  const undone = await Promise.all([
+    ...groups.map((group) => applyGroup(deps, group, isRepeated)),
+    ...contents.map((content) => confirm(deps, content, signal)),
+  ]);
+  const left = [...pending.map(({ callback, ...of }): Left => ({ of, callback })), ...undone.flat()];
+  if (left.length > 0 && contents.every(mayWait))
+    return { kind: "retry", delayMs: delayOf(attempt), reason: "it cannot be done yet" };
+  for (const { of, callback } of left) await deps.queue.keep(of, callback);
+  await forget(new Set(left.flatMap(({ callback }) => callback.file ?? [])));
+  return done;
+};
 
 /** Whether there is nothing in it but what waits there. */
 const mayWait = ({ of, confirm: address }: Content): boolean => of.provider === ownProvider || address !== undefined;

@@ -1,5 +1,5 @@
 import type { ProviderCallbacks } from "#core/channels/callbacks.ts";
-import { type Callback, type CallbackContent, maxCallbackItems } from "#core/channels/kit/callbacks.ts";
+import { type Callback, type CallbackContent, mailPart, maxCallbackItems } from "#core/channels/kit/callbacks.ts";
 import type { Inbound } from "#core/channels/kit/inbound.ts";
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 import type { CallbackBatch, CallbackOf } from "#core/queue/callbacks.ts";
@@ -13,7 +13,13 @@ export type ReadDeps = {
 };
 
 /** All that is in a callback, and whose it is. */
-export type Content = CallbackContent & { of: CallbackOf; channel: Channel; callback: Callback };
+export type Content = CallbackContent & {
+  of: CallbackOf;
+  channel: Channel;
+  callback: Callback;
+  /** The mail of a person that is in it, until that is read. */
+  mail: Buffer | null;
+};
 
 /** Reads callbacks; what cannot be read is logged and left out, since reading it again would not help. */
 export const readCallbacks =
@@ -26,7 +32,8 @@ export const readCallbacks =
         const { receipts, inbound, ...rest } = definition.read(callback);
         const read = { receipts: receipts.slice(0, maxCallbackItems), inbound: inbound.slice(0, maxCallbackItems) };
         counted(deps, of.provider, read);
-        return [{ ...rest, ...read, of, channel: definition.channel, callback }];
+        const mail = callback.part.startsWith(mailPart) ? (definition.mail?.(callback.body) ?? null) : null;
+        return [{ ...rest, ...read, of, channel: definition.channel, callback, mail }];
       } catch (err) {
         deps.count({ provider: of.provider, kind: "unreadable" }, 1);
         deps.log.error({ err, ...of, part: callback.part }, "callback.unreadable");

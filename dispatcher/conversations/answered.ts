@@ -34,7 +34,7 @@ export const answeredBy =
     if (clicks.length > 0) await apply(of, clicks);
     return new Map(
       asking.flatMap((one) => {
-        const answered = known.get(quotedBy(one) ?? "") ?? deliveryOf(one);
+        const answered = known.get(quotedBy(one) ?? "") ?? one.message.mail?.deliveryId ?? deliveryOf(one);
         return answered === undefined ? [] : [[one.id, answered] as const];
       }),
     );

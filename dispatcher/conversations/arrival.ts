@@ -23,10 +23,11 @@ export type Prepared = Arrival & { id: string; place: ConversationPlace; contact
 export const arrivalId = ({ of, provider, message }: Arrival): string =>
   derivedId("conversationMessage", of.appId, provider, message.providerId);
 
-export const placeOfArrival = ({ channel, message: { sender, address } }: Arrival): ConversationPlace => ({
+export const placeOfArrival = ({ channel, message: { sender, address, mail } }: Arrival): ConversationPlace => ({
   channel,
   sender_address: sender ?? "",
   contact_address: address,
+  ...(mail !== undefined && { thread_key: mail.threadKey }),
 });
 
 export type Making = {
@@ -61,6 +62,7 @@ export const withArrivals = (
   return {
     ...read,
     ...state,
+    ...threadOf(read, inOrder),
     ...(!isTimed && { due_at: nextLook({ ...state, updated_at: now }, making.rules, now) }),
     message_count: read.message_count + appended.length,
     user_id: contact.user_id,
@@ -72,6 +74,16 @@ export const withArrivals = (
     uncounted_at: now,
     updated_at: now,
   };
+};
+
+/** Of mails: what the thread is about, and what the next reply answers. */
+const threadOf = (
+  { subject }: Pick<ConversationRow, "subject">,
+  inOrder: readonly Prepared[],
+): Pick<ConversationRow, "subject" | "last_mail_id"> => {
+  const [first, last] = [inOrder[0]?.message.mail, inOrder.at(-1)?.message];
+  const about = subject ?? first?.subject ?? undefined;
+  return last?.mail === undefined ? {} : defined({ subject: about, last_mail_id: last.providerId });
 };
 
 const openedBy = ({ of, place, contact: person }: Prepared, now: Date): ConversationRow =>
@@ -103,13 +115,17 @@ const messageRow = (
     order: message.order ?? undefined,
     reply_to_id: answered.get(id),
     provider_raw_id: message.rawId ?? undefined,
+    subject: message.mail?.subject ?? undefined,
+    html: message.mail?.html ?? undefined,
+    quoted_text: message.mail?.quotedText ?? undefined,
+    cc: message.mail === undefined || message.mail.cc.length === 0 ? undefined : message.mail.cc,
     was,
   }),
   author: { type: "contact", id: contact.user_id },
   provider,
   provider_message_id: message.providerId,
   seq,
-  ...(message.media.length > 0 && { ...noWork, due_at: now }),
+  ...(message.media.some(({ kept }) => kept === undefined) && { ...noWork, due_at: now }),
   sent_at: message.at < now ? message.at : now,
   created_at: now,
 });
@@ -138,10 +154,9 @@ const noticeOf = (row: ConversationMessageRow, { message: { word } }: Prepared):
   ];
 };
 
-const mediaRow = ({ type, filename, mimeType, url, id }: InboundMedia): MediaRow => ({
-  type,
-  filename,
-  mime_type: mimeType,
-  status: "waiting",
-  source: { url, id },
-});
+const mediaRow = ({ type, filename, mimeType, url, id, kept }: InboundMedia): MediaRow => {
+  const file = { type, filename, mime_type: mimeType };
+  if (kept === undefined) return { ...file, status: "waiting", source: { url, id } };
+  if ("problem" in kept) return { ...file, status: "failed", problem: kept.problem };
+  return { ...file, status: "stored", key: kept.key, size_bytes: kept.sizeBytes, sha256: kept.sha256 };
+};

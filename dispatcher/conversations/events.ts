@@ -40,6 +40,7 @@ const shown = ({ _id, type, sent_at, ...message }: ConversationMessageRow): Reco
   id: _id,
   type,
   text: message.text ?? null,
+  ...(message.subject !== undefined && { subject: message.subject }),
   button: message.button ?? null,
   location: message.location ?? null,
   contacts: message.contacts ?? null,

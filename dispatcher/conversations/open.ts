@@ -51,7 +51,12 @@ const batched = { most: 16, inFlight: 1 }; // who writes at the same moment writ
  */
 export const conversations = (
   deps: ConversationsDeps,
-): { receive: (one: Received) => Promise<boolean>; parts: Part[] } => {
+): {
+  receive: (one: Received) => Promise<boolean>;
+  /** Whether an app has conversations. */
+  isTaking: (of: OfApp) => Promise<boolean>;
+  parts: Part[];
+} => {
   const { db, clock } = deps;
   const store = arrivals(db, clock);
   const { publish, parts } = peopleOutbox(deps);
@@ -75,6 +80,7 @@ export const conversations = (
   const gathered = gather({ write, ...batched, isOfOne });
   return {
     receive: async (one) => one.arrivals.length > 0 && gathered(one),
+    isTaking: async (of) => (await rulesOf(deps.directory, of)) !== null,
     parts,
   };
 };

@@ -90,6 +90,8 @@ const ofAddress = { hash: "address_hash", plain: "address" };
 const ofContact = { masked: "contact_address_masked", hash: "contact_address_hash", plain: "contact_address" };
 
 const contents = [
+  "subject",
+  "quoted_text",
   "button",
   "location",
   "contacts",

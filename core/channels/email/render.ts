@@ -17,7 +17,9 @@ export const renderEmail = (
   { tracking, transactionalCategories }: EmailSettings,
 ) => {
   const body = content.email_body ?? "";
-  const wanted = { ...tracking, clicks: tracking.clicks && content.disable_email_click_tracking !== true };
+  const { email_reply: reply } = content;
+  const traced = reply === undefined ? tracking : { opens: false, clicks: false }; // somebody answers a person
+  const wanted = { ...traced, clicks: traced.clicks && content.disable_email_click_tracking !== true };
   return {
     subject: content.email_subject ?? "",
     html: trackedHtml(content.email_preheader ? withPreheader(body, content.email_preheader) : body, wanted),
@@ -25,9 +27,12 @@ export const renderEmail = (
     fromName: content.email_from_name ?? null,
     fromAddress: content.email_from_address ?? null,
     replyTo: content.email_reply_to_address ?? null,
+    ...(reply !== undefined && { reply }),
     /** Has no way to unsubscribe from it. Source: docs/reference/email.md#unsubscribing. */
     isTransactional:
-      options.include_unsubscribed === true || (category !== null && transactionalCategories.includes(category)),
+      reply !== undefined ||
+      options.include_unsubscribed === true ||
+      (category !== null && transactionalCategories.includes(category)),
   };
 };
 

@@ -21,6 +21,8 @@ export type Callback = Pick<CallbackRequest, "part" | "url" | "body"> & {
   /** Its `Content-Type`, in lower case and without parameters; "" without one. */
   contentType: string;
   receivedAt: Date;
+  /** The file that its body is in, as it is too large for the queue: `body` is empty until it is read. */
+  file?: string;
   /** That nobody has seen the signature yet: whoever takes it from the queue fetches the certificate first. */
   isUnchecked?: true;
 };
@@ -76,7 +78,12 @@ export type CallbackDefinition<Account> = {
   verify: (request: CallbackRequest, verifying: Verifying<Account>) => Verdict;
   /** All that is in it, at most {@link maxCallbackItems}; what is not understood is left out. @throws UnreadableCallback */
   read: (callback: Callback) => CallbackContent;
+  /** The mail of a person in the body of a request to {@link mailPart}, as MIME; null where there is none. */
+  mail?: (body: Buffer) => Buffer | null;
 };
+
+/** The part of a provider's address that mails of people come to, and what it may begin with besides. */
+export const mailPart = "inbound";
 
 /** A body of this size at most is taken: the largest that a provider documents are Meta's 3 MB. */
 export const maxCallbackBytes = 3 * 1024 * 1024;

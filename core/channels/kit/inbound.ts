@@ -21,6 +21,22 @@ export type Inbound = InboundContent & {
   replyTo: string | null;
   /** Whether an advertisement led the person here. */
   isFromAd: boolean;
+  /** What only mails have. */
+  mail?: InboundMail;
+};
+
+/** What a mail has besides. Source: docs/reference/mail.md. */
+export type InboundMail = {
+  subject: string | null;
+  html: string | null;
+  /** What the mail repeats of those before it. */
+  quotedText: string | null;
+  /** Who else it went to. */
+  cc: string[];
+  /** The Message-ID of the first mail of its thread. */
+  threadKey: string;
+  /** Our delivery that it answers. */
+  deliveryId: string | null;
 };
 
 type InboundType = (typeof inboundTypes)[number];
@@ -48,6 +64,10 @@ export type InboundMedia = {
   id: string | null;
   filename: string | null;
   mimeType: string | null;
+  /** What became of a file that came in its message: where it is kept, or why it is not. */
+  kept?:
+    | { key: string; sizeBytes: number; sha256: string }
+    | { problem: "type_not_allowed" | "too_large" | "no_store" };
 };
 
 /** Characters of a text that are kept: more than any of the providers carries. */

@@ -28,17 +28,19 @@ export type ConversationState = {
   session_origin: "user_message" | "click_to_ad" | null;
 };
 
-/** Whom a conversation is with, over what. There is one at a time. */
+/** Whom a conversation is with, over what: of mails in which thread. There is one at a time. */
 export type ConversationPlace = {
   channel: ContactChannel;
   /** What of the app is written to: a phone number, an id of one, an RCS sender. */
   sender_address: string;
   contact_address: string;
+  /** Of mails: the Message-ID of the first one of the thread. */
+  thread_key?: string;
 };
 
 /** The text by which a conversation is found that is going on between the two. */
-export const placeOf = ({ channel, sender_address, contact_address }: ConversationPlace): string =>
-  `${channel} ${sender_address} ${contact_address}`;
+export const placeOf = ({ channel, sender_address, contact_address, thread_key: thread }: ConversationPlace): string =>
+  `${channel} ${sender_address} ${contact_address}${thread === undefined ? "" : ` ${thread}`}`;
 
 /** A conversation in which nothing was said. */
 export const blankState: ConversationState = {

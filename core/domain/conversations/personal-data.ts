@@ -11,7 +11,11 @@ import {
 type Row<Shown> = Omit<Shown, "id"> & { _id: string };
 
 type Talk = Row<DocumentOf<typeof StoredConversation>>;
-type Message = Omit<Row<DocumentOf<typeof StoredMessage>>, "media" | "order"> & { media?: File[]; order?: Order };
+type Message = Omit<Row<DocumentOf<typeof StoredMessage>>, "media" | "order" | "cc"> & {
+  media?: File[];
+  order?: Order;
+  cc?: string[];
+};
 type File = Omit<DocumentOf<typeof StoredFile>, "url"> & { link?: string };
 type Order = {
   catalogId: string | null;
@@ -31,6 +35,7 @@ export const messageOfPerson = ({
   showAs(StoredMessage, {
     ...row,
     id: row._id,
+    cc: row.cc ?? [],
     ...(row.reaction && { reaction: { emoji: row.reaction.emoji } }),
     order: orderView(order),
     media: filesOf(media),

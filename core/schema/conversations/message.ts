@@ -59,6 +59,10 @@ export const ConversationMessage = Type.Object({
   direction: Enum(["inbound", "outbound"]),
   type: Enum([...listedTypes]),
   text: Name,
+  subject: Nullable(Text({ description: "of a mail" })),
+  html: Nullable(Text({ description: "of a mail: as its sender wrote it, so show it in a sandbox" })),
+  quoted_text: Nullable(Text({ description: "what a mail repeats of those before it" })),
+  cc: List(Text(), { description: "who else got a mail" }),
   mentions: List(Text(), { description: "of a note: whom it is for" }),
   media: List(ConversationMedia),
   template: Nullable(WhatsappContent.whatsapp_template),
@@ -122,9 +126,25 @@ export const CreateConversationMessage = Closed({
   text: Optional(
     Text({
       minLength: 1,
-      maxLength: 4_096,
+      maxLength: 16_384,
       pattern: patterns.noNull,
-      description: "by SMS at most 1,600 characters; beside media 1,024",
+      description: "at most 4,096 characters but by mail; by SMS 1,600; beside media 1,024",
+    }),
+  ),
+  subject: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 998,
+      pattern: patterns.noNull,
+      description: "of a mail; left out: that of the thread",
+    }),
+  ),
+  html: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 100_000,
+      pattern: patterns.noNull,
+      description: "of a mail, instead of its text or beside it: then the text alternative is made of it",
     }),
   ),
   media: Optional(WhatsappContent.whatsapp_media),

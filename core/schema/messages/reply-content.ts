@@ -1,5 +1,7 @@
-/** What replies in conversations on WhatsApp may say besides. No request has it: Meta's ids of messages are the service's. */
+/** What replies in conversations may say besides. No request has it: providers' ids of messages are the service's. */
 export type ReplyContent = {
+  /** Of mails: the Message-IDs of that which is answered, and of those before it, without brackets. */
+  email_reply?: { in_reply_to: string; references: readonly string[] };
   whatsapp_reply?: {
     /** Meta's id of the message that is answered. */
     context?: string;

@@ -24,6 +24,9 @@ export type ConversationRow = ConversationState &
     /** Its tags, where it has some: the index of tags holds no others. */
     tag_keys?: string[] | null;
     last_message_id: string | null;
+    /** Of mails: what the thread is about, and the Message-ID of the last one of the person. */
+    subject?: string;
+    last_mail_id?: string;
     /** Grows with every change: who changes it writes only what is as they read it. */
     seq: number;
     /** The messages that were counted last: they may not be among the messages yet. */

@@ -39,6 +39,11 @@ export type ConversationMessageRow = Partial<DueWork> & {
   direction: "inbound" | "outbound";
   type: InboundContent["type"] | "template" | "interactive" | "system";
   text?: string;
+  /** Of mails: what it is about, its body as HTML, what it repeats of those before it, and who else got it. */
+  subject?: string;
+  html?: string;
+  quoted_text?: string;
+  cc?: string[];
   /** What its text is searched by: core/domain/conversations/words.ts. */
   words?: string[];
   media?: MediaRow[];

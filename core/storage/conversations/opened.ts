@@ -13,6 +13,7 @@ export const openedRow = ({ id, of, place, person, now }: Opening): Conversation
   channel: place.channel,
   sender_address: place.sender_address,
   contact_address: place.contact_address,
+  ...(place.thread_key !== undefined && { thread_key: place.thread_key }),
   _id: id,
   tenant_id: of.tenantId,
   app_id: of.appId,

@@ -42,16 +42,17 @@ export type Written = { sizeBytes: number };
 export type Download = { fileName: string; contentType: string; expiresAt: Date };
 
 /** What nouns keep files in. All of an app's files are below `<folder>/<app id>/`, and go with the app. */
-export const fileFolders = ["exports", "imports", "conversations"] as const;
+export const fileFolders = ["exports", "imports", "conversations", "mails"] as const;
 
 /**
  * How long a file is kept at most, by its folder: whatever is older was forgotten. An export can be had for a week; a file of a
- * conversation goes with its person, and else after 400 days.
+ * conversation goes with its person, and else after 400 days. A mail is read within seconds, or tried again for hours.
  */
 export const keptDays: Readonly<Record<(typeof fileFolders)[number], number>> = {
   exports: 8,
   imports: 31,
   conversations: 400,
+  mails: 2,
 };
 
 /** What one call of `removeOld` removes at most. */

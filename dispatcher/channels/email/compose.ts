@@ -33,6 +33,7 @@ export const composed = (account: Composing, mail: EncodedMail, to: Recipient): 
     ...(mail.replyTo === null ? {} : { "Reply-To": { name: "", address: mail.replyTo } }),
     Subject: subjectHeader(mail.subject),
     "Message-ID": messageIdOf(account, mail, to),
+    ...(mail.reply && threadHeaders(mail.reply)),
     ...(account.carrying && carryingHeaders(account.carrying, to.deliveryId)),
     ...(mail.isTransactional ? {} : leaving(account, to)),
   });
@@ -42,6 +43,12 @@ export const composed = (account: Composing, mail: EncodedMail, to: Recipient): 
   const signature = account.dkim === null ? "" : `${dkimSignature(account.dkim, head, body)}\r\n`;
   return Buffer.from(`${signature}${head}\r\n\r\n${body}`);
 };
+
+/** Source: RFC 5322 3.6.4. */
+const threadHeaders = ({ in_reply_to: answered, references }: NonNullable<EncodedMail["reply"]>) => ({
+  "In-Reply-To": `<${answered}>`,
+  References: references.map((id) => `<${id}>`).join(" "),
+});
 
 const senderOf = ({ from }: Composing, mail: EncodedMail): string => mail.fromAddress ?? from.address;
 

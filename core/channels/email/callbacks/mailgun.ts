@@ -5,11 +5,13 @@ import {
   type CallbackDefinition,
   isFresh,
   isSame,
+  mailPart,
   refused,
   UnreadableCallback,
   unknown,
 } from "../../kit/callbacks.ts";
 import { instantOf, jsonOf, memberOf, textOf } from "../../kit/reading.ts";
+import { formMembers } from "../mail-form.ts";
 import { complained, hardBounce, refusalFact, statusIn, unsubscribed } from "./bounces.ts";
 import { deliveryIdIn, mailAddress, receiptOf } from "./carried.ts";
 
@@ -22,8 +24,10 @@ const freshMs = 9 * 3_600_000;
  */
 export const mailgun: CallbackDefinition<{ mailgun: { signing_key: string } | null }> = {
   verify: ({ method, part, body }, { account, now }) => {
-    if (account.mailgun === null || method !== "POST" || part !== "") return unknown;
-    const { timestamp, token, signature } = signatureOf(jsonOf(body));
+    const isMail = part === mimePart;
+    if (account.mailgun === null || method !== "POST" || (part !== "" && !isMail)) return unknown;
+    if (isMail && !formMembers(body).has(mimeMember)) return unknown; // a route to another address
+    const { timestamp, token, signature } = isMail ? signatureInForm(body) : signatureOf(jsonOf(body));
     const at = new Date(Number(timestamp) * 1_000);
     const isInTime = /^\d{1,12}$/.test(timestamp) && isFresh(at, now, freshMs);
     const wanted = createHmac("sha256", account.mailgun.signing_key)
@@ -32,11 +36,24 @@ export const mailgun: CallbackDefinition<{ mailgun: { signing_key: string } | nu
     if (!isInTime || !isSame(signature, wanted)) return refused;
     return { ...accepted, once: { signature: wanted, until: new Date(at.getTime() + freshMs) } };
   },
-  read: ({ body }) => {
+  read: ({ body, part }) => {
+    if (part === mimePart) return { receipts: [], inbound: [] };
     const event = memberOf(jsonOf(body), "event-data");
     if (event === undefined) throw new UnreadableCallback("without event-data");
     return { receipts: receiptsOf(event), inbound: [] };
   },
+  mail: (body) => formMembers(body).get(mimeMember) ?? null,
+};
+
+const mimeMember = "body-mime";
+
+/** Where a route of Mailgun's forwards mails to: to an address that ends so it sends them as they came. Source: Mailgun, "Routes". */
+const mimePart = `${mailPart}/mime`;
+
+const signatureInForm = (body: Buffer) => {
+  const members = formMembers(body);
+  const of = (name: string): string => members.get(name)?.toString("utf8", 0, 200) ?? "";
+  return { timestamp: of("timestamp"), token: of("token"), signature: of("signature") };
 };
 
 const signatureOf = (given: unknown) => ({

@@ -5,6 +5,7 @@ import {
   type CallbackDefinition,
   isFresh,
   isSame,
+  mailPart,
   refused,
   UnreadableCallback,
   unknown,
@@ -25,7 +26,7 @@ const freshMs = 2 * 3_600_000;
  */
 export const ses: CallbackDefinition<{ ses: { topic_arn: string } | null }> = {
   verify: ({ method, part, body }, { account, now }) => {
-    if (account.ses === null || method !== "POST" || part !== "") return unknown;
+    if (account.ses === null || method !== "POST" || (part !== "" && part !== mailPart)) return unknown;
     const message = snsMessage(body);
     if (message === null) return refused;
     const isTheirs = isSame(message.topicArn, account.ses.topic_arn) && isFresh(message.timestamp, now, freshMs);
@@ -49,6 +50,22 @@ export const ses: CallbackDefinition<{ ses: { topic_arn: string } | null }> = {
       return { receipts: [], inbound: [], confirm: subscribeUrl };
     return { receipts: type === "Notification" ? receiptsOf(jsonOf(message.message)) : [], inbound: [] };
   },
+  mail: (body) => {
+    const message = snsMessage(body);
+    return message?.type === "Notification" ? mailIn(jsonOf(message.message)) : null;
+  },
+};
+
+/**
+ * A mail that SES received, by its action that publishes to SNS: up to 150 KB. Mails with viruses are left out. Source: Amazon
+ * SES, "Contents of notifications for Amazon SES email receiving".
+ */
+const mailIn = (event: unknown): Buffer | null => {
+  const content = textOf(event, "content");
+  if (textOf(event, "notificationType") !== "Received" || content === null) return null;
+  if (textOf(event, "receipt", "virusVerdict", "status") === "FAIL") return null;
+  const isBase64 = textOf(event, "receipt", "action", "encoding")?.toUpperCase() === "BASE64";
+  return Buffer.from(content, isBase64 ? "base64" : "utf8");
 };
 
 const vouchers = new WeakMap<Authorities, ReturnType<typeof snsCertificates>>(); // each remembers what it judged

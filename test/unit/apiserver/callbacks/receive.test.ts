@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { callbacksOf } from "#core/channels/callbacks.ts";
 import {
   accepted,
+  type Callback,
   type CallbackDefinition,
   type CallbackRequest,
   refused,
@@ -56,7 +57,7 @@ const asked = (target: string, over: Partial<OutsideRequest> = {}): OutsideReque
 const unsigned = { header: () => null };
 
 const given = (over: Partial<ReceiveDeps> = {}) => {
-  const kept: Parameters<ReceiveDeps["keep"]>[] = [];
+  const kept: [of: object, callback: Callback][] = [];
   const called: CallbackRequest[] = [];
   const watched = {
     ...provider,
@@ -73,7 +74,7 @@ const given = (over: Partial<ReceiveDeps> = {}) => {
     trusted: () => new Map(),
     isFirst: async () => true,
     limits: floodLimits(clock),
-    keep: async (...one) => void kept.push(one),
+    keep: async (of, callback) => void kept.push([of, callback]),
     publicUrl: "https://herald.example/",
     count: () => undefined,
     log: createLog({ program: "test", level: "fatal" }),

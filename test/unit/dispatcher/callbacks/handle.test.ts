@@ -36,9 +36,11 @@ const given = ({
   const kept: Parameters<HandleDeps["queue"]["keep"]>[] = [];
   const followed = new Set<string>();
   const clock = handClock();
-  const post = { channel, certified: null, verify: () => ({ kind: "unknown" as const }) };
+  const post = { channel, certified: null, mail: null, verify: () => ({ kind: "unknown" as const }) };
   const read = () => ({ receipts: [], inbound: [], ...content });
   const handle = handleCallbacks({
+    bodies: (batch, work) => work({ batch, forget: async () => undefined }),
+    mails: async (contents) => [...contents],
     check: async ({ callbacks: signed }) => ({ signed, pending: [] }),
     read: readCallbacks({ callbacks: { ...callbacks, post: { ...post, read } }, count: () => undefined, log }),
     apply: async ({ receipts, isRepeated }) => {

@@ -1,0 +1,201 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "chai";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
+import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
+import { testDir } from "../../../dev/files/paths.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
+import { mailgunMail } from "../../support/callbacks/signed.ts";
+import { testKeyRing } from "../../support/rows/fixtures.ts";
+import { testServers } from "../../support/servers/servers.ts";
+import { startMail } from "../../support/system/sending.ts";
+import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
+
+const endsMs = 30_000;
+const key = "key-of-mails";
+
+describe("mails, from what a person writes to what they read", function () {
+  this.timeout(90_000);
+  let system: System;
+  let api: SystemProgram;
+  let dispatcher: SystemProgram;
+  let mail: Simulator;
+  let filesDir = "";
+  let count = 0;
+
+  before(async () => {
+    filesDir = await mkdtemp(join(testDir, "mails-"));
+    const apns = { url: "https://127.0.0.1:1", credentials: makeCredentials() };
+    system = await startSystem({ ...(await testServers()), apns, env: { HERALD_FILES_DIR: filesDir } });
+    mail = await startMail(system);
+    const signing = keyRing(testKeyRing).seal(key, `apps/${system.app._id}/email.mailgun.signing_key`);
+    const account = {
+      "channels.email.mailgun": { signing_key: signing },
+      "channels.email.from_address": "help@shop.test",
+    };
+    await system.db.collection<AppRow>("apps").updateOne({ _id: system.app._id }, { $set: account });
+    [api, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
+  });
+  after(async () => {
+    await system?.stop();
+    await mail?.stop();
+    await rm(filesDir, { recursive: true, force: true });
+  });
+
+  const post = async (mime: string | Buffer): Promise<Response> =>
+    fetch(`${api.url}/ingress/mailgun/${system.app._id}/inbound/mime`, {
+      method: "POST",
+      body: mailgunMail(mime, { key }),
+    });
+  /** A mail of somebody's, with further lines of its head, and its body behind an empty one. */
+  const aMail = ({ from, id, more = [], rest = "\r\nDoes it come in red?" }: Mime): string =>
+    [`From: Ann <${from}>`, "To: help@shop.test", "Subject: Colours", `Message-ID: <${id}>`, ...more, rest].join(
+      "\r\n",
+    );
+  const nobody = (): string => `ann${process.pid}-${++count}@example.test`;
+  const messages = () => system.db.collection<ConversationMessageRow>("conversation_messages");
+  const stored = async (id: string): Promise<ConversationMessageRow> => {
+    const find = () => messages().findOne({ app_id: system.app._id, provider_message_id: id });
+    await until(async () => (await find()) !== null, endsMs);
+    return (await find()) ?? expect.fail("it is gone");
+  };
+  const conversations = (from: string) =>
+    system.db.collection<ConversationRow>("conversations").find({ contact_address: from }).toArray();
+  const call = async (path: string, body?: object) => {
+    const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/conversations/${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: reply.status, body: (await reply.json()) as Record<string, any> }; // oxlint-disable-line typescript/no-explicit-any -- a reply
+  };
+
+  it("become a conversation, are answered in their thread, and go on in it", async () => {
+    const from = nobody();
+    expect((await post(aMail({ from, id: `1-${from}` }))).status).to.equal(200);
+    const first = await stored(`1-${from}`);
+    const answer = await call(`${first.conversation_id}/messages`, { text: "In red & blue.\nWhich one?" });
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(202);
+    const answerOf = () => mail.log.page().find(({ address }) => address === from);
+    await until(() => answerOf() !== undefined, endsMs);
+    const { headers = {}, body = "", key: sentAs = "" } = answerOf() ?? {};
+    expect(headers).to.include({ "in-reply-to": `<1-${from}>`, references: `<1-${from}>` });
+    expect(headers["from"]).to.contain("help@shop.test");
+    expect(headers).to.have.property("list-unsubscribe", "");
+    expect(JSON.parse(body)).to.include({ subject: "Re: Colours", text: "In red & blue.\nWhich one?" });
+    const quoting = "\r\nRed, please.\r\n\r\nOn Monday, Shop <help@shop.test> wrote:\r\n> Which one?\r\n";
+    await post(aMail({ from, id: `2-${from}`, more: [`In-Reply-To: ${sentAs}`], rest: quoting }));
+    const second = await stored(`2-${from}`);
+    expect(second).to.deep.include({
+      conversation_id: first.conversation_id,
+      text: "Red, please.",
+      quoted_text: "On Monday, Shop <help@shop.test> wrote:\n> Which one?",
+    });
+    const shown = await call(first.conversation_id);
+    expect(shown.body).to.deep.include({
+      channel: "email",
+      contact_address: from,
+      contact_name: "Ann",
+      sender_address: "help@shop.test",
+      subject: "Colours",
+      thread_key: `1-${from}`,
+      can_reply: "free_form",
+      message_count: 3,
+    });
+  });
+
+  it("of one thread that come at once are in one conversation, those of another in another", async () => {
+    const from = nobody();
+    const more = [`References: <root-${from}>`];
+    const mails = Array.from({ length: 20 }, (_, n) => aMail({ from, id: `${n}-${from}`, more }));
+    await Promise.all([...mails, aMail({ from, id: `other-${from}` })].map(post));
+    const counts = async () => (await conversations(from)).map((row) => row.message_count).sort((a, b) => a - b);
+    await until(async () => (await counts()).reduce((sum, one) => sum + one, 0) === 21, endsMs);
+    expect(await counts()).to.deep.equal([1, 20]);
+  });
+
+  it("are in their thread once, however often they come, and in nobody else's", async () => {
+    const [from, other] = [nobody(), nobody()];
+    await post(aMail({ from, id: `1-${from}` }));
+    await post(aMail({ from, id: `1-${from}` }));
+    const first = await stored(`1-${from}`);
+    await post(aMail({ from: other, id: `1-${other}`, more: [`In-Reply-To: <1-${from}>`] }));
+    const foreign = await stored(`1-${other}`);
+    expect(foreign.conversation_id).not.to.equal(first.conversation_id);
+    expect(await conversations(from)).to.have.lengthOf(1);
+  });
+
+  it("have their files in the store, also when they are too large for the queue", async () => {
+    const from = nobody();
+    const picture = randomBytes(700_000);
+    const parts = [
+      "--b\r\nContent-Type: text/plain; charset=iso-8859-1\r\n\r\nIt is gr\u00fcn",
+      `--b\r\nContent-Type: image/png\r\nContent-Disposition: attachment; filename=red.png\r\nContent-Transfer-Encoding: base64\r\n\r\n${picture.toString("base64").replace(/.{76}/g, "$&\r\n")}`,
+      "--b\r\nContent-Type: text/html\r\nContent-Disposition: attachment; filename=a.html\r\n\r\n<script>",
+      "--b--\r\n",
+    ];
+    const mime = aMail({
+      from,
+      id: `1-${from}`,
+      more: ["Content-Type: multipart/mixed; boundary=b"],
+      rest: `\r\n${parts.join("\r\n")}`,
+    });
+    expect((await post(mime)).status).to.equal(200);
+    const row = await stored(`1-${from}`);
+    expect(row).to.include({ type: "media" });
+    const { body } = await call(`${row.conversation_id}/messages`);
+    const [shown] = body["data"] as { media: Record<string, unknown>[] }[];
+    expect(shown?.media.map(({ filename, status, problem }) => [filename, status, problem])).to.deep.equal([
+      ["red.png", "stored", null],
+      ["a.html", "failed", "type_not_allowed"],
+    ]);
+    const { pathname, search } = new URL(String(shown?.media[0]?.["url"]));
+    const file = await fetch(api.url + pathname + search);
+    expect(Buffer.from(await file.arrayBuffer()).equals(picture)).to.equal(true);
+  });
+
+  it("open no conversation when a program sent them", async () => {
+    const from = nobody();
+    const absent = aMail({ from, id: `1-${from}`, more: ["Auto-Submitted: auto-replied"] });
+    const bounce = aMail({ from, id: `2-${from}`, more: ["Return-Path: <>"] });
+    for (const mime of [absent, bounce]) expect((await post(mime)).status).to.equal(200);
+    await post(aMail({ from, id: `3-${from}` }));
+    await stored(`3-${from}`);
+    expect((await conversations(from)).map((row) => row.message_count)).to.deep.equal([1]);
+  });
+
+  it("are refused when they are more than anybody writes", async () => {
+    const from = nobody();
+    const many = aMail({ from, id: `1-${from}`, rest: `\r\n${"--b\r\n\r\nx\r\n".repeat(1_001)}` });
+    const refused = await post(many);
+    expect(refused.status).to.equal(413);
+    expect(await refused.json()).to.have.nested.property("error.details.limit", "parts");
+    const large = await post(aMail({ from, id: `2-${from}`, rest: `\r\n${"a".repeat(10_485_760)}` }));
+    expect(large.status).to.equal(413);
+    expect(await large.json()).to.have.nested.property("error.details.limit_bytes", 10_485_760);
+    const forged = mailgunMail(aMail({ from, id: `3-${from}` }), { key: "another" });
+    const url = `${api.url}/ingress/mailgun/${system.app._id}/inbound/mime`;
+    expect((await fetch(url, { method: "POST", body: forged })).status).to.equal(403);
+  });
+
+  it("are all there when the dispatcher is killed while it reads them", async () => {
+    const from = nobody();
+    await dispatcher.kill();
+    const ids = Array.from({ length: 10 }, (_, n) => `${n}-${from}`);
+    for (const id of ids) await post(aMail({ from, id, more: [`References: <root-${from}>`] }));
+    await dispatcher.restart();
+    await until(async () => (await messages().countDocuments({ provider_message_id: { $in: [...ids] } })) > 0, endsMs);
+    await dispatcher.kill();
+    await dispatcher.restart();
+    const isWhole = async () => (await conversations(from))[0]?.message_count === ids.length;
+    await until(isWhole, 60_000);
+    expect(await messages().countDocuments({ provider_message_id: { $in: ids } })).to.equal(ids.length);
+  });
+});
+
+type Mime = { from: string; id: string; more?: string[]; rest?: string };
