@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { segmentLists } from "#core/storage/segments/lists.ts";
 import { type SegmentRow, segmentCollection } from "#core/storage/segments/segments.ts";
+import { tenAMinute, untilLimited } from "../../../support/api/limited.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { aSegment } from "../../../support/rows/segments.ts";
@@ -262,14 +263,12 @@ describe("segments", () => {
         own,
       );
     const filter = { all: [...gold.all, { field: "subscription.status", op: "eq", value: "subscribed" }] };
-    const replies = [];
-    for (let n = 0; n < 10; n++) replies.push((await call("POST", "/preview", { filter }, own)).body);
-    const body: Record<string, unknown> = replies.find((reply) => reply["is_exact"]) ?? {}; // a busy machine may count for more than a second
+    const replies = await untilLimited(() => call("POST", "/preview", { filter }, own), tenAMinute);
+    const body: Record<string, unknown> = replies.map((reply) => reply.body).find((shown) => shown["is_exact"]) ?? {}; // a busy machine may count for more than a second
     expect(body).to.deep.include({ recipients: 11, users: 11, by_channel: { email: 11 } });
     expect((body["conditions"] as { passed: number }[]).map(({ passed }) => passed)).to.deep.equal([11, 12]);
     expect(body["sample"]).to.have.length(10);
-    const { status, body: refused } = await call("POST", "/preview", { filter }, own);
-    expect([status, refused.error.details["limit"]]).to.deep.equal([429, 10]);
+    expect(replies.at(-1)?.body.error.details["limit"]).to.equal(10);
   });
 
   it("are a thousand of an app at most", async () => {

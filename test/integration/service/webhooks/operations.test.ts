@@ -10,6 +10,7 @@ import {
   startReceiver,
 } from "../../../../dev/simulators/receiver.ts";
 import { type ReplyBody } from "../../../support/api/api.ts";
+import { tenAMinute, untilLimited } from "../../../support/api/limited.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { type Sending, startSending } from "../../../support/system/sending.ts";
 import type { SystemProgram } from "../../../support/system/system.ts";
@@ -147,8 +148,8 @@ describe("operations of webhooks, with a dispatcher", function () {
 
     it("is made ten times a minute at most", async () => {
       const { id } = await endpoint();
-      const replies = await Promise.all(Array.from({ length: 11 }, () => ask("POST", `/webhooks/${id}/test`)));
-      expect(replies.map(({ status }) => status)).to.have.members([...Array.from({ length: 10 }, () => 200), 429]);
+      const replies = await untilLimited(() => ask("POST", `/webhooks/${id}/test`), tenAMinute);
+      expect(new Set(replies.slice(0, -1).map(({ status }) => status))).to.deep.equal(new Set([200]));
     });
 
     it("is sent once with a key, though the first attempt was cut short", async () => {

@@ -16,6 +16,7 @@ import { prepare } from "../../../../dispatcher/webhooks/send/prepare.ts";
 import { sendWebhook } from "../../../../dispatcher/webhooks/send/send-webhook.ts";
 import { blocksOf, type Case, isHere, recipes, writeBlocks } from "../../../support/pages/recipes.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
+import { until } from "../../../support/until.ts";
 
 const page = new URL("../../../../docs/receivers.md", import.meta.url).pathname;
 const secrets = {
@@ -169,13 +170,14 @@ describe("the recipes for receivers", function () {
 const post = async (port: number, of: Case | undefined): Promise<number> => {
   if (of === undefined) throw new Error("there is no such case");
   const { host: _, connection: __, "content-length": ___, ...headers } = of.headers;
-  for (let tries = 1; ; tries++) {
-    try {
-      const url = `http://127.0.0.1:${port}/hook`;
-      return (await fetch(url, { method: "POST", headers, body: new Uint8Array(of.body) })).status;
-    } catch (error) {
-      if (tries === 100) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
+  let status = 0;
+  await until(async () => {
+    const asked = fetch(`http://127.0.0.1:${port}/hook`, { method: "POST", headers, body: new Uint8Array(of.body) });
+    status = await asked.then(
+      (reply) => reply.status,
+      () => 0,
+    );
+    return status !== 0;
+  });
+  return status;
 };
