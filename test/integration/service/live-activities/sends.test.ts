@@ -160,7 +160,7 @@ describe("live activities from the REST call to Apple", function () {
 
   it("shows each device the updates in their order, and drops those that were overtaken", async () => {
     const { activity_id, token } = await running();
-    sending.apns.script({ delay_ms: 100 });
+    sending.apns.script({ delay_ms: 300 });
     const ids = await Promise.all(
       Array.from({ length: 20 }, async (_, i) => {
         await new Promise((resolve) => setTimeout(resolve, i * 30));
