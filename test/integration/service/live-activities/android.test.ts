@@ -100,7 +100,7 @@ describe("live activities on Android", function () {
 
   it("get updates in their order, the last one among them, and none that was overtaken", async () => {
     const { phone, activity_id } = await running();
-    fcm.script({ delay_ms: 100 });
+    fcm.script({ delay_ms: 1_000 }); // far longer than the next update takes to come
     const ids: string[] = [];
     for (let step = 1; step <= 20; step++)
       ids.push(await live.send("update", { activity_id, content_state: { step } }));
