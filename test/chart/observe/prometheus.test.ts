@@ -132,7 +132,7 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
 
   it("gives the figures of the public status", async () => {
     const read = prometheusFigures({ url: prometheus.url, selector: 'namespace="herald"' });
-    const signal = () => AbortSignal.timeout(10_000);
+    const signal = () => AbortSignal.timeout(60_000);
     await until(async () => {
       await fetch(`${api.url}/healthz`); // counted between two scrapes
       const { requests, dispatchers } = await read(signal());

@@ -80,7 +80,7 @@ type RuleState = { name: string; health: "ok" | "err" | "unknown"; lastError?: s
 
 /** @throws with Prometheus's own words when it cannot answer */
 const ask = async (url: string): Promise<unknown> => {
-  const reply = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+  const reply = await fetch(url, { signal: AbortSignal.timeout(60_000) });
   const body = (await reply.json()) as { status: string; error?: string; data: unknown }; // Prometheus's HTTP API
   if (body.status !== "success") throw new Error(body.error);
   return body.data;
