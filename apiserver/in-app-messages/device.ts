@@ -12,6 +12,7 @@ import type {
   InAppForDeviceQuery,
 } from "#core/schema/in-app-messages/device.ts";
 import type { InAppCounts } from "#core/storage/in-app-messages/counts.ts";
+import type { InAppEventRow, InAppEvents } from "#core/storage/in-app-messages/events.ts";
 import type { inAppFor } from "#core/storage/in-app-messages/for-device.ts";
 import type { InAppMessageRow } from "#core/storage/in-app-messages/in-app-messages.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -20,12 +21,13 @@ import type { EventStore } from "../publishing/event-store.ts";
 export type DeviceDeps = {
   messagesFor: ReturnType<typeof inAppFor>;
   counts: Pick<InAppCounts, "add">;
+  happened: Pick<InAppEvents, "keep">;
   keep: EventStore["keep"];
   clock: Clock;
 };
 
 /** What devices do with in-app messages. Source: docs/reference/in-app-messages.md#devices. */
-export const deviceInApp = ({ messagesFor, counts, keep, clock }: DeviceDeps) => ({
+export const deviceInApp = ({ messagesFor, counts, happened, keep, clock }: DeviceDeps) => ({
   /** Those that this device may show now, decided as it asks. */
   fetch: async (subscription: SubscriptionRow, { since }: InAppForDeviceQuery): Promise<InAppForDevice> => {
     const now = clock.now();
@@ -67,6 +69,7 @@ export const deviceInApp = ({ messagesFor, counts, keep, clock }: DeviceDeps) =>
       api_version: "1.0" as const,
       data: dataOf(subscription, message, body),
     };
+    await happened.keep(rowOf(subscription, message, { id, at: now, body })); // first: a repeat of what was told stops here
     const once = body.id !== undefined && id;
     const repeats = await keep({ tenantId, appId, traceparent, events: [{ ...eventText(event), once }] });
     if (repeats > 0) return { event_id: id };
@@ -74,6 +77,26 @@ export const deviceInApp = ({ messagesFor, counts, keep, clock }: DeviceDeps) =>
     await counts.add({ tenantId, appId, messageId: message._id, variantId, type, isFirst });
     return { event_id: id };
   },
+});
+
+const rowOf = (
+  { _id, tenant_id, app_id, user_id, external_id, channel }: SubscriptionRow,
+  message: InAppMessageRow,
+  { id, at, body }: { id: string; at: Date; body: InAppEvent },
+): InAppEventRow => ({
+  _id: id,
+  tenant_id,
+  app_id,
+  message_id: message._id,
+  variant_id: body.variant_id,
+  subscription_id: _id,
+  user_id,
+  external_id,
+  channel,
+  type: body.type,
+  page_id: body.page_id ?? null,
+  click_id: body.click_id ?? null,
+  at,
 });
 
 const inOrder = (a: InAppMessageRow, b: InAppMessageRow): number =>

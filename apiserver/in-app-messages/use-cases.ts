@@ -14,6 +14,7 @@ import {
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { checkInApp, inAppMembers, inAppTargetOf, newInAppMembers } from "#core/storage/in-app-messages/check.ts";
 import { inAppCounts } from "#core/storage/in-app-messages/counts.ts";
+import { inAppEvents } from "#core/storage/in-app-messages/events.ts";
 import { inAppFor } from "#core/storage/in-app-messages/for-device.ts";
 import {
   type InAppMessageRow,
@@ -63,7 +64,13 @@ export const inAppUseCases = (platform: InAppPlatform) => {
   return {
     ...kept,
     page: listInAppMessages(store, cursors),
-    ofDevices: deviceInApp({ messagesFor: inAppFor(db, filterFacts(platform)), counts, keep: events.keep, clock }),
+    ofDevices: deviceInApp({
+      messagesFor: inAppFor(db, filterFacts(platform)),
+      counts,
+      happened: inAppEvents(db),
+      keep: events.keep,
+      clock,
+    }),
 
     counts: async (row: InAppMessageRow): Promise<InAppMessageCounts> =>
       countsView(row, await counts.read(ofRow(row), row._id)),

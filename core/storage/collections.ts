@@ -25,6 +25,7 @@ import { eventCollection } from "./events/events.ts";
 import { exportCollection } from "./exports/exports.ts";
 import { importCollection } from "./imports/imports.ts";
 import { inAppCountsCollection } from "./in-app-messages/counts.ts";
+import { inAppEventCollection } from "./in-app-messages/events.ts";
 import { inAppMessageCollection } from "./in-app-messages/in-app-messages.ts";
 import { inboxCollection } from "./inbox/inboxes.ts";
 import { inboxItemCollection } from "./inbox/items.ts";
@@ -113,6 +114,7 @@ export const allCollections: readonly CollectionSpec[] = [
   incidentCollection,
   importCollection,
   inAppCountsCollection,
+  inAppEventCollection,
   inAppMessageCollection,
   inboxCollection,
   inboxItemCollection,

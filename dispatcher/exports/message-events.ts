@@ -7,14 +7,23 @@ import { derivedId } from "#core/domain/ids.ts";
 import type { ExportFilters, MessageEvent } from "#core/schema/exports/export.ts";
 import { type ConversionRow, conversions } from "#core/storage/events/conversions.ts";
 import type { OfCampaign } from "#core/storage/exports/pages.ts";
+import type { InAppEventRow } from "#core/storage/in-app-messages/events.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import { pagesOfCampaign } from "./deliveries.ts";
+import { inAppPages } from "./in-app-events.ts";
 import type { ExportSource } from "./type.ts";
 
-/** What happened to a delivery, or a custom event that counts for one. Of that the delivery may be gone. */
+/**
+ * What happened to a delivery, a custom event that counts for one, of which the delivery may be gone, or what somebody did with an
+ * in-app message, which has none.
+ */
 export type MessageEventRow = Happened &
-  ({ delivery: OfCampaign; conversion?: never } | { delivery: ConvertedDelivery; conversion: ConversionRow });
+  (
+    | { delivery: OfCampaign; conversion?: never; inApp?: never }
+    | { delivery: ConvertedDelivery; conversion: ConversionRow; inApp?: never }
+    | { delivery: ConvertedDelivery; conversion?: never; inApp: InAppEventRow }
+  );
 
 /** What columns of a conversion show of its delivery. */
 type ConvertedDelivery = Pick<OfCampaign, "_id" | "external_id" | "campaign_id" | "variant_id"> & {
@@ -25,17 +34,20 @@ type EventRow = MessageEventRow;
 
 const isRefusal = (event: MessageEvent): boolean => event === "failed" || event === "errored" || event === "bounced";
 
+const isOfDelivery = (row: EventRow): row is Extract<EventRow, { delivery: OfCampaign }> =>
+  row.conversion === undefined && row.inApp === undefined;
+
 /** What of a delivery is about why it was refused stands in the rows that say so. */
 const refused =
   <T>(of: (delivery: DeliveryRow) => T) =>
   (row: EventRow): T | null =>
-    row.conversion === undefined && isRefusal(row.event) ? of(row.delivery) : null;
+    isOfDelivery(row) && isRefusal(row.event) ? of(row.delivery) : null;
 
 /** What of a delivery is about one kind of event stands in the rows of that kind. */
 const only =
   <T>(kind: MessageEvent, of: (delivery: DeliveryRow) => T) =>
   (row: EventRow): T | null =>
-    row.conversion === undefined && row.event === kind ? of(row.delivery) : null;
+    isOfDelivery(row) && row.event === kind ? of(row.delivery) : null;
 
 /** One row for each thing that happened to a delivery; `from` and `to` are of the instant at which it happened. */
 export const messageEvents: ExportSource<EventRow> = {
@@ -44,7 +56,7 @@ export const messageEvents: ExportSource<EventRow> = {
     { name: "message_id", of: ({ delivery }) => delivery.message_id },
     { name: "campaign_id", of: ({ delivery }) => delivery.campaign_id },
     { name: "variant_id", of: ({ delivery }) => delivery.variant_id },
-    { name: "delivery_id", of: ({ delivery }) => delivery._id },
+    { name: "delivery_id", of: ({ delivery, inApp }) => (inApp === undefined ? delivery._id : null) },
     { name: "subscription_id", of: ({ delivery }) => delivery.subscription_id },
     { name: "user_id", of: ({ delivery }) => delivery.user_id },
     { name: "external_id", of: ({ delivery }) => delivery.external_id },
@@ -57,10 +69,13 @@ export const messageEvents: ExportSource<EventRow> = {
     { name: "suppression_reason", of: only("suppressed", ({ suppression_reason }) => suppression_reason) },
     { name: "bounce_type", of: only("bounced", ({ bounce_type }) => bounce_type) },
     { name: "url", of: only("clicked", ({ clicked_url }) => clicked_url) },
-    { name: "button_id", of: only("clicked", ({ clicked_button_id }) => clicked_button_id) },
+    {
+      name: "button_id",
+      of: (row) => row.inApp?.click_id ?? only("clicked", ({ clicked_button_id }) => clicked_button_id)(row),
+    },
     { name: "machine", of: ({ isOfMachine }) => isOfMachine === true },
     { name: "sms_segments", of: only("sent", ({ sms_segments }) => sms_segments) },
-    { name: "properties", of: ({ conversion }) => (conversion === undefined ? {} : propertiesOf(conversion)) },
+    { name: "properties", of: propertiesOf },
     { name: "created_at", of: ({ delivery }) => delivery.created_at },
   ],
   async *pages(db, of, filters) {
@@ -69,11 +84,13 @@ export const messageEvents: ExportSource<EventRow> = {
     for await (const page of pagesOfCampaign(db, of, filters, reading)) {
       yield [...eventsIn(page, filters), ...(await conversionsIn(db, of, page, filters))];
     }
+    yield* inAppIn(db, of, filters);
   },
 };
 
 /** That of the webhook event that tells of the same, where there is one. */
 function idOf(row: EventRow): string {
+  if (row.inApp !== undefined) return row.inApp._id;
   return row.conversion === undefined
     ? eventIdOf(row.delivery, row)
     : derivedId("event", "conversion.created", row.conversion.event_id);
@@ -85,11 +102,12 @@ export const messageEventDocument = (row: MessageEventRow): Record<string, Cell>
   _id: idOf(row),
 });
 
-const propertiesOf = ({ event_name: name, value, attribution }: ConversionRow): object => ({
-  name,
-  value,
-  attribution,
-});
+function propertiesOf({ conversion, inApp }: EventRow): object {
+  if (inApp !== undefined) return inApp.page_id === null ? {} : { page_id: inApp.page_id };
+  if (conversion === undefined) return {};
+  const { event_name: name, value, attribution } = conversion;
+  return { name, value, attribution };
+}
 
 /** Custom events that count for the deliveries of a page: of these there may be several each. */
 const conversionsIn = async (
@@ -108,6 +126,13 @@ const conversionsIn = async (
     return delivery === undefined || !isAsked.happened(happened) ? [] : [{ ...happened, delivery, conversion }];
   });
 };
+
+async function* inAppIn(db: Db, of: OfApp, filters: ExportFilters): AsyncGenerator<EventRow[]> {
+  const isAsked = isWantedBy(filters);
+  const kinds = ["in_app_impression", "in_app_clicked", "in_app_dismissed"] as const;
+  if (!kinds.some(isAsked.of)) return;
+  for await (const page of inAppPages(db, of, filters)) yield page.filter(isAsked.happened);
+}
 
 /** What of a delivery these rows show. */
 export const deliveryMembers = [

@@ -47,11 +47,11 @@ export const openDataset = (db: Db, dataset: WarehouseDataset, options: DatasetO
     columns,
     async *pages(window) {
       const { after } = window;
-      const isOther = after?.source === 1;
-      if (after?.isDeletion !== true && !isOther) yield* changed(given, source, window);
-      if (source.other !== undefined && after?.isDeletion !== true) {
-        const others = changed(given, source.other, { ...window, after: isOther ? after : null });
-        for await (const { rows, end } of others) yield { rows, end: { ...end, source: 1 } };
+      const at = after?.source ?? 0;
+      for (const [nth, one] of [source, ...(source.others ?? [])].entries()) {
+        if (after?.isDeletion === true || nth < at) continue;
+        const pages = changed(given, one, { ...window, after: nth === at ? after : null });
+        for await (const { rows, end } of pages) yield { rows, end: nth === 0 ? end : { ...end, source: nth } };
       }
       if (hasDeletions(dataset)) yield* deleted(given, window);
     },

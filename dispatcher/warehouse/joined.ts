@@ -4,12 +4,14 @@ import { type Happened, happenedTo } from "#core/domain/exports/message-events.t
 import { failureTakenBack, receivedAt } from "#core/domain/messages/received.ts";
 import type { ConversionRow } from "#core/storage/events/conversions.ts";
 import type { OfCampaign } from "#core/storage/exports/pages.ts";
+import type { InAppEventRow } from "#core/storage/in-app-messages/events.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
 import { waitsForFirst } from "#core/storage/messages/first-waiting.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf, type OfApp } from "#core/storage/mongo/collection.ts";
 import { changePage } from "#core/storage/warehouse/changes.ts";
+import { inAppRow } from "../exports/in-app-events.ts";
 import { type MessageEventRow, messageEventDocument } from "../exports/message-events.ts";
 import type { InWindow, ReadDocument } from "./sources.ts";
 
@@ -86,6 +88,12 @@ export const conversionsOfDeliveries = (db: Db, of: OfApp): Join => {
       return rowOf({ ...happened, delivery, conversion }, conversion.created_at);
     });
   };
+};
+
+/** What people did with in-app messages. */
+export const inAppEventsAsRows = (): Join => async (page) => {
+  const rows = page as readonly InAppEventRow[]; // sound: rows of such events
+  return rows.map((row) => rowOf(inAppRow(row), row.at));
 };
 
 const rowOf = (row: MessageEventRow, receivedAt: Date): ReadDocument => ({

@@ -9,14 +9,22 @@ import { type ConversationMessageRow, conversationMessageCollection } from "#cor
 import { conversionCollection } from "#core/storage/events/conversions.ts";
 import { eventDefinitionCollection } from "#core/storage/events/definitions.ts";
 import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
+import { inAppEventCollection } from "#core/storage/in-app-messages/events.ts";
 import { deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import type { CollectionSpec, OfApp } from "#core/storage/mongo/collection.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
 import { type SuppressionRow, suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
+import { inAppMembers } from "../exports/in-app-events.ts";
 import { deliveryMembers } from "../exports/message-events.ts";
-import { conversionMembers, conversionsOfDeliveries, eventsOfDeliveries, withCampaigns } from "./joined.ts";
+import {
+  conversionMembers,
+  conversionsOfDeliveries,
+  eventsOfDeliveries,
+  inAppEventsAsRows,
+  withCampaigns,
+} from "./joined.ts";
 
 /** Of any collection. */
 export type ReadDocument = Document & { _id: string };
@@ -42,8 +50,8 @@ export type DatasetSource = {
   isById?: true;
   /** What of the collection is there, where not everything is. */
   there?: Filter<ReadDocument>;
-  /** Another collection, whose rows come behind. */
-  other?: DatasetSource;
+  /** Other collections, whose rows come behind, one after another. */
+  others?: readonly DatasetSource[];
 };
 
 /** What of a row stands in a column, and the members that say it. */
@@ -133,12 +141,10 @@ export const sources: Readonly<Record<WarehouseDataset, DatasetSource>> = {
     members: [...deliveryMembers, "received", "resend_until"],
     join: eventsOfDeliveries,
     isById: true,
-    other: {
-      collection: conversionCollection,
-      members: conversionMembers,
-      by: "created_at",
-      join: conversionsOfDeliveries,
-    },
+    others: [
+      { collection: conversionCollection, members: conversionMembers, by: "created_at", join: conversionsOfDeliveries },
+      { collection: inAppEventCollection, members: inAppMembers, by: "at", join: inAppEventsAsRows },
+    ],
   },
   suppressions: {
     collection: suppressionCollection,

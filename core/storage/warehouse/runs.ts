@@ -17,9 +17,9 @@ import type { DestinationRow } from "./exports.ts";
 
 /**
  * Where a dataset is read on: behind this row, in the order of (instant of the change, id); `source`: among those of the
- * dataset's other source, which come behind; `isDeletion`: among those that say that a row is gone, which come last.
+ * dataset's nth other source, which come behind; `isDeletion`: among those that say that a row is gone, which come last.
  */
-export type ChangePlace = { at: Date; id: string; source?: 1; isDeletion?: true };
+export type ChangePlace = { at: Date; id: string; source?: number; isDeletion?: true };
 
 /** A file that is written and recorded: it is never written again. */
 export type PartRow = { key: string; rows: number; bytes: number; sha256: string };

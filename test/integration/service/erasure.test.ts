@@ -16,6 +16,7 @@ import type { RemovalRow } from "#core/storage/work/removals.ts";
 import { testDir } from "../../../dev/files/paths.ts";
 import { allFiles } from "../../support/files/all-files.ts";
 import { testKeyRing } from "../../support/rows/fixtures.ts";
+import { anInAppEvent } from "../../support/rows/in-app-event.ts";
 import { aWebhook } from "../../support/rows/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { aToken, deliveriesOf, type Sending, seedDevices, startSending } from "../../support/system/sending.ts";
@@ -133,6 +134,8 @@ describe("a user who is deleted or erased", function () {
       ],
     });
     await ask("POST", users, { external_id: "bystander", subscriptions: [{ channel: "ios_push", token: aToken() }] });
+    const seen = { _id: `evt_${mark}`, app_id: app._id, user_id: String(user["id"]), external_id: externalId };
+    await sending.system.db.collection<{ _id: string }>("in_app_events").insertOne(anInAppEvent(seen));
     const list = await ask("POST", `apps/${app._id}/segments`, { name: "list", kind: "list" });
     await ask("POST", `apps/${app._id}/segments/${String(list["id"])}/members`, {
       users: [{ label: "external_id", id: externalId }],

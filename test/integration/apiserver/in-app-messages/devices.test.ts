@@ -3,6 +3,7 @@ import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
+import type { InAppEventRow } from "#core/storage/in-app-messages/events.ts";
 import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
 import { aVariant } from "../../../support/api/in-app-messages.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
@@ -145,6 +146,9 @@ describe("in-app messages on devices", () => {
       ids.push(reply["event_id"]);
     }
     expect(ids[0]).to.equal(ids[1]).and.not.to.equal(ids[2]);
+    const stored = await site.db.collection<InAppEventRow>("in_app_events").find({ message_id: id }).toArray();
+    expect(stored.map((row) => row._id)).to.have.members([ids[0], ids[2]]);
+    expect(stored.map((row) => row.user_id)).to.have.members([device.user._id, other.user._id]);
     const { body: counts } = await ask("GET", `/in-app-messages/${id}/counts`);
     expect(counts["variants"]).to.have.nested.property("[0].first_impressions", 2);
   });
@@ -168,5 +172,6 @@ describe("in-app messages on devices", () => {
     const impression = { type: "impression", variant_id: "a" };
     expect((await call(stranger, "POST", `/${id}/events`, impression)).status).to.equal(404);
     expect(await site.db.collection("in_app_counts").countDocuments({ _id: id as never })).to.equal(0);
+    expect(await site.db.collection("in_app_events").countDocuments({ message_id: id })).to.equal(0);
   });
 });

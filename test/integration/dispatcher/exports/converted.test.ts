@@ -2,10 +2,12 @@ import { expect } from "chai";
 import { derivedId, newId } from "#core/domain/ids.ts";
 import type { ExportFilters } from "#core/schema/exports/export.ts";
 import { type ConversionRow, conversionCollection } from "#core/storage/events/conversions.ts";
+import { type InAppEventRow, inAppEventCollection } from "#core/storage/in-app-messages/events.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { exportLines } from "../../../../dispatcher/exports/all.ts";
 import { storedFacts } from "../../../support/filters/facts.ts";
+import { anInAppEvent } from "../../../support/rows/in-app-event.ts";
 import { aMessage } from "../../../support/rows/work.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { rowsOf } from "../../../support/system/exports.ts";
@@ -34,7 +36,12 @@ const aConversion = (event_id: string, over: Partial<ConversionRow>): Conversion
 });
 
 describe("conversions among the events of messages", () => {
-  const db = testDatabase("converted", [conversionCollection, deliveryCollection, messageCollection]);
+  const db = testDatabase("converted", [
+    conversionCollection,
+    deliveryCollection,
+    inAppEventCollection,
+    messageCollection,
+  ]);
   const [deliveryId, position] = ["dlv_1", newId("delivery", at(5)).slice("dlv_".length)];
 
   before(async () => {
@@ -65,14 +72,9 @@ describe("conversions among the events of messages", () => {
     await db().collection<ConversionRow>(conversionCollection.name).insertMany(all);
   });
 
-  const rows = async (filters: ExportFilters): Promise<Record<string, string>[]> => {
+  const rows = async (filters: ExportFilters, appId = of.app_id): Promise<Record<string, string>[]> => {
     const found: Buffer[] = [];
-    const lines = exportLines.message_events(
-      db(),
-      { tenantId: of.tenant_id, appId: of.app_id },
-      filters,
-      storedFacts(db()),
-    );
+    const lines = exportLines.message_events(db(), { tenantId: of.tenant_id, appId }, filters, storedFacts(db()));
     for await (const { bytes } of lines) found.push(bytes);
     return rowsOf(Buffer.concat(found).toString());
   };
@@ -87,6 +89,37 @@ describe("conversions among the events of messages", () => {
       [told("evt_1"), deliveryId, '{"name":"order.paid","value":1,"attribution":"direct"}'],
       [told("evt_2"), deliveryId, '{"name":"order.paid","value":3,"attribution":"direct"}'],
     ]);
+  });
+
+  it("stand beside what people did with in-app messages, which no delivery has", async () => {
+    const app = "app_in_app";
+    const inApp = (n: number, over: Partial<InAppEventRow>): InAppEventRow =>
+      anInAppEvent({ _id: `evt_in_app_${n}`, app_id: app, external_id: "ann", at: at(n), ...over });
+    const all = [
+      inApp(1, {}),
+      inApp(2, { type: "page_impression", page_id: "two", message_id: "iam_2" }),
+      inApp(3, { type: "clicked", click_id: "go" }),
+      inApp(4, { type: "dismissed", channel: "web_push", external_id: null }),
+      inApp(5, { app_id: "app_other" }),
+    ];
+    await db().collection<InAppEventRow>(inAppEventCollection.name).insertMany(all);
+    const shown = async (filters: ExportFilters) =>
+      (await rows(filters, app)).map((row) => [row["id"], row["event"], row["button_id"], row["properties"]]);
+    expect(await shown({})).to.deep.equal([
+      ["evt_in_app_1", "in_app_impression", "", "{}"],
+      ["evt_in_app_2", "in_app_impression", "", '{"page_id":"two"}'],
+      ["evt_in_app_3", "in_app_clicked", "go", "{}"],
+      ["evt_in_app_4", "in_app_dismissed", "", "{}"],
+    ]);
+    const ids = async (filters: ExportFilters) => (await shown(filters)).map(([id]) => id?.slice("evt_in_app_".length));
+    expect(await ids({ message_id: "iam_2" })).to.deep.equal(["2"]);
+    expect(await ids({ channel: "web_push" })).to.deep.equal(["4"]);
+    expect(await ids({ status: "in_app_clicked" })).to.deep.equal(["3"]);
+    expect(await ids({ from: at(2).toISOString(), to: at(3).toISOString() })).to.deep.equal(["2", "3"]);
+    expect(await ids({ campaign_id: "spring" })).to.deep.equal([]);
+    expect(await ids({ events: ["sent"] })).to.deep.equal([]);
+    const [first] = await rows({}, app);
+    expect(first).to.include({ message_id: "iam_1", delivery_id: "", user_id: "usr_1", external_id: "ann" });
   });
 
   it("stand beside what else happened, and heed kinds and time", async () => {

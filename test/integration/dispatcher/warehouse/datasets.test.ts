@@ -8,6 +8,7 @@ import { type ConversationMessageRow, conversationMessageCollection } from "#cor
 import { type ConversionRow, conversionCollection } from "#core/storage/events/conversions.ts";
 import { eventDefinitionCollection, eventDefinitions } from "#core/storage/events/definitions.ts";
 import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
+import { type InAppEventRow, inAppEventCollection } from "#core/storage/in-app-messages/events.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { blankSubscription, blankUser } from "#core/storage/people/made.ts";
@@ -20,6 +21,7 @@ import { hashKeyCollection, hashKeys } from "#core/storage/warehouse/hash-keys.t
 import { warehouseRunCollection } from "#core/storage/warehouse/runs.ts";
 import { seedConversation } from "../../../support/rows/conversations.ts";
 import { testKeyRing } from "../../../support/rows/fixtures.ts";
+import { anInAppEvent } from "../../../support/rows/in-app-event.ts";
 import { aConversion, s3Destination } from "../../../support/rows/warehouse.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
@@ -38,6 +40,7 @@ describe("the datasets of a warehouse export", function () {
     deletionCollection,
     deliveryCollection,
     eventCollection,
+    inAppEventCollection,
     eventDefinitionCollection,
     hashKeyCollection,
     messageCollection,
@@ -179,12 +182,16 @@ describe("the datasets of a warehouse export", function () {
     await db()
       .collection<ConversionRow>(conversionCollection.name)
       .insertOne(aConversion(delivery, within(1)));
+    const clicked = { app_id: delivery.app_id, tenant_id: delivery.tenant_id, type: "clicked" as const, at: within(1) };
+    await db()
+      .collection<InAppEventRow>(inAppEventCollection.name)
+      .insertOne(anInAppEvent({ _id: "evt_in_app", ...clicked }));
     const { rows } = await exported(["message_events"], 2);
     const kinds = (some: Record<string, unknown>[] = []) => some.map(({ event }) => event);
     expect(kinds(first.rows[0])).to.deep.equal(["queued", "sent"]);
     expect(rows[0]?.map(({ id }) => id)).to.deep.equal(first.rows[0]?.map(({ id }) => id));
-    expect(kinds(rows[1])).to.deep.equal(["opened", "converted"]);
-    expect(new Set(rows.flat().map(({ id }) => id)).size).to.equal(4);
+    expect(kinds(rows[1])).to.deep.equal(["opened", "converted", "in_app_clicked"]);
+    expect(new Set(rows.flat().map(({ id }) => id)).size).to.equal(5);
     expect(rows[1]?.[0]).to.include({ received_at: within(1).toISOString() });
     expect(rows[1]?.[1]).to.deep.include({
       delivery_id: delivery._id,
