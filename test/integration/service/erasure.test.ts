@@ -120,7 +120,7 @@ describe("a user who is deleted or erased", function () {
   };
 
   it("is in no collection, stream, file or key of Redis any more, but in what the reference names", async () => {
-    const { app, ended } = sending.system;
+    const { app, ended, tenantId: tenant_id } = sending.system;
     const [users, mark] = [`apps/${app._id}/users`, "mallory7"];
     const [externalId, mail, token] = [`${mark}-ext`, `${mark}@example.com`, aToken()];
     const user = await ask("POST", users, {
@@ -134,7 +134,7 @@ describe("a user who is deleted or erased", function () {
       ],
     });
     await ask("POST", users, { external_id: "bystander", subscriptions: [{ channel: "ios_push", token: aToken() }] });
-    const seen = { _id: `evt_${mark}`, app_id: app._id, user_id: String(user["id"]), external_id: externalId };
+    const seen = { _id: `evt_${mark}`, tenant_id, app_id: app._id, user_id: String(user["id"]) };
     await sending.system.db.collection<{ _id: string }>("in_app_events").insertOne(anInAppEvent(seen));
     const list = await ask("POST", `apps/${app._id}/segments`, { name: "list", kind: "list" });
     await ask("POST", `apps/${app._id}/segments/${String(list["id"])}/members`, {
