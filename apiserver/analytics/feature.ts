@@ -1,3 +1,4 @@
+import { Audience, AudienceQuery } from "#core/schema/analytics/audience.ts";
 import {
   Channels,
   ChannelsQuery,
@@ -93,6 +94,16 @@ const routes = [
     reply: Outcomes,
     locate: appOfPath,
     handle: async ({ use, caller, query, resource }) => ({ body: await use.outcomes(caller, resource, query) }),
+  }),
+  route({
+    id: "getAudience",
+    method: "GET",
+    path: "/v1/apps/{appId}/analytics/audience",
+    summary: "Show who is there, and who came and went",
+    query: AudienceQuery,
+    reply: Audience,
+    locate: appOfPath,
+    handle: async ({ use, caller, query, resource }) => ({ body: await use.audience(caller, resource, query) }),
   }),
   route({
     id: "getRetention",

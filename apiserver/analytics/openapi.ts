@@ -1,3 +1,4 @@
+import type { Audience } from "#core/schema/analytics/audience.ts";
 import type { Channels, Failures, Overview, Timeseries } from "#core/schema/analytics/deliveries.ts";
 import type { MessageReport } from "#core/schema/analytics/message-report.ts";
 import type { MessageTotals } from "#core/schema/analytics/messages.ts";
@@ -171,6 +172,25 @@ const funnel: Retention = {
   },
 };
 
+const statuses = { subscriptions: 1_500, subscribed: 1_300, unsubscribed: 150, invalid: 50 };
+
+const audience: Audience = {
+  ...plain,
+  progress: null,
+  current: { users: 1_000, ...statuses, by_channel: [{ channel: "email", ...statuses }] },
+  groups: [{ key: "de", count: 700 }],
+  series: [
+    {
+      at: "2026-11-01T00:00:00.000Z",
+      new_users: 12,
+      new_subscriptions: 18,
+      unsubscribed: 4,
+      net: 14,
+      active_users: 310,
+    },
+  ],
+};
+
 /** What the OpenAPI document says of analytics beside its operations. */
 export const docs: Docs = {
   tags: { Analytics: "What happened in an app, by its counts." },
@@ -189,6 +209,7 @@ export const docs: Docs = {
     Recount: [{ from: "2026-11-01T00:00:00.000Z", to: "2026-11-02T00:00:00.000Z", quarters: 41 }],
     Outcome: [outcome],
     Outcomes: [outcomes],
+    Audience: [audience],
     Retention: [retention, funnel],
   },
   pathParameters: { messageId: pathPart("id of a notification", refs.message_id) },

@@ -14,6 +14,7 @@ import { messages } from "#core/storage/messages/messages.ts";
 import { sessionMonths } from "#core/storage/people/session-months.ts";
 import type { Cursors } from "../http/pages.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { audience } from "./audience.ts";
 import { channelTotals } from "./channels.ts";
 import { failures } from "./failures.ts";
 import { messageReport } from "./message-report.ts";
@@ -37,6 +38,7 @@ export const analyticsUseCases = ({ db, limit, clock, cursors }: AnalyticsPlatfo
     limit,
     clock,
   };
+  const people = { reports: peopleReports(db), firstSession: sessionMonths(db).first, limit, clock };
   return {
     overview: overview(deps),
     timeseries: timeseries(deps),
@@ -50,13 +52,8 @@ export const analyticsUseCases = ({ db, limit, clock, cursors }: AnalyticsPlatfo
       limit,
       clock,
     }),
-    retention: retention({
-      reports: peopleReports(db),
-      definitions: eventDefinitions(db),
-      firstSession: sessionMonths(db).first,
-      limit,
-      clock,
-    }),
+    audience: audience(people),
+    retention: retention({ ...people, definitions: eventDefinitions(db) }),
     recount: recount({ due: deps.due, limit, clock }),
     outcomes: outcomes({
       sums: eventSums(db),

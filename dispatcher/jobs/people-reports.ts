@@ -1,8 +1,10 @@
 import type { Db } from "mongodb";
+import { type AudienceCounts, audienceOf } from "#core/domain/analytics/audience.ts";
 import { funnelOf } from "#core/domain/analytics/funnel.ts";
 import { type Cohort, retentionOf } from "#core/domain/analytics/retention.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { hourMs } from "#core/domain/durations.ts";
+import { type Audiences, audiences } from "#core/storage/analytics/audiences.ts";
 import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
 import { type Beginner, type Histories, histories } from "#core/storage/analytics/histories.ts";
 import {
@@ -22,11 +24,11 @@ const pauseTimes = 20;
 const shortestPauseMs = 60_000;
 
 /**
- * Counts who came back, or how far people came, once somebody has asked. It does not give way: it would begin anew.
+ * Counts who came back, how far people came, or who is there, once somebody has asked. It does not give way: it would begin anew.
  * Source: docs/decisions/0203.
  */
 export const peopleReportJob = ({ db, clock }: PeopleReportJobDeps): Job => {
-  const read = histories(db);
+  const read = { histories: histories(db), audiences: audiences(db) };
   return job<PeopleReportRow>({
     name: peopleReportCollection.name,
     rows: collectionOf<PeopleReportRow>(db, peopleReportCollection),
@@ -49,13 +51,42 @@ type Asked<Question> = { question: Question; asOf: Date; progress: Progress };
 type Of<Kind extends PeopleQuestion["kind"]> = Extract<PeopleQuestion, { kind: Kind }>;
 
 const answerOf = async (
-  read: Histories,
+  read: { histories: Histories; audiences: Audiences },
   of: OfApp,
   { question, ...rest }: Asked<PeopleQuestion>,
-): Promise<PeopleResult> =>
-  question.kind === "funnel"
-    ? { steps: await funnel(read, of, { question, ...rest }) }
-    : { cohorts: await retention(read, of, { question, ...rest }) };
+): Promise<PeopleResult> => {
+  switch (question.kind) {
+    case "audience":
+      return { audience: await audience(read.audiences, of, { question, ...rest }) };
+    case "funnel":
+      return { steps: await funnel(read.histories, of, { question, ...rest }) };
+    case "retention":
+      return { cohorts: await retention(read.histories, of, { question, ...rest }) };
+  }
+};
+
+const progressEach = 1_000; // users, subscriptions or people with sessions
+
+const audience = async (
+  read: Audiences,
+  of: OfApp,
+  { question, progress }: Asked<Of<"audience">>,
+): Promise<AudienceCounts> => {
+  const counted = audienceOf(question);
+  const each = async <One>(all: AsyncIterable<One>, see: (one: One) => void, isPerson: boolean): Promise<void> => {
+    let seen = 0;
+    for await (const one of all) {
+      see(one);
+      seen += 1;
+      if (seen % progressEach === 0) progress(isPerson ? progressEach : 0);
+    }
+    progress(isPerson ? seen % progressEach : 0);
+  };
+  await each(read.users(of), counted.user, true);
+  await each(read.subscriptions(of), counted.subscription, false);
+  await each(read.sessionsOfAll(of, question.range), counted.sessions, false);
+  return counted.counts();
+};
 
 const retention = async (
   read: Histories,

@@ -22,6 +22,17 @@ export const boundsOf = (
   return [...bounds, to];
 };
 
+/** The interval between bounds that an instant is in; -1 before all, the place of the last bound from that on. */
+export const intervalOf = (bounds: readonly Date[], at: Date): number => {
+  let [low, high] = [0, bounds.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((bounds[middle] ?? at) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+};
+
 /** What clocks show at an instant, as if it were UTC, in milliseconds. */
 export const wallOf = (at: Date, zone: string): number => at.getTime() + offsetAt(spansOf(zone, at), at.getTime());
 

@@ -1,6 +1,6 @@
 import type { CohortUnit, PeriodMode } from "../../schema/analytics/retention.ts";
 import { dayMs } from "../durations.ts";
-import { boundsOf } from "./intervals.ts";
+import { boundsOf, intervalOf } from "./intervals.ts";
 
 export type RetentionSpec = {
   range: { from: Date; to: Date };
@@ -69,14 +69,3 @@ export const retentionOf = ({ range, zone, unit, periods, mode }: RetentionSpec)
 };
 
 const mostIntervals = 1_000; // 400 days, and 12 periods behind them
-
-/** The interval that an instant is in. */
-const intervalOf = (bounds: readonly Date[], at: Date): number => {
-  let [low, high] = [0, bounds.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((bounds[middle] ?? at) <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-};

@@ -90,8 +90,8 @@ const Step = Members({
 
 const { previous: _previous, as_of: _asOf, ...plainReply } = rangeReply;
 
-/** Who came back, or how far people came. */
-export const Retention = Members({
+/** Members of every answer that a job makes. */
+export const reportReply = {
   ...plainReply,
   as_of: Nullable(Text({ format: "date-time", description: "when the events were read; null before" })),
   progress: Nullable(
@@ -100,6 +100,11 @@ export const Retention = Members({
       { description: "of the count that is under way; null when none is" },
     ),
   ),
+};
+
+/** Who came back, or how far people came. */
+export const Retention = Members({
+  ...reportReply,
   cohorts: Nullable(
     List(Cohort, { description: "one for each interval of the range; null of a funnel, and until it was counted" }),
   ),

@@ -3,7 +3,7 @@ import type { Moment } from "../../domain/analytics/funnel.ts";
 import { quarterMs } from "../../domain/durations.ts";
 import { type EventRow, eventCollection } from "../events/events.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
-import { type SessionMonthRow, sessionMonthCollection } from "../people/session-months.ts";
+import { monthOf, type SessionMonthRow, sessionMonthCollection } from "../people/session-months.ts";
 import { type UserRow, userCollection } from "../people/users.ts";
 
 /** Half-open. */
@@ -59,7 +59,7 @@ export const histories = (db: Db) => {
       names: readonly string[],
       { from, to }: Range,
     ): AsyncGenerator<Did> {
-      const month = { $gte: new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth())), $lt: to };
+      const month = { $gte: monthOf(from), $lt: to };
       const filter = { app_id: appId, user_id: { $in: [...names] }, month, tenant_id: tenantId };
       for await (const { user_id: name, month: begun, quarters } of sessions.find(filter, { hint: "user" }))
         for (const quarter of quarters) yield { name, at: new Date(begun.getTime() + quarter * quarterMs) };

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Db } from "mongodb";
+import type { AudienceCounts, AudienceSpec } from "../../domain/analytics/audience.ts";
 import type { FunnelStep } from "../../domain/analytics/funnel.ts";
 import type { Cohort, RetentionSpec } from "../../domain/analytics/retention.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
@@ -10,11 +11,12 @@ import type { JobRow } from "../work/jobs.ts";
 /** What is asked of the histories of people. `cohort`: null, by when they were seen first; `back`: null, sessions. */
 export type PeopleQuestion =
   | ({ kind: "retention"; cohort: string | null; back: string | null } & RetentionSpec)
+  | ({ kind: "audience" } & AudienceSpec)
   | { kind: "funnel"; range: { from: Date; to: Date }; steps: string[]; windowHours: number };
 
-export type PeopleResult = { cohorts: Cohort[] } | { steps: FunnelStep[] };
+export type PeopleResult = { cohorts: Cohort[] } | { steps: FunnelStep[] } | { audience: AudienceCounts };
 
-/** Who came back, or how far people came: counted by a job once somebody asks. `_id` follows from app and question. */
+/** Who came back, how far people came, or who is there: counted by a job once somebody asks. `_id` follows from app and question. */
 export type PeopleReportRow = JobRow & {
   question: PeopleQuestion;
   asked_at: Date;

@@ -40,7 +40,7 @@ export const sessionMonths = (db: Db) => {
   return {
     /** Keeps that a session began. May be repeated. */
     add: async (user: { _id: string; tenant_id: string; app_id: string }, at: Date, now: Date): Promise<void> => {
-      const month = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth()));
+      const month = monthOf(at);
       const quarter = Math.floor((at.getTime() - month.getTime()) / quarterMs);
       const { _id: user_id, tenant_id, app_id } = user;
       const update = {
@@ -59,6 +59,9 @@ export const sessionMonths = (db: Db) => {
     },
   };
 };
+
+/** The month of UTC that an instant is in: its first moment. */
+export const monthOf = (at: Date): Date => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth()));
 
 const erasePerson = async (db: Db, { appId, userId, keys }: Person, onPage?: OnPage): Promise<number> => {
   const rows = collectionOf<SessionMonthRow>(db, sessionMonthCollection);

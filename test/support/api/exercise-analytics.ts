@@ -15,6 +15,7 @@ export const useAnalytics = async (ask: Ask, analytics: string, event: string): 
     "messages?sort=-open_rate",
     `messages/${key}`,
     "messages?group_by=campaign_id",
+    "audience?group_by=language",
     "retention",
     `retention?return=${event}`,
     `retention?cohort=${event}&return=${event}`,

@@ -1,11 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { FunnelStep } from "#core/domain/analytics/funnel.ts";
 import type { Cohort } from "#core/domain/analytics/retention.ts";
 import { dayMs, hourMs, quarterMs } from "#core/domain/durations.ts";
 import { newId } from "#core/domain/ids.ts";
-import { timings } from "#core/domain/timing.ts";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { cohortUnits, periodModes, type Retention } from "#core/schema/analytics/retention.ts";
 import {
   type PeopleQuestion,
@@ -18,12 +15,11 @@ import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import { type SessionMonthRow, sessionMonthCollection, sessionMonths } from "#core/storage/people/session-months.ts";
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
-import { peopleReportJob } from "../../../../dispatcher/jobs/people-reports.ts";
 import { type Did, plainFunnel, plainRetention, zones } from "../../../support/analytics/people.ts";
+import { countReports } from "../../../support/analytics/people-reports.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { seeded } from "../../../support/filters/random.ts";
 import { aUser, seedTenant } from "../../../support/rows/fixtures.ts";
-import { keptLog } from "../../core/queue/helpers.ts";
 
 type Own = Awaited<ReturnType<typeof seedTenant>>;
 type Answered = { asOf: Date; steps?: FunnelStep[]; cohorts?: Cohort[] };
@@ -34,7 +30,6 @@ describe("analytics of people", function () {
   const { site, tenant } = useSharedSite();
   const plan = { _id: "analytics_people", retention_days: 730, api_rps: 1_000 };
   const own = (): Promise<Own> => seedTenant(site.db, { plan });
-  const clock = { now: () => new Date() };
   const now = Math.floor(Date.now() / quarterMs) * quarterMs;
   const [from, to] = [now - 380 * dayMs, now]; // over both changes of clocks
   const wholeRange = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
@@ -46,15 +41,7 @@ describe("analytics of people", function () {
   };
 
   const reports = () => site.db.collection<PeopleReportRow>(peopleReportCollection.name);
-  const count = async ({ app }: Own): Promise<void> => {
-    const stopping = new AbortController().signal;
-    const deps = { holder: randomUUID(), stopping, clock, log: keptLog().log, metrics: createMetrics("dispatcher") };
-    const job = peopleReportJob({ db: site.db, clock });
-    for (const { _id } of await reports()
-      .find({ app_id: app._id, due_at: { $ne: null } })
-      .toArray())
-      await job.run(_id, { ...deps, timing: timings.short }, stopping);
-  };
+  const count = ({ app }: Own): Promise<void> => countReports(site.db, app._id);
 
   /** Has questions counted that nobody has asked; what each came to. */
   const answersOf = async (of: Own, questions: readonly PeopleQuestion[]): Promise<Answered[]> => {

@@ -1,0 +1,46 @@
+import type { AudienceCounts } from "#core/domain/analytics/audience.ts";
+import { Audience, type AudienceQuery } from "#core/schema/analytics/audience.ts";
+import { showAs } from "#core/schema/json/show.ts";
+import { channels } from "#core/schema/vocabulary/channels.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Caller } from "../access/caller.ts";
+import { type PeopleReportDeps, peopleReport } from "./people-report.ts";
+
+/** Who is there, and who came and went. Source: docs/reference/analytics.md#audience. */
+export const audience =
+  (deps: PeopleReportDeps) =>
+  async (caller: Pick<Caller, "plan">, app: AppRow, query: AudienceQuery): Promise<Audience> => {
+    const { interval: unit = "day", group_by: grouping = null } = query;
+    const { result, members } = await peopleReport(deps)(caller, { app, query }, async ({ range, timezone: zone }) => ({
+      question: { kind: "audience", range, zone, unit, grouping },
+    }));
+    const counts = result !== null && "audience" in result ? result.audience : null;
+    return showAs(Audience, {
+      ...members,
+      current: counts && currentOf(counts),
+      groups: counts && counts.groups,
+      series: counts && seriesOf(counts),
+    });
+  };
+
+const none = { subscriptions: 0, subscribed: 0, unsubscribed: 0, invalid: 0 };
+
+const currentOf = ({ users, by_channel: found }: AudienceCounts) => {
+  const by_channel = channels.map((channel) => found.find((one) => one.channel === channel) ?? { channel, ...none });
+  const sum = (name: keyof typeof none): number => by_channel.reduce((all, one) => all + one[name], 0);
+  return {
+    users,
+    subscriptions: sum("subscriptions"),
+    subscribed: sum("subscribed"),
+    unsubscribed: sum("unsubscribed"),
+    invalid: sum("invalid"),
+    by_channel,
+  };
+};
+
+const seriesOf = ({ series }: AudienceCounts) =>
+  series.map(({ at, ...counts }) => ({
+    at: at.toISOString(),
+    ...counts,
+    net: counts.new_subscriptions - counts.unsubscribed,
+  }));

@@ -1,0 +1,113 @@
+import { retentionOf } from "#core/domain/analytics/retention.ts";
+import { settingsOf } from "#core/domain/apps/settings.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { dayMs, hourMs } from "#core/domain/durations.ts";
+import type {
+  PeopleQuestion,
+  PeopleReportRow,
+  PeopleReports,
+  PeopleResult,
+} from "#core/storage/analytics/people-reports.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type OfApp, ofApp } from "#core/storage/mongo/collection.ts";
+import type { Caller } from "../access/caller.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { type Asked, askedRange, type RangeQuery } from "./range.ts";
+
+export type PeopleReportDeps = {
+  reports: Pick<PeopleReports, "find" | "ask">;
+  /** When the first session was kept. */
+  firstSession: (of: OfApp) => Promise<Date | null>;
+  limit: NarrowLimit;
+  clock: Clock;
+};
+
+/** What a question came to, as far as it is counted, and members of its answer. */
+export type PeopleReport = {
+  question: PeopleQuestion;
+  result: PeopleResult | null;
+  members: {
+    from: Date;
+    to: Date;
+    timezone: string;
+    clamped: boolean;
+    complete_from: Date;
+    as_of: Date | null;
+    progress: { people: number } | null;
+  };
+};
+
+/** `keptSince`: from when on all that a question is about is kept. */
+export type MadeQuestion = { question: PeopleQuestion; keptSince?: Date };
+
+/**
+ * Answers a question about people from what a job has counted. It counts once somebody asks, and again when they ask while
+ * that may have changed. Source: docs/decisions/0203.
+ */
+export const peopleReport =
+  (deps: PeopleReportDeps) =>
+  async (
+    { plan }: Pick<Caller, "plan">,
+    { app, query }: { app: AppRow; query: RangeQuery },
+    questionOf: (asked: Asked, now: Date) => Promise<MadeQuestion>,
+  ): Promise<PeopleReport> => {
+    await deps.limit("analytics.read", app._id);
+    const now = deps.clock.now();
+    const facts = { now, zone: settingsOf(app).time_zone, keptDays: plan.retention_days, unit: "quarter" as const };
+    const asked = askedRange(query, facts);
+    const { question, keptSince = asked.completeFrom } = await questionOf(asked, now);
+    const known = await deps.reports.find(ofApp(app), question);
+    const isAsked = isToBeCounted(known, question, now);
+    if (isAsked) {
+      await deps.limit("analytics.count", app._id);
+      await deps.reports.ask(ofApp(app), question, now);
+    }
+    const since = [asked.completeFrom, keptSince, await sessionsSince(deps, app, question, now)];
+    return {
+      question,
+      result: known?.result ?? null,
+      members: {
+        ...asked.range,
+        timezone: asked.timezone,
+        clamped: asked.clamped,
+        complete_from: new Date(Math.max(...since.map((at) => at.getTime()))),
+        as_of: known?.as_of ?? null,
+        progress: isAsked || known?.due_at !== null ? { people: readOf(known) } : null,
+      },
+    };
+  };
+
+const lateMs = 31 * dayMs; // events are taken so long after they happened
+
+/** Never counted, or so early that more may have come since, and it rests no longer. */
+const isToBeCounted = (known: PeopleReportRow | null, question: PeopleQuestion, now: Date): boolean => {
+  if (known === null) return true;
+  if (known.due_at !== null || known.rests_until > now) return false;
+  return known.as_of === null || known.as_of.getTime() < endOf(question) + lateMs;
+};
+
+/** When the last thing happens that counts, ms. */
+const endOf = (question: PeopleQuestion): number => {
+  switch (question.kind) {
+    case "audience":
+      return Number.POSITIVE_INFINITY; // it says who is there now
+    case "funnel":
+      return question.range.to.getTime() + question.windowHours * hourMs;
+    case "retention":
+      return retentionOf(question).end.getTime();
+  }
+};
+
+const sessionsSince = async (
+  { firstSession }: PeopleReportDeps,
+  app: AppRow,
+  question: PeopleQuestion,
+  now: Date,
+): Promise<Date> => {
+  const bySessions = question.kind === "audience" || (question.kind === "retention" && question.back === null);
+  return bySessions ? ((await firstSession(ofApp(app))) ?? now) : question.range.from;
+};
+
+/** People whom the count that is under way has read. */
+const readOf = (known: PeopleReportRow | null): number =>
+  Math.max(0, (known?.progress?.done ?? 0) - (known?.read_before ?? 0));

@@ -1,0 +1,98 @@
+import type { AudienceGrouping } from "../../schema/analytics/audience.ts";
+import { analyticsLimits } from "../../schema/analytics/query.ts";
+import type { CohortUnit } from "../../schema/analytics/retention.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { boundsOf, intervalOf } from "./intervals.ts";
+
+export type AudienceSpec = {
+  range: { from: Date; to: Date };
+  zone: string;
+  unit: CohortUnit;
+  grouping: AudienceGrouping | null;
+};
+
+export type AudienceUser = { created_at: Date; language: string | null; country: string | null };
+export type AudienceSubscription = {
+  channel: Channel;
+  status: "subscribed" | "unsubscribed" | "invalid";
+  device: Readonly<Record<string, string>>;
+  created_at: Date;
+  unsubscribed_at: Date | null;
+};
+
+type Statuses = { subscriptions: number; subscribed: number; unsubscribed: number; invalid: number };
+
+/** Who is there, and who came and went in each interval of the range. */
+export type AudienceCounts = {
+  users: number;
+  by_channel: (Statuses & { channel: Channel })[];
+  groups: { key: string; count: number }[] | null;
+  series: { at: Date; new_users: number; new_subscriptions: number; unsubscribed: number; active_users: number }[];
+};
+
+export type Audience = {
+  user: (user: AudienceUser) => void;
+  subscription: (subscription: AudienceSubscription) => void;
+  /** When a user's devices began sessions: all of a user together. */
+  sessions: (at: readonly Date[]) => void;
+  counts: () => AudienceCounts;
+};
+
+/** Counts users and subscriptions, one after another. Source: docs/reference/analytics.md#audience. */
+export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audience => {
+  const bounds = range.from < range.to ? (boundsOf(range, unit, { zone, most: mostIntervals }) ?? []) : [];
+  const series = bounds
+    .slice(0, -1)
+    .map((at) => ({ at, new_users: 0, new_subscriptions: 0, unsubscribed: 0, active_users: 0 }));
+  const channels = new Map<Channel, Statuses>();
+  const groups = new Map<string, number>();
+  let users = 0;
+  const at = (when: Date) => series[intervalOf(bounds, when)];
+  const group = (key: string | null | undefined): void => {
+    const wanted = key === null || key === undefined || key === "" ? "none" : key;
+    const name = groups.has(wanted) || groups.size < mostGroups ? wanted : "other";
+    groups.set(name, (groups.get(name) ?? 0) + 1);
+  };
+  return {
+    user: ({ created_at, language, country }) => {
+      users += 1;
+      if (grouping === "language") group(language);
+      if (grouping === "country") group(country);
+      const made = at(created_at);
+      if (made !== undefined) made.new_users += 1;
+    },
+    subscription: ({ channel, status, device, created_at, unsubscribed_at: left }) => {
+      const counts = channels.get(channel) ?? { subscriptions: 0, subscribed: 0, unsubscribed: 0, invalid: 0 };
+      channels.set(channel, counts);
+      counts.subscriptions += 1;
+      counts[status] += 1;
+      if (status === "subscribed" && grouping === "channel") group(channel);
+      if (status === "subscribed" && (grouping === "app_version" || grouping === "os_version")) group(device[grouping]);
+      const made = at(created_at);
+      if (made !== undefined) made.new_subscriptions += 1;
+      const ended = status === "unsubscribed" && left !== null ? at(left) : undefined;
+      if (ended !== undefined) ended.unsubscribed += 1;
+    },
+    sessions: (all) => {
+      for (const interval of new Set(all.map(at))) if (interval !== undefined) interval.active_users += 1;
+    },
+    counts: () => ({
+      users,
+      by_channel: [...channels].map(([channel, counts]) => ({ channel, ...counts })),
+      groups: grouping === null ? null : mostFrequent(groups),
+      series,
+    }),
+  };
+};
+
+const mostIntervals = 1_000; // 400 days
+const mostGroups = 1_000; // told apart while counting
+
+const mostFrequent = (groups: ReadonlyMap<string, number>): { key: string; count: number }[] => {
+  const inOrder = [...groups]
+    .filter(([key]) => key !== "other")
+    .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    .map(([key, count]) => ({ key, count }));
+  const rest = inOrder.slice(analyticsLimits.groups).reduce((sum, { count }) => sum + count, groups.get("other") ?? 0);
+  return [...inOrder.slice(0, analyticsLimits.groups), ...(rest > 0 ? [{ key: "other", count: rest }] : [])];
+};
