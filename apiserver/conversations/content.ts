@@ -51,7 +51,8 @@ export const requireForm = (body: CreateConversationMessage, channel: Conversati
     throw invalid("reply_to_id", "is not beside reaction, which names its message");
 };
 
-const requireText = ({ text, html, media }: CreateConversationMessage, form: Form | undefined): void => {
+const requireText = ({ text, subject, html, media }: CreateConversationMessage, form: Form | undefined): void => {
+  if (subject !== undefined && form !== undefined) throw invalid("subject", `is not beside ${form}`);
   if (html !== undefined && form !== undefined) throw invalid("html", `is not beside ${form}`);
   if (form === undefined && (text ?? html) === undefined)
     throw invalid("text", `is required, or one of ${forms.join(", ")}`);
@@ -95,18 +96,21 @@ export const notificationOf = (
   };
 };
 
-/** A mail in the thread of the conversation, from the address that was written to. */
+/**
+ * A mail in the thread of the conversation, which is answered to the address that was written to. It does not come from there:
+ * whoever wrote chose what their mail's head says.
+ */
 const mailOf = (
-  { sender_address: from, subject = "", thread_key: root, last_mail_id: last }: ConversationRow,
-  { text, html, subject: own }: CreateConversationMessage,
+  { sender_address: own, subject = "", thread_key: root, last_mail_id: last }: ConversationRow,
+  { text, html, subject: about }: CreateConversationMessage,
   quoted: Quoted,
 ): Partial<CreateNotification & ReplyContent> => {
   const answered = quoted?.rawId ?? last;
   const references = [...new Set([root, answered].filter((id) => id !== undefined))];
   const body = html ?? (text === undefined ? undefined : htmlOf(text));
   return {
-    email_from_address: from,
-    ...(body !== undefined && { email_subject: own ?? answerTo(subject), email_body: body }),
+    email_reply_to_address: own,
+    ...(body !== undefined && { email_subject: about ?? answerTo(subject), email_body: body }),
     ...(answered !== undefined && { email_reply: { in_reply_to: answered, references } }),
   };
 };

@@ -27,7 +27,7 @@ export type PersonMail = {
 /** Why a mail opens no conversation: nobody who could be answered wrote it. */
 export type NoMail = "automatic" | "own" | "unaddressed";
 
-const most = { id: 500, name: 255, subject: 998, text: 16_384, html: 100_000, cc: 20 };
+const most = { id: 255, name: 255, subject: 998, text: 16_384, html: 100_000, cc: 20 };
 
 /**
  * What a mail to an app says; `own` is the address that the app sends from. Whatever it is, it came to the app: an address of
@@ -51,7 +51,7 @@ export const personMail = (
     name: cut(mail.from?.name ?? null, most.name),
     sender,
     at: instantOf(mail.date, receivedAt),
-    subject: cut(mail.subject, most.subject),
+    subject: cut(mail.subject?.replace(/\p{Cc}+/gu, " ") ?? null, most.subject), // it goes into a head again
     text: cut(text, most.text),
     quotedText: cut(quoted, most.text),
     html: cut(mail.html, most.html),
@@ -69,10 +69,10 @@ const ownIn = (named: readonly string[], own: string): string => {
   return found.find((one) => one === from) ?? found.find((one) => one.endsWith(domain)) ?? from;
 };
 
-/** A Message-ID without its brackets; null for one that is too long to be quoted again, or is none. */
+/** A Message-ID without its brackets; null for one that is too long to be found again, or is none (RFC 5322 3.6.4). */
 const bare = (given: string | null | undefined): string | null => {
   const id = (given ?? "").trim().replace(/^<|>$/g, "");
-  return id === "" || id.length > most.id || /[\s<>\p{Cc}]/u.test(id) ? null : id;
+  return id.length <= most.id && /^[!-;=?-~]+$/.test(id) ? id : null;
 };
 
 const textOf = (html: string | null): string => (html === null ? "" : plainText(html));

@@ -1,7 +1,14 @@
 import { hash } from "node:crypto";
 import { deliveryIdIn } from "#core/channels/email/callbacks/carried.ts";
 import { headEnd } from "#core/channels/email/mail-bounds.ts";
-import { type Inbound, type InboundMedia, inboundMessage, mediaTypeOf, said } from "#core/channels/kit/inbound.ts";
+import {
+  type Inbound,
+  type InboundContent,
+  type InboundMedia,
+  inboundMessage,
+  mediaTypeOf,
+  said,
+} from "#core/channels/kit/inbound.ts";
 import { endingOf, keptMediaType } from "#core/domain/conversations/media.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { mailFolderOf } from "#core/storage/conversations/files.ts";
@@ -42,15 +49,20 @@ export const mailReading =
     if (mail === null) return "unreadable";
     const told = personMail(mail, { mime, own, receivedAt });
     if (typeof told === "string") return told;
-    const message = inboundOf(told, await threadOf(threads, of, told));
-    if (whole === null) return { ...message, type: "unsupported", text: null };
+    const thread = await threadOf(threads, of, told);
+    if (whole === null) return inboundOf(told, thread, said("unsupported", null));
+    const message = inboundOf(told, thread, said("text", told.text));
     const id = arrivalId({ of, provider: of.provider, channel: "email", message } satisfies Arrival);
     const media: InboundMedia[] = [];
     for (const [n, file] of mail.files.entries()) media.push(await kept(files, { of, id, n }, file, signal));
-    return media.length === 0 ? message : { ...message, type: "media", media };
+    return media.length === 0 ? message : inboundOf(told, thread, said("media", told.text, { media }));
   };
 
-const inboundOf = (mail: PersonMail, thread: { key: string; deliveryId: string | null }): Inbound =>
+const inboundOf = (
+  mail: PersonMail,
+  thread: { key: string; deliveryId: string | null },
+  content: InboundContent,
+): Inbound =>
   inboundMessage({
     providerId: mail.id,
     address: mail.address,
@@ -67,7 +79,7 @@ const inboundOf = (mail: PersonMail, thread: { key: string; deliveryId: string |
       threadKey: thread.key,
       deliveryId: thread.deliveryId,
     },
-    content: said("text", mail.text),
+    content,
   });
 
 /** A thread is that of a mail that it answers, else of the first one that it names, else it begins here. */

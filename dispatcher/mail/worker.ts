@@ -78,7 +78,7 @@ const listOf = <T>(given: T | T[] | undefined): T[] => {
 
 const fileOf = ({ filename, contentType, content }: Attachment): MailFile => ({
   filename: filename?.slice(0, 255) ?? null,
-  mimeType: contentType,
+  mimeType: contentType.slice(0, 255),
   content,
 });
 

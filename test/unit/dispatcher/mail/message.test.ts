@@ -50,12 +50,16 @@ describe("a mail to an app", () => {
   });
 
   it("has an id that follows from what it is, when it names none, or an endless one", () => {
-    for (const messageId of [null, "", `<${"a".repeat(600)}@x>`, "<a b@x>"])
+    for (const messageId of [null, "", `<${"a".repeat(254)}@x>`, "<a b@x>", "<\u00e4@x>", "<a\0@x>"])
       expect(read({ messageId }).id).to.match(/^[0-9a-f]{64}@no-message-id$/);
   });
 
   it("is read from its HTML when it has no text", () => {
     expect(read({ text: null, html: "<p>Red<br>or blue?</p>" }).text).to.equal("Red\nor blue?");
+  });
+
+  it("cannot put lines into the head of an answer", () => {
+    expect(read({ subject: "Colours\r\nBcc: all@shop.test" }).subject).to.equal("Colours Bcc: all@shop.test");
   });
 
   it("is believed about its time within a day before it came", () => {
