@@ -20,7 +20,7 @@ const specOf = (objects: Rendered[], kind: string): unknown =>
   objects.find((object) => object.kind === kind)?.spec ?? expect.fail(`no ${kind}`);
 
 describe("the examples for Argo CD and Flux", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const application = specOf(read("argocd/application.yaml"), "Application") as Application; // the tools' own shapes
   const release = specOf(read("flux/herald.yaml"), "HelmRelease") as HelmRelease;
 

@@ -13,7 +13,7 @@ import { kubeconfigOf } from "./support/kubeconfig.ts";
 const execute = promisify(execFile);
 
 describe("the Job that applies plans", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let dir: string;
   let kubectl: (args: string[], input?: string) => Promise<string>;

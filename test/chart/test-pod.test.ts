@@ -7,7 +7,7 @@ import { objectsIn, render, valuesFiles } from "./support/helm.ts";
 type TestPod = { containers: { args: string[] }[] };
 
 describe("the pod of helm test", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let script: string;
   let server: Server;
   let port: number;

@@ -13,7 +13,7 @@ const look = `const { writeFileSync, rmSync, readFileSync } = require("node:fs")
     capabilities: status.CapBnd, newPrivileges: status.NoNewPrivs, seccomp: status.Seccomp }));`;
 
 describe("a pod of the chart", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let at: System;
 
   before(async () => {

@@ -37,7 +37,7 @@ describe("programs that are killed during a send", function () {
   let caller: Caller | undefined;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     sending = await startSending(await testServers());
     const { system } = sending;
     devices = await seedDevices(system, recipients);

@@ -51,7 +51,7 @@ const kindsOf = (sql: string, dialect: string): string[] =>
   ) as string[];
 
 describe("the statements that load a warehouse", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   for (const { target, store, files } of cases)
     it(`are those of ${target.type}, which finds the files in ${store.type}`, () => {

@@ -41,7 +41,7 @@ const s3Of = (url: string): FileSettings => {
 /** What every store of files promises: core/storage/files/store.ts. */
 const keepsFiles = (name: string, open: () => Promise<FileStore>): Mocha.Suite =>
   describe(`files kept in ${name}`, function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     let files: FileStore;
     before(async () => {
       files = await open();
@@ -115,7 +115,7 @@ keepsFiles("a folder", async () => {
 after(() => rm(dir, { recursive: true, force: true }));
 
 describe("files kept in S3", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const key = "exports/app_1/exp_1.csv";
   let given: FileSettings;
   let files: FileStore;

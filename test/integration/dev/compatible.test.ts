@@ -11,7 +11,7 @@ import { attempt } from "../../../dev/processes/run-command.ts";
 type Members = Record<string, unknown>;
 
 describe("what the last release promised", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   const today = promises();
   /** What is said of today's promises with some changes. */

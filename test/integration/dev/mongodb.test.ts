@@ -11,7 +11,7 @@ import { until } from "../../support/until.ts";
 const unique = `probe-${process.pid}-${Date.now()}`;
 
 describe("the MongoDB side", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let client: MongoClient;
   let rows: Collection<Document & { _id: number }>;
 
@@ -109,7 +109,7 @@ describe("the MongoDB side", function () {
 });
 
 describe("JetStream", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let connection: NatsConnection;
   let manager: JetStreamManager;
 
@@ -148,7 +148,7 @@ describe("JetStream", function () {
 });
 
 describe("the Kubernetes API", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const kind = `Probe${Date.now()}`;
   const plural = `${kind.toLowerCase()}s`;
   const group = "probe.herald.dev";

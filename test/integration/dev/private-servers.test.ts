@@ -11,7 +11,7 @@ import { privateServers } from "../../support/servers/servers.ts";
 import { until } from "../../support/until.ts";
 
 describe("private servers", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let servers: Awaited<ReturnType<typeof privateServers<"mongodb" | "nats" | "redis">>>;
 
   before(async () => {
@@ -65,7 +65,7 @@ describe("private servers", function () {
 });
 
 describe("a process that starts private servers", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   it("leaves none of them behind, also when it is killed", async () => {
     const script = `

@@ -11,7 +11,7 @@ import { type Installation, installation, type Manifest } from "../operator/supp
 import { manifests } from "../operator/support/manifests.ts";
 
 describe("kubectl herald on an API server whose cluster has no pods", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let namespace: string;
 

@@ -18,7 +18,7 @@ import type { SystemProgram } from "../../support/system/system.ts";
 const endsMs = 25_000; // a hint that is lost is published again after 10 s
 
 describe("what a provider says of addresses", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

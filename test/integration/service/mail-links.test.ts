@@ -14,7 +14,7 @@ const endsMs = 25_000;
 const bounces = { domain: "bounces.shop.test", password: "correct horse" };
 
 describe("a mail that was sent", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: Sending;
   let api: SystemProgram;
   let mail: Simulator;

@@ -14,7 +14,7 @@ type Series = { labels: Record<string, string>; value: number };
 const seriesOfConsumer = (consumer: string): string => consumer.replace(/^webhooks-\d+$/, "webhooks");
 
 describe("rate, errors and duration", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

@@ -16,7 +16,7 @@ type Person = { user: UserRow; device: SubscriptionRow };
 const tagged = (plan: string) => ({ all: [{ field: "tags.plan", op: "eq", value: plan }] });
 
 describe("a message to segments and by filters", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: Sending;
   let api: SystemProgram;
   /** Gold are all but every third, German every second; the first 20 are on the list. */
@@ -33,7 +33,7 @@ describe("a message to segments and by filters", function () {
   };
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     sending = await startSending(await testServers());
     const { system } = sending;
     const of = { tenant_id: system.tenantId, app_id: system.app._id };

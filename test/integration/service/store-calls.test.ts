@@ -8,7 +8,7 @@ import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
 describe("calls of the stores", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

@@ -29,7 +29,7 @@ const releasedMs = 30_000; // what nobody released would come after a minute
 const observedMs = 2_000; // how long nothing may be sent before a test believes it
 
 describe("a tenant that is suspended while its work is under way", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: Sending;
   let api: SystemProgram;
   let nats: Nats;

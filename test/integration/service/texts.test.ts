@@ -40,7 +40,7 @@ const startFront = async (target: () => string): Promise<{ url: string; server: 
 };
 
 describe("a text on its way to a phone and back", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: Sending;
   let twilio: TwilioSimulator;
   let system: System;

@@ -22,7 +22,7 @@ const endsMs = 25_000; // a hint that is lost is published again after 10 s
 const template = { whatsapp_template: { name: "order_update", language: "en_US", body_params: ["Ada", "4711"] } };
 
 describe("WhatsApp, from what a person writes to what they read", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const credentials = makeCredentials();
   let meta: WhatsappSimulator;
   let system: System;

@@ -12,7 +12,7 @@ import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
 describe("why somebody got a notification, or did not", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: Sending;
   let api: SystemProgram;
   let events: ReadEvents;

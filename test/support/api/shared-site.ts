@@ -26,7 +26,7 @@ export const useSharedSite = (over: Parameters<typeof seedTenant>[1] = {}) => {
   const tenant = {} as Tenant; // sound: filled before the first test
   let client: MongoClient | undefined;
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const servers = await testServers();
     const { name, database, api } = await (started ??= start(servers));
     client = await MongoClient.connect(servers.mongodbUrl);

@@ -11,7 +11,7 @@ export const useSite = (env: Record<string, string> = {}, over: Parameters<typeo
   const site = {} as Installation; // sound: filled before the first test
   const tenant = {} as Tenant; // sound: filled before the first test
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     Object.assign(site, await installation(env));
     Object.assign(tenant, await seedTenant(site.db, over));
   });

@@ -53,7 +53,7 @@ export const testDatabase = (name: string, specs: readonly CollectionSpec[] = al
     specs === allCollections ? lendDatabase : (url: string) => ownDatabase(url, `test_${name}_${process.pid}`, specs);
   let lent: LentDatabase | undefined;
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     lent = await of((await testServers()).mongodbUrl);
   });
   after(() => lent?.giveBack());

@@ -9,7 +9,7 @@ import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
 import { announcedMs, until } from "../../../support/until.ts";
 
 describe("keys made over REST", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSite({ HERALD_TRUSTED_PROXIES: "1" });
 
   const call = (

@@ -15,7 +15,7 @@ describe("API keys", () => {
   let nats: Nats;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
   });
   after(async () => {

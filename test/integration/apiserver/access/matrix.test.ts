@@ -10,7 +10,7 @@ import { anApiKey, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 /** What keeps a request from being answered, whatever the operation: generated from the table of operations. */
 describe("an operation", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSite({ HERALD_OPERATING_TENANT: "operations" }, { tenant: { name: "operations" } });
   let things: Things;
   let other: typeof tenant;

@@ -21,7 +21,7 @@ describe("tenancy", () => {
   let ids: Things;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     site = await installation({ HERALD_OPERATING_TENANT: "operations" });
     ours = await seedTenant(site.db);
     theirs = await seedTenant(site.db, { tenant: { name: "operations" } });

@@ -9,7 +9,7 @@ import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anApiKey, aPlan, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("apps made over REST", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSharedSite({ plan: { _id: "three-apps", apps: 3 } });
   const plans = () => site.db.collection<PlanRow>("plans");
   const roomier = aPlan({ _id: "four-apps", apps: 4, api_rps: 1 });

@@ -14,7 +14,7 @@ const web = { settings: { subject: "mailto:push@example.com" }, secrets: { priva
 const sid = (letters: string): string => letters + "a".repeat(32);
 
 describe("accounts of channels set up over REST", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSharedSite();
   const call = (method: string, channel: string, body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}/channels/${channel}`, { token: tenant.token, body });

@@ -18,7 +18,7 @@ const last: LastCheck = {
 };
 
 describe("the channels of an app", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSharedSite();
 
   const call = (method: string, path = "", token = tenant.token, body?: object) =>

@@ -6,7 +6,7 @@ import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { announcedMs, until } from "../../../support/until.ts";
 
 describe("the settings of an app", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSharedSite();
 
   const call = (method: string, body?: object) =>

@@ -14,7 +14,7 @@ import { allAccounts, seedTenant, testKeyRing } from "../../../support/rows/fixt
 import { until } from "../../../support/until.ts";
 
 describe("where providers call", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSite();
   const keys = sendgridKeys();
   let other: Awaited<ReturnType<typeof seedTenant>>;

@@ -15,7 +15,7 @@ import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, aTenant, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("devices by themselves", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSharedSite();
   let nats: Nats;
   const callbacks = () => callbackStream(site.name, timings.short);

@@ -9,7 +9,7 @@ import { blocksOf } from "../../../support/pages/blocks.ts";
 const run = promisify(execFile);
 
 describe("docs/devices.md", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { key, sign } = identitySigner();
   const { site, tenant } = useSharedSite({ app: { identity_keys: [key] } });
   const subscriptions = [{ type: "Email", token: "anna@example.com" }];

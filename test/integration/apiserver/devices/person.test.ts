@@ -6,7 +6,7 @@ import type { SeededDevice } from "../../../support/api/devices.ts";
 import { type IdentityMode, identityModes, refusalOf, usePersons } from "../../../support/api/persons.ts";
 
 describe("devices of a person", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, appOf, users, ask, known, anonymous, stored, tokenOf, sign } = usePersons();
   const change = (device: SeededDevice, body: object, token?: string) => ask(device, "PATCH user", body, token);
   const setAlias = (device: SeededDevice, label: string, id: string, token?: string) =>

@@ -6,7 +6,7 @@ import { identityModes, refusalOf, usePersons } from "../../../support/api/perso
 import { aSubscription, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("preferences of a device's person", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const quiet = { enabled: true, start: "22:00", end: "08:00" };
   const offered = { pages: { categories: [{ category: "promo", name: "Offers" }] } };
   const { site, appOf, ask, known, anonymous, stored, tokenOf, sign } = usePersons({

@@ -4,7 +4,7 @@ import { refusalOf, usePersons } from "../../../support/api/persons.ts";
 import { aSubscription, seed } from "../../../support/rows/fixtures.ts";
 
 describe("a login to a person with 20 devices", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, ask, known, anonymous, sign } = usePersons();
   const day = (n: number) => new Date(Date.UTC(2026, 0, n));
   /** The first device is the least recently active; `unproven` says which have not proven anything. */

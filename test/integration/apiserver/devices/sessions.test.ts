@@ -5,7 +5,7 @@ import type { SeededDevice } from "../../../support/api/devices.ts";
 import { refusalOf, usePersons } from "../../../support/api/persons.ts";
 
 describe("sessions that devices tell of", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, ask, anonymous, known, stored } = usePersons();
   const report = (device: SeededDevice, body: object) => ask(device, "POST sessions", body);
   const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();

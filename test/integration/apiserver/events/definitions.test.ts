@@ -10,7 +10,7 @@ import { useSite } from "../../../support/api/site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("event definitions over REST", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSite({ HERALD_LOG_LEVEL: "warn" }, { plan: { _id: "short", retention_days: 30 } });
   const definitions = () => eventDefinitions(site.db);
   const rows = () => collectionOf<EventDefinitionRow>(site.db, eventDefinitionCollection);

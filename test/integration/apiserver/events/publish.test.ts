@@ -209,7 +209,7 @@ describe("POST /v1/apps/{appId}/events", function () {
 });
 
 describe("GET /v1/apps/{appId}/webhooks/event-types", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let site: Installation;
 
   before(async () => {

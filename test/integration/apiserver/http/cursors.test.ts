@@ -12,7 +12,7 @@ describe("cursors", () => {
   const sent: string[] = [];
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     for (let n = 0; n < 7; n++) sent.push(await send());
   });
 
@@ -134,5 +134,5 @@ describe("cursors", () => {
       const replies = await Promise.all([site.api, rotating, rotated].map((reader) => read(reader, next)));
       expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
     }
-  }).timeout(60_000);
+  }).timeout(120_000);
 });

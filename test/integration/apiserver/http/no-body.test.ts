@@ -5,13 +5,13 @@ import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 
 describe("a POST that takes no body", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSharedSite();
   let endpoint: string;
   let delivery: string;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
     endpoint = (await call("", { body: wanted })).body.id;
     const row = aWebhookDelivery(anEnvelope({ app_id: tenant.app._id }), {

@@ -32,7 +32,7 @@ describe("the protocol", () => {
   let slow: Promise<string>;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     slow = talk(Number(new URL(site.api.url).port), "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "); // takes 10 s
   });
 
@@ -254,7 +254,7 @@ describe("the protocol", () => {
 
   it("answers headers that come too slowly with 408, in the envelope", async () => {
     expectEnvelope(await slow, 408, "HS_REQUEST_TIMEOUT");
-  }).timeout(60_000);
+  }).timeout(120_000);
 });
 
 /** Whom a request to merge names as the one that stays. */

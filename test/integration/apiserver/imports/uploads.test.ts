@@ -29,7 +29,7 @@ const refusal = ({ status, body }: ImportReply) => [status, body.error.code, bod
 const badFile = [400, "HS_VALIDATION_ERROR", "file"];
 
 describe("an upload of an import", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let site: ImportSystem; // it has no dispatcher: what was uploaded waits
   let app: Importer;
   before(async () => {

@@ -4,7 +4,7 @@ import { openStream } from "../../../support/api/event-stream.ts";
 import { useSite } from "../../../support/api/site.ts";
 
 describe("the streams of an apiserver that stops", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSite({ HERALD_INBOX_STREAMS: "2", HERALD_DRAIN_SECONDS: "1" });
 
   it("are as many as may be, end at once with a time to come back, and do not keep it from stopping", async () => {

@@ -12,7 +12,7 @@ import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { until } from "../../../support/until.ts";
 
 describe("the stream of an inbox", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { key, sign } = identitySigner();
   const { site, tenant } = useSharedSite({ plan: { api_rps: 1_000 }, app: { identity_keys: [key] } });
   let nats: Nats;

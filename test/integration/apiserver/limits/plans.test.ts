@@ -7,7 +7,7 @@ const device = () => ({ channel: "ios_push", token: randomBytes(32).toString("he
 
 /** What the smallest plan there may be refuses, row by row. */
 describe("each row of a plan", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const small = {
     subscribers: 1,
     messages_per_month: 0,

@@ -13,7 +13,7 @@ import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { until } from "../../../support/until.ts";
 
 describe("a Redis Cluster of three nodes", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let cluster: Awaited<ReturnType<typeof startCluster>>;
   let redis: RedisClient;
   let take: TakeFrom;

@@ -5,7 +5,7 @@ import { aSubscription, seed, seedTenant } from "../../../support/rows/fixtures.
 import { until } from "../../../support/until.ts";
 
 describe("two replicas", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let site: Installation;
   let replicas: [Api, Api];
 

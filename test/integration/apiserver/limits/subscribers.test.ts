@@ -5,7 +5,7 @@ import { type Installation, installation } from "../../../support/api/api.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("the subscribers of a plan", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let site: Installation;
 
   before(async () => {

@@ -7,7 +7,7 @@ import { answered } from "../../../support/api/reply.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 describe("tokens of live activities that devices report themselves", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSharedSite();
   const aToken = () => randomBytes(32).toString("hex");
   const call = (method: string, path: string, { headers }: SeededDevice, body: object = {}) =>

@@ -10,7 +10,7 @@ describe("a live activity type that is refused", () => {
   let token: string;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     site = await installation();
     const tenant = await seedTenant(site.db);
     token = tenant.token;

@@ -17,7 +17,7 @@ describe("live activity types", () => {
   const heard: string[] = [];
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     base = typesOf(tenant.app._id);
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     const callback = (_: Error | null, { subject }: { subject: string }): void => void heard.push(subject);

@@ -13,7 +13,7 @@ describe("the path of a notification through the apiserver", () => {
   let run: Awaited<ReturnType<typeof filesRun>>;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const [port = 0] = await freePorts(1);
     site = await installation({ NODE_OPTIONS: `--inspect=127.0.0.1:${port}`, [bundleVariable]: "" });
     run = await filesRun(port);

@@ -14,7 +14,7 @@ describe("users in batches", () => {
   let other: Api;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     other = await site.start();
   });
 

@@ -14,12 +14,12 @@ import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
 import { until } from "../../../support/until.ts";
 
 describe("the events of users and subscriptions", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSite();
   let events: ReadEvents;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     await ensureStream(nats.jsm, eventStream(site.name, timings.short));
     await nats.close();

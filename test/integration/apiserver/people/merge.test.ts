@@ -18,7 +18,7 @@ describe("a user who is merged into another one", () => {
   let other: Api;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     other = await site.replica();
   });
 

@@ -10,7 +10,7 @@ describe("users and subscriptions", () => {
   let base: string;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     base = `/v1/apps/${tenant.app._id}`;
   });
 

@@ -20,7 +20,7 @@ describe("what follows from an accepted notification", () => {
   const trace = "0af7651916cd43dd8448eb211c80319c";
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     site = await installation();
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     await ensureStream(nats.jsm, eventStream(site.name, timings.short));

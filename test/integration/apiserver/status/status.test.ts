@@ -18,7 +18,7 @@ const aBody = (over: object = {}) => ({
 const refusal = ({ status, body }: Reply) => [status, body.error.code, body.error.details["field"]];
 
 describe("the public status and its incidents", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const began = new Date();
   const { site, tenant } = useSite({ HERALD_OPERATING_TENANT: "operations" }, { tenant: { name: "operations" } });
 

@@ -9,7 +9,7 @@ import { aSubscription, aUser, seed, testKeyRing } from "../../../support/rows/f
 import { announcedMs, until } from "../../../support/until.ts";
 
 describe("the page where people choose their mails", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSharedSite();
   const address = `chooser-${newId("user", new Date())}@example.com`.toLowerCase();
   let path: string;

@@ -12,7 +12,7 @@ const aMail = () => `p${count++}@example.com`;
 const ahead = () => new Date(Date.now() + 3_600_000).toISOString();
 
 describe("the suppression list", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { site, tenant } = useSharedSite();
 
   const call = (method: string, path = "", call: Call = {}, of = tenant) =>

@@ -15,7 +15,7 @@ describe("a webhook that is refused", () => {
   let id: string;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = (await call("POST", base, wanted)).body.id;
   });
@@ -220,7 +220,7 @@ describe("a webhook that is refused", () => {
       expect(await rows().countDocuments({ app_id: three.app._id }))
         .to.equal(accepted.length)
         .and.to.be.at.most(3);
-    }).timeout(60_000); // starts a replica
+    }).timeout(120_000); // starts a replica
 
     it("is never the 101st of an app", async () => {
       const app = anApp({ tenant_id: tenant.tenant._id });

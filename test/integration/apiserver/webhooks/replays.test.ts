@@ -23,7 +23,7 @@ describe("deliveries of a webhook that are sent again", () => {
   const announced: string[] = [];
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = await endpoint();
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });

@@ -19,7 +19,7 @@ describe("webhooks", () => {
   const heard: string[] = [];
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     nats.nc.subscribe(`${site.name}.config.webhooks.*`, {

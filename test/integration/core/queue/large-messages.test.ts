@@ -3,7 +3,7 @@ import { until } from "../../../support/until.ts";
 import { queueOfSuite } from "./helpers.ts";
 
 describe("messages that take several places each", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { publish, startWorker } = queueOfSuite(`large_${process.pid}`);
 
   it("are in hand as few at a time, and are all handled", async () => {

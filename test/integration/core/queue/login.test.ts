@@ -8,7 +8,7 @@ import type { Server } from "../../../../dev/processes/process.ts";
 import { startNats } from "../../../../dev/servers/nats.ts";
 
 describe("a NATS that asks for a login", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dir: string;
   let server: Server;
   let port: number;

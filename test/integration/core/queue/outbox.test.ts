@@ -14,7 +14,7 @@ import { keptLog, testMetrics } from "./helpers.ts";
 type Row = WithOutbox & { status: string };
 
 describe("outbox", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("core_outbox", []);
   let rows: Collection<Row>;
   let published: string[] = [];

@@ -22,7 +22,7 @@ import { leastMs, until } from "../../../support/until.ts";
 import { aQueue, openQueue } from "./helpers.ts";
 
 describe("queue over NATS", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let server: PrivateServer;
   let close: () => Promise<void>;
   let nats: Nats;

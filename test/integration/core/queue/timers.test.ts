@@ -16,7 +16,7 @@ type Row = Leasable & { tenant_id: string; note?: string };
 type Due = PartOf<Row, "tenant_id">;
 
 describe("timers", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("core_timers", []);
   let rows: Collection<Row>;
   let parts: Part[] = [];

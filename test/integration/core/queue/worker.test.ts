@@ -17,7 +17,7 @@ const usual = { stream: "worker", consumer: "work", concurrency: 8, timeoutMs: 5
 const done: Settlement = { kind: "done" };
 
 describe("worker", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let server: PrivateServer;
   let close: () => Promise<void>;
   let nats: Nats;

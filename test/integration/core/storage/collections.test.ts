@@ -4,7 +4,7 @@ import { IndexError } from "#core/storage/mongo/indexes.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 
 describe("ensureIndexes", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("core_all", []);
 
   it("makes every index of an empty database, from three programs at once, and again changes nothing", async () => {

@@ -40,7 +40,7 @@ const wrote = (address: string, id: string, over: Partial<Parameters<typeof inbo
   });
 
 describe("messages of people on their way into conversations", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("conversations");
   const told: EventEnvelope[] = [];
   const clicks: Receipt[] = [];

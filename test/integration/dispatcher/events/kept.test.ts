@@ -20,7 +20,7 @@ const clock = { now: () => noon };
 const daysAgo = (days: number): Date => new Date(noon.getTime() - days * dayMs);
 
 describe("custom events that are kept", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("kept_events");
   let app: AppRow;
 

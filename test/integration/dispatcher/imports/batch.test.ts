@@ -56,7 +56,7 @@ describe("a batch of an import", function () {
   let people: ImportedPeople;
   const optedOut: OptedOut[] = [];
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     client = await MongoClient.connect((await testServers()).mongodbUrl);
     db = client.db(`batches_${randomUUID().slice(0, 8)}`);
     await ensureIndexes(db);

@@ -33,7 +33,7 @@ import { keptLog } from "../../core/queue/helpers.ts";
 type Of = { tenant_id: string; app_id: string };
 
 describe("counters of deliveries", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let db: Db;
   let giveBack: () => Promise<void>;
   let of: Of;

@@ -26,7 +26,7 @@ const never = new AbortController().signal;
 const to = "anna@shop.example";
 
 describe("the mail about an export", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("export_mails", [exportCollection, deliveryCollection, messageCollection]);
   let dir: string;
   let files: FileStore;

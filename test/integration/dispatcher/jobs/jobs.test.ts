@@ -11,7 +11,7 @@ const ended = { end: { dueAt: null } };
 const endless = (page: () => Promise<boolean>): Promise<void> => until(page, 60_000, 10);
 
 describe("jobs", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let site: JobSite;
   before(async () => {
     site = await openJobSite();

@@ -51,7 +51,7 @@ const webhookRows = (db: () => Db) => ({
 });
 
 describe("the removal of people and apps", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const site = usePeopleSite();
   const rowOf = (event: EventEnvelope, over: Partial<WebhookDeliveryRow> = {}): WebhookDeliveryRow => ({
     ...deliveryOf({ _id: "whk_1", ...of }, written(event), site.clock.now()),

@@ -10,7 +10,7 @@ import { usePipelines } from "../../../support/system/pipelines.ts";
 import { aToken } from "../../../support/system/sending.ts";
 
 describe("a message that reaches each person once", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { db, simulator, aDispatcher, stored } = usePipelines("one_per_user", 50);
   const gone = "dead";
 

@@ -15,7 +15,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 describe("an optimised message", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { db, goAhead, aDispatcher, stored } = usePipelines("optimized", 50);
   const now = new Date();
   const hourIn = (hours: number): number => new Date(now.getTime() + hours * hourMs).getUTCHours();

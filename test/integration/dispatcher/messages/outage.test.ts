@@ -6,7 +6,7 @@ import { refusedAppId, usePipelines } from "../../../support/system/pipelines.ts
 const minuteMs = 60_000;
 
 describe("a provider that is down for an hour", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { db, simulator, goAhead, aDispatcher, seeded, queued, stored } = usePipelines("outage", 200);
 
   /** Runs every retry in the order in which they fall due, the clock going ahead to each, up to `untilMs` from the start. */
@@ -46,7 +46,7 @@ describe("a provider that is down for an hour", function () {
 });
 
 describe("an app whose credentials are refused", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { simulator, aDispatcher, seeded, queued, stored } = usePipelines("refused", 500);
 
   it("costs its provider what was under way, and another app's sends nothing", async () => {

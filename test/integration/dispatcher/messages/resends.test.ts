@@ -21,7 +21,7 @@ const forNow = {
 } as const;
 
 describe("a delivery that is sent again after its provider had taken it", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { db, simulator, goAhead, aDispatcher, seeded, queued, stored } = usePipelines("resends", 50);
   const clock = { now: () => new Date() };
   let told: EventEnvelope[] = [];

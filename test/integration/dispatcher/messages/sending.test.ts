@@ -14,7 +14,7 @@ const recipients = 500;
 const unsavedLimit = 50;
 
 describe("a chunk that is being sent", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { db, simulator, goAhead, aDispatcher } = usePipelines("sending", unsavedLimit);
 
   /** A message with one chunk in the queue; the chunk's id. */

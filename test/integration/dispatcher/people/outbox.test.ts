@@ -35,7 +35,7 @@ const withoutSubscriptions = (db: Db): Db =>
   });
 
 describe("the timers of users and subscriptions", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const site = usePeopleSite();
 
   describe("with events that a kill left", () => {

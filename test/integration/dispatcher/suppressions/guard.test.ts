@@ -21,7 +21,7 @@ const delivered = { kind: "delivered" } as const;
 const hardBounce = { ...refused, kind: "bounced", type: "hard" } as const;
 
 describe("what receipts say of addresses", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("doubt");
   const clock = { now: () => new Date() };
   let doubted = 0;
@@ -127,7 +127,7 @@ describe("what receipts say of addresses", function () {
 });
 
 describe("what answers say of addresses", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("answers");
   const now = new Date();
   const opened = () => guard({ verdicts: verdicts(db()) });

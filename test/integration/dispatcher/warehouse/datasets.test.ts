@@ -32,7 +32,7 @@ const inApp = { tenant_id: of.tenantId, app_id: of.appId };
 const hourMs = 3_600_000;
 
 describe("the datasets of a warehouse export", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("datasets", [
     conversationCollection,
     conversationMessageCollection,

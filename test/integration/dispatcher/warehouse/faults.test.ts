@@ -16,7 +16,7 @@ const of = { tenant_id: "ten_1", app_id: "app_1" };
 const hourMs = 3_600_000;
 
 describe("runs of a warehouse export whose store fails", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("warehouse_faults", [
     deliveryCollection,
     messageCollection,

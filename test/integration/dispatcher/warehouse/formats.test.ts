@@ -31,7 +31,7 @@ const bytesOf = async (given: Format, of: readonly WarehouseColumn[], all: reado
 };
 
 describe("a file of a warehouse export, read by DuckDB", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const folder = mkdtempSync(join(tmpdir(), "warehouse-"));
   let duckdb: DuckDBInstance;
   before(async () => {

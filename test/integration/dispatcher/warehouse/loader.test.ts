@@ -23,7 +23,7 @@ const of = { tenant_id: "ten_1", app_id: "app_1" };
 const run = promisify(execFile);
 
 describe("who loads a warehouse export", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const collections = [deliveryCollection, messageCollection, warehouseExportCollection, warehouseRunCollection];
   const db = testDatabase("warehouse_loader", collections);
   const site = warehouseSite(db);

@@ -18,7 +18,7 @@ const of = { tenant_id: "ten_1", app_id: "app_1" };
 const tls = selfSigned();
 
 describe("the contact of a tenant", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("warehouse_mails", [
     appCollection,
     deliveryCollection,

@@ -17,7 +17,7 @@ const hourMs = 3_600_000;
 class Killed extends Error {}
 
 describe("the runs of a warehouse export", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("warehouse", [deliveryCollection, warehouseExportCollection, warehouseRunCollection]);
   const site = warehouseSite(db);
   const start = new Date(Date.now() - hourMs);

@@ -8,7 +8,7 @@ import { until } from "../../../support/until.ts";
 import { clock, endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
 describe("endpoint queues", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { endpointRows, deliveryRows, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("endpoint_queues");
 

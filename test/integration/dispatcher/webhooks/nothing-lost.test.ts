@@ -7,7 +7,7 @@ import { until } from "../../../support/until.ts";
 import { endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
 describe("an endpoint queue loses nothing", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const { work, endpointRows, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("nothing_lost");
 

@@ -10,7 +10,7 @@ import { until } from "../../../support/until.ts";
 import { webhookTests } from "../../../support/webhooks/dispatchers.ts";
 
 describe("webhooks", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const {
     db,
     prefix,

@@ -15,7 +15,7 @@ import { until } from "../../../support/until.ts";
 const readByItselfMs = 10_000;
 
 describe("the suspensions of tenants", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("suspensions");
   let started: ReturnType<typeof suspensions>[] = [];
   let announce: (collection: string, id: string) => void;

@@ -11,7 +11,7 @@ import { apnsKey, ios, manifests, serviceAccount, textOf, vapidKey } from "../su
 const kinds = ["plan", "tenant", "app", "apikey", "webhook", "liveactivitytype"];
 
 describe("operator: resources become documents, streams and Secrets", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let started: Started;
   let make: ReturnType<typeof manifests>;

@@ -8,7 +8,7 @@ const secondMs = 1_000;
 
 // Runs alone (dev/suite/neighbours.ts): it judges how long something takes.
 describe("operator: within a second", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let api: Api;
   let make: ReturnType<typeof manifests>;

@@ -8,7 +8,7 @@ import { type Installation, installation } from "../support/harness.ts";
 import { apnsKey, ios, manifests, rsaKey, textOf } from "../support/manifests.ts";
 
 describe("operator: what goes wrong is reported and heals", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

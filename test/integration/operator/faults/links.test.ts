@@ -13,7 +13,7 @@ import { manifests } from "../support/manifests.ts";
 import { type Link, linkTo } from "../support/proxy.ts";
 
 describe("operator: a lost link to the API server loses nothing", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let link: Link;
   let started: Started;

@@ -7,7 +7,7 @@ import { manifests, textOf } from "../support/manifests.ts";
 const kept = { channels: {}, deletionPolicy: "Retain" };
 
 describe("operator: an App of the same name as the one before", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let tenants: { first: Manifest; second: Manifest };

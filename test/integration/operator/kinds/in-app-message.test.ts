@@ -7,7 +7,7 @@ import { type Installation, installation, type Manifest } from "../support/harne
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: an InAppMessage", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

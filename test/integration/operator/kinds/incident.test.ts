@@ -5,7 +5,7 @@ import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: an Incident", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

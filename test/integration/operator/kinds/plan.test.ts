@@ -6,7 +6,7 @@ import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: a plan and its stream", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let plan: string;

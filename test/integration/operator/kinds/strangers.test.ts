@@ -3,7 +3,7 @@ import { type Installation, installation, type Manifest } from "../support/harne
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: another tenant's", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let theirs: ReturnType<typeof manifests>;

@@ -9,7 +9,7 @@ import { type Installation, installation, type Manifest } from "../support/harne
 import { manifests, textOf } from "../support/manifests.ts";
 
 describe("operator: a namespace after its tenant", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let gate: Gate;
   let api: Api;

@@ -8,7 +8,7 @@ import { type Installation, installation, type Manifest } from "../support/harne
 import { manifests, textOf } from "../support/manifests.ts";
 
 describe("operator: a namespace and the tenant that it is of", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let api: Api;
   let ours: ReturnType<typeof manifests>;

@@ -14,7 +14,7 @@ import { manifests } from "../support/manifests.ts";
 const secret = "wJalrXUtnFEMI";
 
 describe("operator: a WarehouseExport", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

@@ -7,7 +7,7 @@ import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: the address of a Webhook", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   const rowOf = (name: string): Promise<WebhookRow | null> =>

@@ -8,7 +8,7 @@ import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: what a dispatcher finds out about an endpoint", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
 
   before(async () => {

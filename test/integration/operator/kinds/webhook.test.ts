@@ -11,7 +11,7 @@ import { type Installation, installation, type Manifest, type Started } from "..
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: a Webhook is all that the REST interface can make of an endpoint", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let started: Started;
   let make: ReturnType<typeof manifests>;

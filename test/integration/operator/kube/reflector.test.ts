@@ -11,7 +11,7 @@ import { type HttpLink, httpLinkTo, type LinkRequest } from "../support/http-lin
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: a collection of several pages", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let link: HttpLink;
   let namespace: string;

@@ -7,7 +7,7 @@ import { type Installation, installation, type Manifest, type Seen, type Started
 import { manifests, textOf } from "../support/manifests.ts";
 
 describe("operator: what two want, one gets", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let started: Started;

@@ -25,7 +25,7 @@ import { until } from "../../../support/until.ts";
 const signal = new AbortController().signal;
 
 describe("operator: webhooks that are made at the same time", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("creations");
 
   /** A tenant with two apps that may have two webhooks each; one call about Secrets does not come back until released. */

@@ -10,7 +10,7 @@ import { type DeletionGate, deletionGate } from "./deletion-gate.ts";
 
 /** The API server does not see a finalizer that is written while it deletes (kubernetes/kubernetes#77988). */
 describe("operator: a deletion that began before the finalizer was written", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let link: HttpLink;
   let writes: Gate;

@@ -20,7 +20,7 @@ type Kind = {
 const noId = "0".repeat(26);
 
 describe("operator: management policies", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let started: Started;

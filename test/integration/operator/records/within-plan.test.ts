@@ -5,7 +5,7 @@ import { type Installation, installation, type Manifest } from "../support/harne
 import { manifests } from "../support/manifests.ts";
 
 describe("operator: what waits for others, long before the next resync", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   const full = { apps: 1, webhookEndpoints: 1, features: ["webhooks"] };

@@ -13,7 +13,7 @@ const externalNames = ({ idKind }: ResourceDefinition): string[] =>
   ["0", "1"].map((digit) => (idKind === null ? `plan-${digit}` : `${idPrefixes[idKind]}_${digit.repeat(26)}`));
 
 describe("custom resource definitions", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

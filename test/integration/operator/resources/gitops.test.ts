@@ -34,7 +34,7 @@ const written = ({ metadata: { namespace = "" }, spec }: Manifest): Manifest[] =
 const asSynced = ["--server-side", "--force-conflicts", "--field-manager=argocd-controller", "-f", "-"];
 
 describe("resources that are kept in git", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let kubectl: Kubectl;
   let repository: Manifest[];

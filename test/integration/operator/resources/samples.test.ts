@@ -9,7 +9,7 @@ import { type Installation, installation, type Manifest } from "../support/harne
 import { apnsKey, manifests, rsaKey, serviceAccount, vapidKey } from "../support/manifests.ts";
 
 describe("config/samples", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let secret: ReturnType<typeof manifests>["secret"];
   const dir = join(rootDir, "config/samples");

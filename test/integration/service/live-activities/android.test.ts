@@ -13,7 +13,7 @@ import { until } from "../../../support/until.ts";
 const platforms = ["ios", "android"];
 
 describe("live activities on Android", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: LiveSystem["sending"];
   let live: LiveSystem["live"];
   let fcm: LiveSystem["fcm"];

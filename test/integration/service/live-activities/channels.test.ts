@@ -6,7 +6,7 @@ import { until } from "../../../support/until.ts";
 const channels = "/live-activities/types/Match/channels";
 
 describe("broadcast channels of live activities", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: LiveSystem["sending"];
   let live: LiveSystem["live"];
 

@@ -6,7 +6,7 @@ import { expectUsageIsExact } from "../../../support/system/usage.ts";
 import { until } from "../../../support/until.ts";
 
 describe("what waits for a device's token", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: LiveSystem["sending"];
   let live: LiveSystem["live"];
   let names = 0;

@@ -11,7 +11,7 @@ import { aToken, seedDevices } from "../../../support/system/sending.ts";
 import { until } from "../../../support/until.ts";
 
 describe("live activities from the REST call to Apple", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: LiveSystem["sending"];
   let live: LiveSystem["live"];
   let names = 0;

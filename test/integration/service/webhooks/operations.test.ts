@@ -18,7 +18,7 @@ import { until } from "../../../support/until.ts";
 import { loopbackAllowed } from "../../../support/webhooks/traffic.ts";
 
 describe("operations of webhooks, with a dispatcher", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

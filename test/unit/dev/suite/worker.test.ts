@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { startWorker, type Worker } from "../../../../dev/suite/worker.ts";
 
 describe("a process of the suite", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dir: string;
   let worker: Worker;
   let made = 0;

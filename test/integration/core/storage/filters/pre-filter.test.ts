@@ -23,7 +23,7 @@ const findAll = async (db: Db, of: "users" | "subscriptions", trees: readonly Fi
 };
 
 describe("pre-filters in the store", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("pre_filters", [userCollection, subscriptionCollection]);
   const make = randomly(seeded(31));
   const subjects = Array.from({ length: 40 }, (_, n) => ({

@@ -5,7 +5,7 @@ import { deliveryList } from "#core/storage/messages/delivery-list.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
 describe("the list of a message's deliveries", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("delivery_list", [deliveryCollection]);
   const [size, most] = [10, 3];
   const positions = Array.from({ length: 100 }, (_, n) => String(n).padStart(26, "0"));

@@ -12,7 +12,7 @@ import { planted } from "./planted.ts";
 const count = 2_500; // five pages
 
 describe("migrations", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("migrations", []);
   const fixture = new URL("migrating.fixture.ts", import.meta.url);
 

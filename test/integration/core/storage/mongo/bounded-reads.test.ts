@@ -4,7 +4,7 @@ import { boundedReads, isOutOfTime } from "#core/storage/mongo/bounded-reads.ts"
 import { testServers } from "../../../../support/servers/servers.ts";
 
 describe("reads that serve requests", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const sent: { name: string; maxTimeMS: unknown }[] = [];
   let client: MongoClient;
   let of: (maxTimeMS: number) => Collection<{ _id: string }>;

@@ -3,7 +3,7 @@ import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { testServers } from "../../../../support/servers/servers.ts";
 
 describe("members that people name", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   it("are read as they were written, also those that every JavaScript object has", async () => {
     const { mongodbUrl: url } = await testServers();

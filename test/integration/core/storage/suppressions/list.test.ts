@@ -7,7 +7,7 @@ import {
 import { testDatabase } from "../../../../support/servers/database.ts";
 
 describe("the list of an app's suppressions", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("suppression_list", [suppressionCollection]);
   const [size, most] = [10, 3];
   const of = { tenantId: "t", appId: "a" };

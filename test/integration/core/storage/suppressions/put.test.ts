@@ -35,7 +35,7 @@ const anEntry = (subject: string, more: Partial<SuppressionRow> = {}): Suppressi
 };
 
 describe("entries of the suppression list are stored", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("suppressions_put", [suppressionCollection]);
   const clients: MongoClient[] = [];
   let commands = 0;

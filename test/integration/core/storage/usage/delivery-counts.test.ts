@@ -16,7 +16,7 @@ const stored = (count: number, change: Partial<DeliveryRow> = {}): DeliveryRow[]
   }));
 
 describe("usage of deliveries", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const db = testDatabase("delivery_counts", []);
   let tenants = 0;
 

@@ -28,7 +28,7 @@ describe("the statistics of endpoints", () => {
   let stats: ReturnType<typeof webhookStats>;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     stats = webhookStats(db());
   });
 

@@ -13,7 +13,7 @@ describe("leases", () => {
   const later = (ms: number): Date => new Date(t0.getTime() + ms);
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     rows = collectionOf<Row>(db(), { name: "rows" });
   });
   beforeEach(async () => {

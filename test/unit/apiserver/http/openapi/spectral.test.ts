@@ -11,7 +11,7 @@ const isMistaken = ({ code, path }: { code: string | number; path: readonly (str
   code === "oas3-valid-schema-example" && path.join(".").endsWith("examples.0.data.0.example");
 
 describe("Spectral's ruleset for OpenAPI", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   const findings = async (value: object): Promise<string[]> => {
     const linter = new spectral.Spectral();

@@ -116,7 +116,7 @@ describe("the text of an event", () => {
       }),
       { numRuns: inSuite(20, { soak: 200 }) },
     );
-  }).timeout(60_000);
+  }).timeout(120_000);
 });
 
 describe("batches of events", () => {
@@ -185,5 +185,5 @@ describe("batches of events", () => {
       }),
       { numRuns: inSuite(6, { soak: 60 }) },
     );
-  }).timeout(60_000);
+  }).timeout(120_000);
 });

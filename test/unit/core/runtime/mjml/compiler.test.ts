@@ -6,7 +6,7 @@ const body = (inside: string): string => `<mjml><mj-body>\n${inside}\n</mj-body>
 const section = (text: string): string => `<mj-section><mj-column><mj-text>${text}</mj-text></mj-column></mj-section>`;
 
 describe("the compiler of MJML", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let compiler: MjmlCompiler;
   before(() => {
     compiler = mjmlCompiler();

@@ -27,7 +27,7 @@ const askIn = async (env: NodeJS.ProcessEnv, url: string): Promise<GuardedReply>
 };
 
 describe("a guarded request in an environment that", function () {
-  this.timeout(60_000); // starts a process
+  this.timeout(120_000); // starts a process
   const { http, listen, connections } = outgoing();
 
   it("names proxies goes straight to its receiver", async () => {

@@ -11,7 +11,7 @@ const tls = selfSigned();
 const never = new AbortController().signal;
 
 describe("http2Pool", function () {
-  this.timeout(60_000); // 20,000 requests
+  this.timeout(120_000); // 20,000 requests
   let server: SimulatedServer;
   let pool: Http2Pool;
   /** How often each body was processed by the server. */
