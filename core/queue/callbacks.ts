@@ -42,7 +42,7 @@ export type CallbackQueue = {
 const mostBytes = 262_144;
 /** The same once its bodies are inflated, so that whoever reads it needs no more memory than for the largest callback. */
 const mostBodyBytes = maxCallbackBytes;
-const batched = { most: 200, inFlight: 4, everyMs: 25 }; // under load many share a message; alone none waits
+const batched = { most: 200, inFlight: 4, everyMs: 10 }; // under load many share a message; who follows a link waits for it
 
 /** Puts callbacks into the queue; those of a tenant that come at the same time share a message. */
 export const callbackQueue = ({ publisher, subjects }: CallbackQueueDeps): CallbackQueue => {

@@ -7,7 +7,7 @@ import { type SubscriptionRow, subscriptionCollection } from "#core/storage/peop
 import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
 import { type OpenStream, openStream } from "../../../support/api/event-stream.ts";
 import { identitySigner } from "../../../support/api/identity-tokens.ts";
-import { leaveItems } from "../../../support/api/inbox-items.ts";
+import { fillInbox, leaveItems } from "../../../support/api/inbox-items.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { until } from "../../../support/until.ts";
 
@@ -114,7 +114,7 @@ describe("the stream of an inbox", function () {
       await stream.close();
     }
     const many = await seed();
-    await leave(many, 101);
+    await fillInbox(site, many, 101);
     expect((await (await from(many, 0)).next()).name).to.equal("reset");
     expect((await (await from(many, 1)).next()).data.items).to.have.length(100);
   });
