@@ -4,6 +4,7 @@ import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { newSecret } from "#core/storage/people/devices.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
+import { startApi } from "../../../support/api/api.ts";
 import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
 import { type OpenStream, openStream } from "../../../support/api/event-stream.ts";
 import { identitySigner } from "../../../support/api/identity-tokens.ts";
@@ -167,6 +168,24 @@ describe("the stream of an inbox", function () {
     expect(stream.status).to.equal(200);
     expect(await stream.rest()).to.match(/retry: \d+\n\n$/);
     expect((await open(device, { Authorization: `Bearer ${token}` })).status).to.equal(401);
+  });
+
+  it("is one of as many as may be, and ends at once with a time to come back where a program stops", async () => {
+    const { servers, name, db } = site;
+    const env = { HERALD_INBOX_STREAMS: "2", HERALD_DRAIN_SECONDS: "1" };
+    const api = await startApi(servers, { name, database: db.databaseName }, env);
+    const devices = [await seed(), await seed(), await seed()];
+    const openThere = (n: number) => openStream(api.url, devices[n]?.headers ?? {});
+    const open = [await openThere(0), await openThere(1)];
+    for (const one of open) await one.next();
+    const refused = await openThere(2);
+    expect([refused.status, refused.headers.get("retry-after")]).to.deep.equal([503, "1"]);
+    const stopping = api.process.stop();
+    for (const one of open) expect(await one.rest()).to.match(/retry: \d{4}\n\n$/);
+    const late = await openThere(2); // a proxy that has not heard of it yet
+    expect(late.status).to.equal(200);
+    expect(await late.rest()).to.match(/^retry: \d{4}\n\n$/);
+    await stopping;
   });
 
   it("refuses what is no request for a stream", async () => {
