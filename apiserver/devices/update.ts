@@ -15,7 +15,7 @@ import { type Addressed, changedAddress } from "../people/subscription-checks.ts
 
 export type UpdateDeps = {
   subscriptions: Pick<Subscriptions, "find" | "findByToken" | "update">;
-  devices: Pick<Devices, "release">;
+  devices: Pick<Devices, "change" | "release">;
   requireSubscribers: RequireSubscribers;
   followStatus: FollowStatus;
   /** Publishes what is in an outbox, without being waited for. */
@@ -29,14 +29,17 @@ const attempts = 5; // each lost to another change of the same subscription
 export const updateDevice =
   (deps: UpdateDeps) =>
   async (device: Device, found: SubscriptionRow, body: UpdateDevice): Promise<SubscriptionRow> => {
-    const { subscriptions, publish, clock } = deps;
+    const { subscriptions, devices, publish, clock } = deps;
     const address = addressIn(found, body);
     let read: SubscriptionRow | null = found;
     for (let attempt = 0; attempt < attempts && read !== null; attempt++) {
       const change = changeOf(read, body, address, clock.now());
       if (read.status === "invalid" && change.status !== undefined)
         await deps.requireSubscribers(device, [{ ...read, ...change }]);
-      const updated = await subscriptions.update(read.tenant_id, read, change);
+      const isPlain = change.token === undefined && !isEnded(read, change);
+      const updated = isPlain
+        ? await devices.change({ read, change })
+        : await subscriptions.update(read.tenant_id, read, change);
       if (updated === "taken") await takeOver(deps, { ...read, ...change });
       else if (updated !== null) {
         if (isEnded(read, updated)) publish(updated);

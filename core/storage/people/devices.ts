@@ -4,8 +4,10 @@ import type { DeviceChannel } from "../../schema/devices/subscription.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { askedTogether } from "./asked-together.ts";
+import { changedTogether } from "./changed-together.ts";
 import { subscriptionsNamed } from "./named.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
+import { changeRead } from "./subscriptions.ts";
 
 export type Devices = ReturnType<typeof devices>;
 
@@ -32,6 +34,9 @@ export const devices = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   return {
     ...finding(rows),
+
+    /** Changes what neither ends a subscription nor gives it another token; null when it is no longer as it was read. */
+    change: changedTogether(rows, ({ read, change }) => changeRead(rows, read.tenant_id, read, change)),
 
     /** By what at most 500 subscriptions prove themselves now, and whose they are. */
     proofs: async (ids: readonly string[]): Promise<Map<string, { secretHash: string; userId: string }>> => {

@@ -121,7 +121,7 @@ const put = async (
 };
 
 /** Null when it is gone, or no longer as it was read. */
-const changeRead = (
+export const changeRead = (
   rows: Collection<SubscriptionRow>,
   tenantId: string,
   read: SubscriptionRow,

@@ -94,6 +94,12 @@ describe("a link of a mail", () => {
     expect(kept[0]?.of).to.deep.equal({ tenantId: "ten_1", appId: link.appId, provider: "own" });
   });
 
+  it("has no other header than its target's, whatever the target is", async () => {
+    const to = "https://shop.test/a\r\nSet-Cookie: b=c\n\u2028#d\r\n\r\ne";
+    const { headers } = await call("c", { parts: [tokenOf("c", to)] });
+    expect(headers["Location"]).to.match(/^https:\/\/shop\.test\/[\x21-\x7e]+$/);
+  });
+
   it("is a picture that nobody keeps, and records that the mail was opened", async () => {
     const { status, headers, body } = await call("o", {
       parts: [`${tokenOf("o")}.gif`],
