@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { type Static, Type } from "typebox";
 import { type Callback, maxCallbackBytes } from "../channels/kit/callbacks.ts";
+import { deflated, inflated } from "../domain/deflated.ts";
 import { AppError, Unavailable } from "../errors.ts";
 import { gather } from "../runtime/batching/gather.ts";
 import { parser } from "../schema/json/parser.ts";
@@ -107,7 +107,7 @@ const queued = ({ appId, provider }: Omit<CallbackOf, "tenantId">, callback: Cal
   content_type: callback.contentType,
   received_at: callback.receivedAt.toISOString(),
   ...(callback.file !== undefined && { file: callback.file }),
-  body: callback.file === undefined ? deflateRawSync(callback.body, { level: 1 }).toString("base64") : "",
+  body: callback.file === undefined ? deflated(callback.body).toString("base64") : "",
   ...(callback.isUnchecked && { unchecked: true }),
 });
 
@@ -139,6 +139,4 @@ const read = (tenantId: string, { app_id: appId, provider, body, ...kept }: Queu
 
 /** That of a file is read from it later. */
 const bodyOf = (file: string | undefined, body: string): Buffer =>
-  file !== undefined
-    ? Buffer.alloc(0)
-    : inflateRawSync(Buffer.from(body, "base64"), { maxOutputLength: maxCallbackBytes });
+  file !== undefined ? Buffer.alloc(0) : inflated(Buffer.from(body, "base64"), maxCallbackBytes);
