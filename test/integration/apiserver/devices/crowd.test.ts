@@ -4,14 +4,16 @@ import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { json, text } from "node:stream/consumers";
 import { expect } from "chai";
+import { devices } from "#core/storage/people/devices.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
+import { aSubscription, seed } from "../../../support/rows/fixtures.ts";
 
 const path = "/sdk/v1/subscriptions";
 const [crowded, others] = ["127.0.33.1", ["127.0.33.2", "127.0.33.3", "127.0.33.4"]] as const;
 const [sockets, ofEach] = [10, 200] as const;
 
-describe("many registrations of devices from one address", function () {
+describe("many devices at the same moment", function () {
   this.timeout(120_000);
   const { site, tenant } = useSharedSite();
   const aBody = () =>
@@ -50,7 +52,7 @@ describe("many registrations of devices from one address", function () {
     return reply.statusCode ?? 0;
   };
 
-  it("are refused beyond its rate, and disturb nobody else", async () => {
+  it("are refused beyond the rate of their one address, and disturb nobody else", async () => {
     const crowds = Promise.all(Array.from({ length: sockets }, () => crowd(ofEach)));
     const meanwhile = await Promise.all(others.map(register));
     const statuses = (await crowds).flat();
@@ -59,9 +61,28 @@ describe("many registrations of devices from one address", function () {
     expect(made + refused, "no other answer").to.equal(sockets * ofEach);
     expect(made).to.be.at.least(1);
     expect(refused).to.be.at.least(1);
-    expect(await rows().countDocuments({ app_id: tenant.app._id }), "what was refused left nothing").to.equal(
-      made + others.length,
+    expect(
+      await rows().countDocuments({ app_id: tenant.app._id, install: { $exists: true } }),
+      "what was refused left nothing",
+    ).to.equal(made + others.length);
+  });
+
+  it("change by one command, of which one that is another by then is left as it is", async () => {
+    const of = { tenant_id: tenant.app.tenant_id, app_id: tenant.app._id };
+    const reads = ["subscribed", "subscribed", "unsubscribed", "subscribed"].map((status) =>
+      aSubscription({ ...of, status: status as SubscriptionRow["status"] }),
     );
+    const [one, two, stale, four] = reads as [SubscriptionRow, SubscriptionRow, SubscriptionRow, SubscriptionRow];
+    await seed(site.db, { subscriptions: [...reads].reverse() });
+    const { change } = devices(site.db);
+    const to = (read: SubscriptionRow, language: string) => change({ read, change: { language } });
+    const both = await Promise.all([to(two, "de"), to(one, "fr"), to(two, "it")]);
+    expect(both.map((row) => row?.language)).to.deep.equal(["de", "fr", "it"]);
+    const asBefore = { ...stale, status: "subscribed" as const };
+    const all = await Promise.all([to(four, "sv"), to(asBefore, "da"), to(one, "nl")]);
+    expect(all.map((row) => row?.language ?? null)).to.deep.equal(["sv", null, "nl"]);
+    const stored = await Promise.all(reads.map(({ _id }) => rows().findOne({ _id })));
+    expect(stored.map((row) => row?.language)).to.deep.equal(["nl", "it", stale.language, "sv"]);
   });
 });
 

@@ -10,7 +10,6 @@ import { subjects } from "#core/queue/subjects.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
 import { deliveryIdOf } from "#core/storage/messages/deliveries.ts";
-import { devices } from "#core/storage/people/devices.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, aTenant, seed, seedTenant } from "../../../support/rows/fixtures.ts";
@@ -131,24 +130,6 @@ describe("devices by themselves", function () {
     for (const { status } of replies) expect(status).to.be.oneOf([201, 409]);
     const holders = await rows().find({ app_id: tenant.app._id, token }).toArray();
     expect(holders.map(({ status }) => status)).to.deep.equal(["subscribed"]);
-  });
-
-  it("change many at the same moment, of which one that is another by then is left as it is", async () => {
-    const of = { tenant_id: tenant.app.tenant_id, app_id: tenant.app._id };
-    const reads = ["subscribed", "subscribed", "unsubscribed", "subscribed"].map((status) =>
-      aSubscription({ ...of, status: status as SubscriptionRow["status"] }),
-    );
-    const [one, two, stale, four] = reads as [SubscriptionRow, SubscriptionRow, SubscriptionRow, SubscriptionRow];
-    await seed(site.db, { subscriptions: [...reads].reverse() });
-    const { change } = devices(site.db);
-    const to = (read: SubscriptionRow, language: string) => change({ read, change: { language } });
-    const both = await Promise.all([to(two, "de"), to(one, "fr"), to(two, "it")]);
-    expect(both.map((row) => row?.language)).to.deep.equal(["de", "fr", "it"]);
-    const asBefore = { ...stale, status: "subscribed" as const };
-    const all = await Promise.all([to(four, "sv"), to(asBefore, "da"), to(one, "nl")]);
-    expect(all.map((row) => row?.language ?? null)).to.deep.equal(["sv", null, "nl"]);
-    const stored = await Promise.all(reads.map(({ _id }) => rows().findOne({ _id })));
-    expect(stored.map((row) => row?.language)).to.deep.equal(["nl", "it", stale.language, "sv"]);
   });
 
   it("find nobody else's subscription, and prove who they are", async () => {
