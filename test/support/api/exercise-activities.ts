@@ -41,7 +41,7 @@ export const useActivities = async (ask: Ask, { system }: Sending, fcm: Simulato
   await ask("PUT", tokens(one), { kind: "update", activity_id: "match-1", token: aToken() });
   const isFlushed = async () =>
     (await system.db.collection("live_activity_recipients").countDocuments({ held_message_id: null })) > 0;
-  await until(isFlushed, 15_000);
+  await until(isFlushed, 60_000);
   fcm.script({ answers: [{ address_prefix: phone?.token ?? "", status: 404, reason: "UNREGISTERED" }] });
   await send("update", activity);
   await ask("GET", `${app}/live-activities/MatchAttributes/activities/match-1`);
@@ -57,7 +57,7 @@ const useChannel = async (ask: Ask, base: string): Promise<void> => {
   const channels = `${base}/types/MatchAttributes/channels`;
   for (let n = 0; n < 2; n++) await ask("POST", channels, {});
   const states = async () => (await ask("GET", channels))["data"] as { id: string; status: string }[];
-  await until(async () => (await states()).every(({ status }) => status === "ready"), 15_000);
+  await until(async () => (await states()).every(({ status }) => status === "ready"), 60_000);
   const activity = { activity_id: "final", content_state: { step: 1 } };
   await ask("POST", `${base}/MatchAttributes/start`, { ...activity, target: { all: true }, channel: true });
   await ask("POST", `${base}/MatchAttributes/update`, activity);

@@ -45,5 +45,5 @@ const useCallbacks = async (
   for (let n = 0; n < 2; n++) await post("mailgun", delivered);
   await post("ses", topic.notification({ eventType: "Send" }));
   const isDone = async () => (await db.collection("deliveries").countDocuments({ status: "complained" })) === 3;
-  await until(isDone, 15_000);
+  await until(isDone, 60_000);
 };

@@ -23,7 +23,7 @@ export const useChannels = async (ask: Ask, list: string): Promise<void> => {
     const { data } = await ask("GET", list);
     const channels = data as { channel: string; check: unknown }[];
     return channels.some(({ channel, check }) => channel === "ios_push" && check !== null);
-  }, 15_000);
+  }, 60_000);
 };
 
 /** Takes an app away, until something of it has gone. */

@@ -22,13 +22,13 @@ const cancelScheduled = async (system: Sending["system"], api: SystemProgram, bo
   const id = await send(system, api, body);
   const messages = system.db.collection<MessageRow>("messages");
   const is = (filter: object) => async () => (await messages.findOne({ _id: id, ...filter })) !== null;
-  await until(is({ planned: true }), 15_000);
+  await until(is({ planned: true }), 60_000);
   const headers = { authorization: `Bearer ${system.token}` };
   const one = `${api.url}/v1/notifications/${id}`;
   for (const sort of ["created_at", "-created_at"])
     await fetch(`${one}/deliveries?status=scheduled&sort=${sort}`, { headers });
   await fetch(`${one}?force=true`, { method: "DELETE", headers });
-  await until(is({ status: "cancelled", withdraws: { $exists: false } }), 15_000);
+  await until(is({ status: "cancelled", withdraws: { $exists: false } }), 60_000);
 };
 
 /** A message that goes over another channel at once, as if the time of its step were over. */
@@ -38,9 +38,9 @@ const fallBack = async (system: Sending["system"], api: SystemProgram, target: o
   const now = new Date();
   const looks = { message_id: id, looks_at: 0 };
   const chunks = system.db.collection<ChunkRow>("chunks");
-  await until(async () => (await chunks.updateMany(looks, { $set: { scheduled_for: now } })).matchedCount > 0, 15_000);
+  await until(async () => (await chunks.updateMany(looks, { $set: { scheduled_for: now } })).matchedCount > 0, 60_000);
   const resting = { _id: id, planned: true, lease: null };
   const messages = system.db.collection<MessageRow>("messages");
-  await until(async () => (await messages.updateOne(resting, { $set: { due_at: now } })).matchedCount > 0, 15_000);
+  await until(async () => (await messages.updateOne(resting, { $set: { due_at: now } })).matchedCount > 0, 60_000);
   return id;
 };

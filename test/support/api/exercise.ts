@@ -139,7 +139,7 @@ const useEvents = async (ask: Ask, { app: { _id: appId }, db }: Sending["system"
   const properties = { page: "home" };
   await ask("POST", `${app}/events`, { events: people.map((person) => ({ name: "visit", properties, ...person })) });
   const isCounted = async () => (await db.collection("conversions").countDocuments({ app_id: appId })) >= people.length; // those of before may be among them
-  await until(isCounted, 15_000);
+  await until(isCounted, 60_000);
   for (const query of ["", "?limit=1"]) await ask("GET", `${app}/events/definitions${query}`);
   await ask("GET", `${app}/events/definitions/visit`);
 };
@@ -192,7 +192,7 @@ const useNotifications = async (sending: Sending, api: SystemProgram): Promise<v
   await Promise.all(sent.map((id) => system.ended(id, 30_000)));
   const isRefused = async () =>
     (await system.db.collection("webhook_deliveries").findOne({ status: "failed" })) !== null;
-  await until(isRefused, 15_000);
+  await until(isRefused, 60_000);
 };
 
 /** A text whose link is followed, and a card, which becomes a template. */
@@ -244,7 +244,7 @@ const useWebhooks = async (ask: Ask, webhooks: string, db: Db): Promise<void> =>
   for (const filter of ["", "status=failed", "event_type=delivery.sent", "status=dead&event_type=webhook.test"])
     await ask("GET", `${of}/deliveries?limit=1&${filter}`);
   const batches = async () => (await ask("GET", `${webhooks}/whk_2/deliveries?status=failed`))["data"] as unknown[];
-  await until(async () => (await batches()).length > 0, 15_000);
+  await until(async () => (await batches()).length > 0, 60_000);
   await ask("DELETE", `${webhooks}/whk_2`);
   const [{ id }] = (await ask("GET", `${of}/deliveries?status=failed`))["data"] as [{ id: string }]; // at least one was refused
   await ask("GET", `${webhooks}/deliveries/${id}`);
@@ -265,7 +265,7 @@ const again = async (ask: Ask, of: string, db: Db): Promise<void> => {
     ["replay", { event_type: "delivery.sent" }],
   ] as const) {
     await ask("POST", `${of}/${how}`, { since, ...filter });
-    await until(async () => (await recoveryOf(ask, of)).status === "completed", 15_000);
+    await until(async () => (await recoveryOf(ask, of)).status === "completed", 60_000);
   }
   await disable(ask, of, db);
 };
