@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { afterAttempt, afterFailure } from "#core/domain/warehouse/failures.ts";
 import { manifestKey } from "#core/domain/warehouse/keys.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import { KeyRingError } from "#core/runtime/process/key-ring.ts";
 import type { WarehouseRunStatus } from "#core/schema/warehouse/export.ts";
 import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
@@ -58,6 +60,8 @@ export const warehouseRunJob = (given: WarehouseRunJobDeps): Job => {
         if (error instanceof LostRun) return { end: null, facts: { isLost: true } };
         if (deps.stopping.aborted) progress(0); // throws: the run was halted
         if (error instanceof DestinationError) return afterFault(deps, found, row, error);
+        if (error instanceof KeyRingError && hasMoved(found, row.settings))
+          return afterFault(deps, found, row, keyGone());
         throw error;
       }
     },
@@ -68,10 +72,10 @@ type Work = { found: WarehouseExportRow; row: WarehouseRunRow };
 
 const write = async (deps: Deps, { found, row }: Work, progress: Progress): Promise<Result> => {
   const { work, clock, openDestination } = deps;
-  const settings = row.settings ?? settingsOf(found);
+  const settings = settingsNow(found, row);
   if (!(await work.begin(row, settings, clock.now()))) throw new LostRun(row._id);
   const hash = hashUnder(await deps.hashKeyOf(ofRow(row)));
-  const destination = await openDestination(found._id, settings.destination, found.secrets);
+  const destination = await openDestination(found._id, settings.destination, settings.secrets ?? {});
   try {
     const parts = { ...deps, hash, destination, progress, signal: deps.stopping, onBytes: counted(deps, row) };
     const datasets = await writeDatasets(parts, row, settings);
@@ -106,6 +110,23 @@ const writeDatasets = async (
   if (first !== null) throw first;
   return datasets;
 };
+
+/**
+ * As they were when the run was begun. Secrets go with the address that they were given for: newer ones are taken while the export
+ * still writes there. Source: docs/decisions/0198.
+ */
+const settingsNow = (found: WarehouseExportRow, { settings }: WarehouseRunRow): RunSettings => {
+  const begun = settings ?? settingsOf(found);
+  return hasMoved(found, settings) ? begun : { ...begun, secrets: found.secrets };
+};
+
+/** Whether an export writes elsewhere by now than a run that was begun before. */
+const hasMoved = ({ destination }: WarehouseExportRow, settings: RunSettings | null): boolean =>
+  settings !== null && !isDeepStrictEqual(settings.destination, destination);
+
+/** Only an export's own secrets are sealed anew when the key ring changes. */
+const keyGone = (): DestinationError =>
+  new DestinationError("AUTH", "the key that sealed the secrets of its beginning is gone");
 
 const settingsOf = (found: WarehouseExportRow): RunSettings => ({
   destination: found.destination,
@@ -197,7 +218,7 @@ const afterFault = async (
   const { work, clock, metrics } = deps;
   const row = await work.ours(taken); // with what was written before it failed
   if (row === null) return { end: null, facts: { isLost: true } };
-  const next = afterAttempt(row.attempt, row.datasets);
+  const next = afterAttempt(row.attempt, row.datasets, hasMoved(found, row.settings));
   const error = { code, message };
   if (next.isLast) await noteFailure(deps, found, error);
   if (next.kind === "giveUp") {

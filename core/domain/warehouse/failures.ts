@@ -16,16 +16,18 @@ type Next = { isLast: boolean } & (
 /**
  * What comes after the attempt of this number (from 0) that failed. After the last one the datasets that are written are handed over
  * without the others. A run whose datasets are written is never given up: its manifest may be in the store although the store
- * did not say so, and a run in its place would repeat it.
+ * did not say so, and a run in its place would repeat it. Unless the export `hasMoved` to another store, which has no such manifest.
  */
-export const afterAttempt = (attempt: number, datasets: readonly Written[]): Next => {
+export const afterAttempt = (attempt: number, datasets: readonly Written[], hasMoved = false): Next => {
   const delayMs = retryDelaysMs[attempt];
   if (delayMs !== undefined) return { isLast: false, kind: "retry", delayMs, attempt: attempt + 1 };
   const left = datasets.flatMap(({ is_done: isDone, is_left: isLeft }, index) =>
     isDone || isLeft === true ? [] : [index],
   );
-  if (left.length === 0) return { isLast: true, kind: "retry", delayMs: longestMs, attempt };
-  return left.length < datasets.length ? { isLast: true, kind: "leave", left } : { isLast: true, kind: "giveUp" };
+  if (left.length === 0 && !hasMoved) return { isLast: true, kind: "retry", delayMs: longestMs, attempt };
+  return left.length > 0 && left.length < datasets.length
+    ? { isLast: true, kind: "leave", left }
+    : { isLast: true, kind: "giveUp" };
 };
 
 const longestMs = 240 * minuteMs;

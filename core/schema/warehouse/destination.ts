@@ -5,7 +5,7 @@ import { patterns, worded } from "../json/patterns.ts";
 const { Array: List, Boolean: Flag, Enum, Optional, String: Text } = Type;
 
 const keyPart = "[A-Za-z0-9_=-][A-Za-z0-9_=.-]*";
-/** What the texts of a destination may look like, in REST and in resources. */
+/** What the texts of a destination may look like, by their names in REST; resources have the same in camel case. */
 export const destinationTexts = {
   bucket: {
     minLength: 3,
@@ -47,7 +47,7 @@ export const destinationTexts = {
       "must be a container's name: 3 to 63 small letters, digits and single -, with a letter or digit at both ends",
     ),
   },
-  kmsKeyId: { minLength: 1, maxLength: 512, pattern: patterns.headerValue },
+  kms_key_id: { minLength: 1, maxLength: 512, pattern: patterns.headerValue },
 };
 
 const texts = destinationTexts;
@@ -120,7 +120,7 @@ const stores = {
   endpoint: Optional(Nullable(Text(texts.endpoint))),
   path_style: Optional(Flag({ description: "of s3; default true with an endpoint, else false" })),
   sse: Optional(Enum(["none", "AES256", "aws:kms"], { description: "of s3: encryption by the store; default none" })),
-  kms_key_id: Optional(Nullable(Text({ ...texts.kmsKeyId, description: "of s3" }))),
+  kms_key_id: Optional(Nullable(Text({ ...texts.kms_key_id, description: "of s3" }))),
 };
 
 /** What a plain name in SQL looks like. */
@@ -130,9 +130,9 @@ const identifier = {
   pattern: worded("^[A-Za-z_][A-Za-z0-9_]*$", "must be a plain name: letters, digits and _, and no digit first"),
 };
 
-/** What the texts of a warehouse may look like, in REST and in resources. */
+/** The same of a warehouse. */
 export const warehouseTexts = {
-  projectId: {
+  project_id: {
     maxLength: 30,
     pattern: worded("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", "must be the id of a Google Cloud project"),
     description: "of bigquery",
@@ -155,7 +155,7 @@ export const warehouseTexts = {
 };
 
 const warehouses = {
-  project_id: Optional(Text(warehouseTexts.projectId)),
+  project_id: Optional(Text(warehouseTexts.project_id)),
   dataset: Optional(Text(warehouseTexts.dataset)),
   location: Optional(Text(warehouseTexts.location)),
   database: Optional(Text(warehouseTexts.database)),

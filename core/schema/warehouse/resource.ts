@@ -24,7 +24,7 @@ import {
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
 
-const { account, bucket, container, region, prefix, endpoint, kmsKeyId } = destinationTexts;
+const { account, bucket, container, region, prefix, endpoint, kms_key_id: kmsKeyId } = destinationTexts;
 
 const Destination = Closed(
   {
@@ -76,7 +76,7 @@ const Destination = Closed(
 const Warehouse = Closed(
   {
     type: Enum([...warehouseTypes], { description: "which warehouse" }),
-    projectId: Optional(Text(warehouseTexts.projectId)),
+    projectId: Optional(Text(warehouseTexts.project_id)),
     dataset: Optional(Text(warehouseTexts.dataset)),
     location: Optional(Text(warehouseTexts.location)),
     database: Optional(Text(warehouseTexts.database)),

@@ -13,7 +13,7 @@ import { insertNew } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
-import type { DestinationRow } from "./exports.ts";
+import type { DestinationRow, SealedSecrets } from "./exports.ts";
 
 /**
  * Where a dataset is read on: behind this row, in the order of (instant of the change, id); `source`: among those of the
@@ -61,6 +61,8 @@ export type WarehouseRunRow = JobRow & {
 /** What of an export decides what a run writes. */
 export type RunSettings = {
   destination: DestinationRow;
+  /** Those of the destination, until the run has ended. */
+  secrets?: SealedSecrets;
   format: WarehouseFormat;
   compression: WarehouseCompression;
   excluded_columns: string[];
@@ -132,7 +134,7 @@ export const warehouseRuns = (db: Db) => {
       const found = await last(exportId);
       if (found?.open !== true) return;
       const set = { status: "cancelled", completed_at: now, next_retry_at: null, lease: null, due_at: null } as const;
-      await rows.updateOne({ _id: found._id, open: true }, { $set: set, $unset: { open: "" }, $inc: { fence: 1 } });
+      await rows.updateOne({ _id: found._id, open: true }, { $set: set, $unset: endOfRun, $inc: { fence: 1 } });
     },
   };
 };
@@ -144,5 +146,8 @@ type RunPage = PagePlace & {
   from?: Date | undefined;
   to?: Date | undefined;
 };
+
+/** What a run has no longer once it has ended. */
+export const endOfRun = { open: "", "settings.secrets": "" } as const;
 
 const anyRun = pageRange("warehouseRun", {}, { after: null, isDescending: true });

@@ -3,6 +3,7 @@ import { collectionOf } from "../mongo/collection.ts";
 import { type ChainRow, type WarehouseExportRow, warehouseExportCollection } from "./exports.ts";
 import {
   type ChangePlace,
+  endOfRun,
   type PartRow,
   type RunSettings,
   type WarehouseRunRow,
@@ -96,7 +97,7 @@ const runWork = (db: Db) => {
 
     /** Ends a run, and gives it back. */
     end: async ({ _id, fence }: WarehouseRunRow, set: Partial<WarehouseRunRow>): Promise<void> => {
-      await runs.updateOne({ _id, fence }, { $set: { ...set, lease: null, due_at: null }, $unset: { open: "" } });
+      await runs.updateOne({ _id, fence }, { $set: { ...set, lease: null, due_at: null }, $unset: endOfRun });
     },
   };
 };

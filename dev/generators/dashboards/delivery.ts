@@ -161,9 +161,12 @@ export const delivery: Dashboard = {
         graph("Time of a run, p95", "s", "From taking a job to giving it back", [
           { expr: quantileBy(0.95, "type", `herald_job_run_duration_seconds_bucket{${here}}`), legend: "{{type}}" },
         ]),
-        graph("Warehouse exports", "ops", "Attempts of runs: completed, cancelled, retried and failed at their store", [
-          { expr: rateBy("result", `herald_warehouse_attempts_total{${here}}`), legend: "{{result}}" },
-        ]),
+        graph(
+          "Warehouse exports",
+          "ops",
+          "Attempts of runs: completed, partial (without some datasets), cancelled, retried and failed at their store",
+          [{ expr: rateBy("result", `herald_warehouse_attempts_total{${here}}`), legend: "{{result}}" }],
+        ),
       ],
     },
   ],

@@ -1,4 +1,4 @@
-import type { ContainerClient, RequestPolicyFactory } from "@azure/storage-blob";
+import type { BlockBlobClient, ContainerClient, RequestPolicyFactory } from "@azure/storage-blob";
 import { readBounded } from "#core/runtime/http/read-bounded.ts";
 import type { RunErrorCode } from "#core/schema/warehouse/export.ts";
 import type { AzureBlobRow } from "#core/storage/warehouse/exports.ts";
@@ -73,11 +73,22 @@ const write = async (
     if (nameOf(error) === "BlobAlreadyExists") return false;
     throw error;
   }
-  const { contentLength: size } = await ask((abortSignal) => blob.getProperties({ abortSignal }), signal);
+  const size = await sizeOf({ ask }, blob, signal);
   if (size !== body.byteLength)
     throw new DestinationError("INTERNAL", `the store took ${body.byteLength} bytes and has ${size ?? "none"} of them`);
   return true;
 };
+
+/** Undefined when it is not there. */
+const sizeOf = ({ ask }: Pick<Link, "ask">, blob: BlockBlobClient, signal: AbortSignal): Promise<number | undefined> =>
+  ask(async (abortSignal) => {
+    try {
+      return (await blob.getProperties({ abortSignal })).contentLength;
+    } catch (error) {
+      if (statusOf(error) === 404 && codeOf(error) !== "ContainerNotFound") return undefined; // a HEAD may name no fault
+      throw error;
+    }
+  }, signal);
 
 const read = async ({ blobs, ask }: Link, key: string, mostBytes: number, signal: AbortSignal) =>
   ask(async (abortSignal) => {

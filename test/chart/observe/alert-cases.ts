@@ -153,6 +153,18 @@ const delivery: Record<string, AlertCase> = {
       [all("herald_warehouse_attempts_total", 'result="completed"')]: "7x20 8x85", // another's store
     },
   },
+  HeraldWarehouseExportsPartial: {
+    at: "70m",
+    fires: {
+      [all("herald_warehouse_attempts_total", 'result="partial"')]: "0x30 1x120",
+      [all("herald_warehouse_attempts_total", 'result="completed"')]: "0+1x150", // of other exports
+    },
+    rests: {
+      [all("herald_warehouse_attempts_total", 'result="partial"')]: "3x150", // of long ago
+      [all("herald_warehouse_attempts_total", 'result="retried"')]: "0+1x150",
+      [all("herald_warehouse_attempts_total", 'result="completed"')]: "0+1x150",
+    },
+  },
   HeraldQueueStuck: {
     at: "20m",
     fires: {

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,6 +16,8 @@ import { testDestination } from "../../../dispatcher/warehouse/tests.ts";
 import { testKeyRing } from "../../support/rows/fixtures.ts";
 import { s3Destination } from "../../support/rows/warehouse.ts";
 import { testServers } from "../../support/servers/servers.ts";
+import { azureFaults, gcsFaults, recoverFrom } from "../../support/warehouse/failing-stores.ts";
+import { useRuns } from "../../support/warehouse/runs.ts";
 import { type Store, startAzure, startGcs } from "./servers.ts";
 
 const never = new AbortController().signal;
@@ -191,6 +193,17 @@ describe("stores that warehouse exports are written to", function () {
       expect(error.message).to.match(says).and.not.include(azure.key);
     });
 
+  describe("of Google, to which an export's runs are written", () => {
+    const here = useRuns("failing_gcs");
+    recoverFrom({ url: () => gcs.url, at: (url) => gcsAt(url, gcs.credentials), faults: gcsFaults }, here);
+  });
+
+  describe("of Azure, to which an export's runs are written", () => {
+    const here = useRuns("failing_azure");
+    const at = (url: string) => ({ ...azureAt(url), prefix: `runs/${randomUUID()}`, account_key: azure.key });
+    recoverFrom({ url: () => azure.url, at, faults: azureFaults }, here);
+  });
+
   it("are not connected to where addresses are not allowed", async () => {
     for (const name of [inGcs, inAzure]) {
       const store = await open((await given[name]?.()) as WarehouseDestinationInput, []); // sound: each is whole
@@ -199,6 +212,15 @@ describe("stores that warehouse exports are written to", function () {
       expect((error as DestinationError).code).to.equal("PERMISSION");
     }
   });
+});
+
+/** The tokens come from the store's own address. */
+const gcsAt = (endpoint: string, credentials: string): WarehouseDestinationInput => ({
+  type: "gcs",
+  bucket: "acme-lake",
+  prefix: `runs/${randomUUID()}`,
+  endpoint,
+  credentials_json: JSON.stringify({ ...(JSON.parse(credentials) as object), token_uri: `${endpoint}/token` }),
 });
 
 const azureAt = (url: string) =>

@@ -1,9 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { newId } from "#core/domain/ids.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
+import {
+  type WarehouseDestinationInput,
+  type WarehouseSecret,
+  warehouseSecrets,
+} from "#core/schema/warehouse/destination.ts";
 import type { ConversionRow } from "#core/storage/events/conversions.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import { type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
+import { destinationOf } from "#core/storage/warehouse/destinations.ts";
+import { type SealedSecrets, type WarehouseExportRow, warehouseSecretPlace } from "#core/storage/warehouse/exports.ts";
 import { s3Settings } from "../../../dev/servers/s3.ts";
 import { testKeyRing } from "./fixtures.ts";
 
@@ -23,22 +29,17 @@ export const s3Destination = (url: string) => {
 
 /** An export to such a destination, of what changed since an hour ago. */
 export const aWarehouseExport = (
-  destination: ReturnType<typeof s3Destination>,
+  destination: WarehouseDestinationInput,
   over: Partial<WarehouseExportRow> & Pick<WarehouseExportRow, "tenant_id" | "app_id">,
 ): WarehouseExportRow => {
-  const { access_key_id: id, secret_access_key: secret, ...settings } = destination;
   const now = new Date();
   const since = new Date(now.getTime() - 3_600_000);
   const _id = newId("warehouseExport", now);
-  const { seal } = keyRing(testKeyRing);
   return {
     _id,
     name: _id,
-    destination: { ...settings, path_style: true, sse: "none", kms_key_id: null },
-    secrets: {
-      access_key_id: seal(id, warehouseSecretPlace(_id, "access_key_id")),
-      secret_access_key: seal(secret, warehouseSecretPlace(_id, "secret_access_key")),
-    },
+    destination: destinationOf(destination),
+    secrets: sealedFor(_id, destination),
     secrets_updated_at: now,
     datasets: ["deliveries"],
     excluded_columns: [],
@@ -61,6 +62,15 @@ export const aWarehouseExport = (
     ...over,
   };
 };
+
+/** The secrets of a destination as an export of this id has them. */
+export const sealedFor = (id: string, given: Partial<Record<WarehouseSecret, string>>): SealedSecrets =>
+  Object.fromEntries(
+    warehouseSecrets.flatMap((name) => {
+      const text = given[name];
+      return text === undefined ? [] : [[name, keyRing(testKeyRing).seal(text, warehouseSecretPlace(id, name))]];
+    }),
+  );
 
 /** A custom event that counts for a delivery. */
 export const aConversion = (

@@ -8,6 +8,7 @@ import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import type { WarehouseDestinationInput } from "#core/schema/warehouse/destination.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import { type WarehouseExportRow, warehouseExportCollection } from "#core/storage/warehouse/exports.ts";
 import { hashKeys } from "#core/storage/warehouse/hash-keys.ts";
@@ -122,7 +123,7 @@ export const warehouseSite = (
     /** Bytes by tenant. */
     usage,
     add: async (
-      destination: Given,
+      destination: WarehouseDestinationInput,
       over: Partial<WarehouseExportRow> & Pick<WarehouseExportRow, "tenant_id" | "app_id">,
     ) => {
       const row = aWarehouseExport(destination, over);

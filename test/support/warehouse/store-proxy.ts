@@ -2,13 +2,14 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
-export type Asked = { method: string; key: string; body: Buffer };
+/** `key`: its path behind the bucket, or the account of Azure. */
+export type Asked = { method: string; key: string; query: URLSearchParams; body: Buffer };
 export type Answer = { status: number; headers?: IncomingHttpHeaders; body?: Buffer | string };
 
 /** What becomes of a request; null: its connection is cut. */
 export type Rule = (asked: Asked, pass: () => Promise<Answer>) => Promise<Answer | null>;
 
-/** A server in front of a store of S3's protocol, which can be told to fail. */
+/** A server in front of a store, which can be told to fail. */
 export const storeProxy = async (storeUrl: string) => {
   const { hostname, port } = new URL(storeUrl);
   let rule: Rule = (_, pass) => pass();
@@ -16,9 +17,10 @@ export const storeProxy = async (storeUrl: string) => {
     const { method = "GET", url = "/", headers } = asked;
     const handle = async (): Promise<void> => {
       const body = await buffer(asked);
-      const key = decodeURIComponent(new URL(url, storeUrl).pathname.split("/").slice(2).join("/"));
+      const { pathname, searchParams: query } = new URL(url, storeUrl);
+      const key = decodeURIComponent(pathname.split("/").slice(2).join("/"));
       const to = { hostname, port, method, path: url, headers }; // the name of this server is signed with the rest
-      give(answer, await rule({ method, key, body }, () => forward(to, body)));
+      give(answer, await rule({ method, key, query, body }, () => forward(to, body)));
     };
     handle().catch(() => answer.destroy());
   });

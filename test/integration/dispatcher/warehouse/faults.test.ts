@@ -1,52 +1,20 @@
 import { expect } from "chai";
-import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
-import { warehouseExportCollection } from "#core/storage/warehouse/exports.ts";
-import { warehouseRunCollection } from "#core/storage/warehouse/runs.ts";
 import { type Destination, DestinationError } from "../../../../dispatcher/warehouse/destinations/destination.ts";
-import { s3Destination } from "../../../support/rows/warehouse.ts";
+import { sealedFor } from "../../../support/rows/warehouse.ts";
 import { aMessage } from "../../../support/rows/work.ts";
-import { testDatabase } from "../../../support/servers/database.ts";
-import { testServers } from "../../../support/servers/servers.ts";
-import { bucketOf, deliveriesFrom, warehouseSite } from "../../../support/warehouse/site.ts";
-import { type Answer, type Asked, type Rule, refusal, storeProxy } from "../../../support/warehouse/store-proxy.ts";
-
-const of = { tenant_id: "ten_1", app_id: "app_1" };
-const hourMs = 3_600_000;
+import { recoverFrom, s3Faults } from "../../../support/warehouse/failing-stores.ts";
+import { useRuns } from "../../../support/warehouse/runs.ts";
 
 describe("runs of a warehouse export whose store fails", function () {
   this.timeout(120_000);
-  const db = testDatabase("warehouse_faults", [
-    deliveryCollection,
-    messageCollection,
-    warehouseExportCollection,
-    warehouseRunCollection,
-  ]);
-  const site = warehouseSite(db);
-  const start = new Date(Date.now() - hourMs);
-  let destination: ReturnType<typeof s3Destination>;
-  let bucket: ReturnType<typeof bucketOf>;
-
-  beforeEach(async () => {
-    site.shift(0);
-    destination = s3Destination((await testServers()).s3Url);
-    bucket = bucketOf(destination);
-    for (const name of [warehouseExportCollection.name, warehouseRunCollection.name, deliveryCollection.name])
-      await db().collection(name).deleteMany({});
-  });
-  afterEach(() => bucket.close());
-
-  const seed = async (count: number): Promise<void> => {
-    const made = deliveriesFrom(of, start, count);
-    await db().collection<DeliveryRow>(deliveryCollection.name).insertMany(made);
-  };
-  const before = new Date(start.getTime() - 1);
-  const later = new Date(start.getTime() + hourMs / 2);
+  const here = useRuns("warehouse_faults", [messageCollection]);
+  const { db, site, of, start, before, later, seed } = here;
 
   it("are tried again after ever longer pauses, then have failed; after three the export is failing, and well again after one", async () => {
     await seed(1);
-    const row = await site.add(destination, { ...of, failure_count: 2, failing_since: start });
+    const row = await site.add(here.destination, { ...of, failure_count: 2, failing_since: start });
     const id = await site.begin(row, before, later);
     const away = (one: Destination): Destination => ({
       ...one,
@@ -77,7 +45,7 @@ describe("runs of a warehouse export whose store fails", function () {
 
   it("that wrote some of their datasets hand those over after the last attempt, and the next run goes on with the rest", async () => {
     await seed(3);
-    const row = await site.add(destination, {
+    const row = await site.add(here.destination, {
       ...of,
       datasets: ["deliveries", "messages"],
       watermarks: { deliveries: before, messages: before },
@@ -95,7 +63,7 @@ describe("runs of a warehouse export whose store fails", function () {
     });
     await site.run(id, { through: full });
     expect((await site.runNow(id))?.datasets.map(({ is_left: isLeft }) => isLeft)).to.deep.equal([undefined, true]);
-    expect(await bucket.manifests(), "it was only decided").to.deep.equal([]);
+    expect(await here.bucket.manifests(), "it was only decided").to.deep.equal([]);
     await site.run(id); // the store takes everything again: what was decided stands
     const run = await site.runNow(id);
     expect(run).to.deep.include({
@@ -103,7 +71,7 @@ describe("runs of a warehouse export whose store fails", function () {
       due_at: null,
       error: { code: "QUOTA", message: refused.message },
     });
-    const [manifest] = await bucket.manifests();
+    const [manifest] = await here.bucket.manifests();
     expect(manifest?.datasets.map(({ name, rows }) => [name, rows])).to.deep.equal([["deliveries", 3]]);
     const after = await site.exportNow(row._id);
     expect(after?.watermarks).to.deep.equal({ deliveries: later, messages: before });
@@ -111,7 +79,7 @@ describe("runs of a warehouse export whose store fails", function () {
     expect(after?.last_run).to.include({ status: "partial", row_count: 3 });
     const next = await site.begin({ ...row, datasets: ["messages"] }, before, later);
     await site.run(next);
-    const [, second] = await bucket.manifests();
+    const [, second] = await here.bucket.manifests();
     expect(second).to.deep.include({ sequence: 2 });
     expect(second?.datasets.map(({ name, rows }) => [name, rows])).to.deep.equal([["messages", 1]]);
     expect(await site.exportNow(row._id)).to.deep.include({ status: "active", failure_count: 0 });
@@ -119,7 +87,7 @@ describe("runs of a warehouse export whose store fails", function () {
 
   it("whose files are written are never given up: their manifest may be in the store", async () => {
     await seed(3);
-    const row = await site.add(destination, { ...of, failure_count: 2, failing_since: start });
+    const row = await site.add(here.destination, { ...of, failure_count: 2, failing_since: start });
     const id = await site.begin(row, before, later);
     await site.runs().updateOne({ _id: id }, { $set: { attempt: 5 } });
     const lost = new DestinationError("NETWORK", "the store did not answer (ECONNRESET)");
@@ -132,23 +100,23 @@ describe("runs of a warehouse export whose store fails", function () {
       },
     });
     await site.run(id, { through });
-    const [first] = await bucket.manifests();
+    const [first] = await here.bucket.manifests();
     expect(first).to.deep.include({ sequence: 1, run_id: id });
     expect(await site.runNow(id)).to.deep.include({ status: "pending", attempt: 5 });
     expect(await site.exportNow(row._id)).to.deep.include({ status: "failing", chain: row.chain });
     site.shift(241 * 60_000);
     await site.run(id);
     expect(await site.runNow(id)).to.include({ status: "completed" });
-    expect(await bucket.manifests()).to.deep.equal([first]);
+    expect(await here.bucket.manifests()).to.deep.equal([first]);
     expect((await site.exportNow(row._id))?.chain).to.include({ sequence: 1 });
   });
 
   it("tell what a store refuses by a code, and never a secret", async () => {
     const cases = [
-      [{ ...destination, secret_access_key: "wrong" }, "AUTH"],
-      [{ ...destination, bucket: "no-such-bucket" }, "NOT_FOUND"],
-      [{ ...destination, endpoint: "http://127.0.0.1:1" }, "NETWORK"],
-      [{ ...destination, endpoint: "http://10.1.2.3:9000" }, "PERMISSION"],
+      [{ ...here.destination, secret_access_key: "wrong" }, "AUTH"],
+      [{ ...here.destination, bucket: "no-such-bucket" }, "NOT_FOUND"],
+      [{ ...here.destination, endpoint: "http://127.0.0.1:1" }, "NETWORK"],
+      [{ ...here.destination, endpoint: "http://10.1.2.3:9000" }, "PERMISSION"],
     ] as const;
     for (const [given, code] of cases) {
       const row = await site.add(given, of);
@@ -160,61 +128,47 @@ describe("runs of a warehouse export whose store fails", function () {
     }
   });
 
-  const isWrite = ({ method, key }: Asked) => method === "PUT" && key.includes("/deliveries/");
-  const faults: { it: string; rule: Rule; code: string; says: RegExp }[] = [
-    { it: "is read-only", rule: onWrite(refusal(403, "AccessDenied")), code: "PERMISSION", says: /AccessDenied/ },
-    { it: "is full", rule: onWrite(refusal(507, "QuotaExceeded")), code: "QUOTA", says: /QuotaExceeded \(507\)/ },
-    { it: "is asked too often", rule: onWrite(refusal(503, "SlowDown")), code: "QUOTA", says: /SlowDown/ },
-    { it: "has another clock", rule: onWrite(refusal(403, "RequestTimeTooSkewed")), code: "AUTH", says: /Skewed/ },
-    { it: "says yes with an error", rule: onWrite(refusal(200, "InternalError")), code: "INTERNAL", says: /Internal/ },
-    { it: "loses what it took", rule: onWrite({ status: 200 }), code: "INTERNAL", says: /has none of them/ },
-    { it: "cuts the connection", rule: onWrite(null), code: "NETWORK", says: /did not answer/ },
-    { it: "is slow", rule: onWrite("never"), code: "NETWORK", says: /did not answer/ },
+  recoverFrom(
     {
-      it: "has not all that it took",
-      rule: async ({ method }, pass) => {
-        const answer = await pass();
-        return method === "HEAD" ? { ...answer, headers: { ...answer.headers, "content-length": "7" } } : answer;
-      },
-      code: "INTERNAL",
-      says: /took \d+ bytes and has 7 of them/,
+      url: () => here.destination.endpoint,
+      at: (endpoint) => ({ ...here.destination, endpoint }),
+      faults: s3Faults,
     },
-  ];
+    here,
+  );
 
-  function onWrite(answer: Answer | null | "never"): Rule {
-    return (asked, pass) => {
-      if (!isWrite(asked)) return pass();
-      return answer === "never" ? new Promise(() => undefined) : Promise.resolve(answer);
-    };
-  }
-
-  for (const { it: what, rule, code, says } of faults)
-    it(`are tried again where it ${what}, and hand each row over once when it is well`, async () => {
-      await seed(5);
-      const proxy = await storeProxy(destination.endpoint);
-      try {
-        proxy.set(rule);
-        const row = await site.add({ ...destination, endpoint: proxy.url }, of);
-        const id = await site.begin(row, before, later);
-        await site.run(id, { mostMs: what === "is slow" ? 300 : 30_000 });
-        const failed = await site.runNow(id);
-        expect(failed).to.deep.include({ status: "pending", attempt: 1, manifest_key: null });
-        expect(failed?.error?.code, failed?.error?.message).to.equal(code);
-        expect(failed?.error?.message).to.match(says);
-        expect(await bucket.manifests()).to.deep.equal([]);
-        proxy.reset();
-        site.shift(61_000);
-        await site.run(id);
-        expect(await site.runNow(id)).to.deep.include({ status: "completed", error: null });
-        expect(new Set((await bucket.rows(await bucket.manifests())).map((one) => one["id"])).size).to.equal(5);
-      } finally {
-        proxy.close();
-      }
+  it("keep the address and the secrets of their begin where their export moves on, and take newer secrets of the same address", async () => {
+    await seed(1_500);
+    const row = await site.add(here.destination, of);
+    const id = await site.begin(row, before, later);
+    let parts = 0;
+    const cut = (one: Destination): Destination => ({
+      ...one,
+      write: (...given) =>
+        parts++ === 0 ? one.write(...given) : Promise.reject(new DestinationError("NETWORK", "the store is away")),
     });
+    await site.run(id, { partRows: 1_000, through: cut });
+    const wrong = sealedFor(row._id, { ...here.destination, secret_access_key: "wrong" });
+    await site.exports().updateOne({ _id: row._id }, { $set: { secrets: wrong } });
+    site.shift(61_000);
+    await site.run(id, { partRows: 1_000 });
+    expect((await site.runNow(id))?.error?.code, "of the same address the present ones").to.equal("AUTH");
+    await site.exports().updateOne({ _id: row._id }, { $set: { secrets: row.secrets } });
+    site.shift(400_000);
+    await site.run(id, { partRows: 1_000, through: cut });
+    const moved = { ...row.destination, prefix: `${here.destination.prefix}-other` };
+    await site.exports().updateOne({ _id: row._id }, { $set: { destination: moved, secrets: wrong } });
+    site.shift(1_400_000);
+    await site.run(id, { partRows: 1_000 });
+    const run = await site.runNow(id);
+    expect(run).to.deep.include({ status: "completed", error: null });
+    expect(run?.settings, "no secret is left").not.to.have.property("secrets");
+    expect(await here.bucket.rows(await here.bucket.manifests())).to.have.length(1_500);
+  });
 
   it("have the columns of their begin in all of their parts, also where one is left out meanwhile", async () => {
     await seed(1_500);
-    const row = await site.add(destination, of);
+    const row = await site.add(here.destination, of);
     const id = await site.begin(row, before, later);
     let parts = 0;
     const cut = (one: Destination): Destination => ({
@@ -226,16 +180,16 @@ describe("runs of a warehouse export whose store fails", function () {
     await site.exports().updateOne({ _id: row._id }, { $set: { excluded_columns: ["deliveries.channel"] } });
     site.shift(61_000);
     await site.run(id, { partRows: 1_000 });
-    const manifests = await bucket.manifests();
+    const manifests = await here.bucket.manifests();
     const names = manifests[0]?.datasets[0]?.columns.map(({ name }) => name);
     expect(names).to.include("channel");
-    const rows = await bucket.rows(manifests);
+    const rows = await here.bucket.rows(manifests);
     expect(rows).to.have.length(1_500);
     for (const one of rows) expect(Object.keys(one)).to.deep.equal(names);
   });
 
   it("begin once for a window when the clocks of two dispatchers differ by ten minutes", async () => {
-    const row = await site.add(destination, of);
+    const row = await site.add(here.destination, of);
     const ends: (Date | undefined)[] = [];
     for (const minutes of [10, -10, 10, 0]) {
       site.shift(minutes * 60_000);

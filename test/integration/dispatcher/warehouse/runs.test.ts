@@ -1,16 +1,11 @@
 import { expect } from "chai";
-import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
-import { warehouseExportCollection } from "#core/storage/warehouse/exports.ts";
-import { warehouseRunCollection, warehouseRuns } from "#core/storage/warehouse/runs.ts";
+import { warehouseRuns } from "#core/storage/warehouse/runs.ts";
 import { type Destination, DestinationError } from "../../../../dispatcher/warehouse/destinations/destination.ts";
 import { testDestination } from "../../../../dispatcher/warehouse/tests.ts";
-import { s3Destination } from "../../../support/rows/warehouse.ts";
-import { testDatabase } from "../../../support/servers/database.ts";
-import { testServers } from "../../../support/servers/servers.ts";
 import { inSuite } from "../../../support/suite/soak.ts";
-import { bucketOf, deliveriesFrom, sha256Of, warehouseSite } from "../../../support/warehouse/site.ts";
+import { useRuns } from "../../../support/warehouse/runs.ts";
+import { sha256Of, warehouseSite } from "../../../support/warehouse/site.ts";
 
-const of = { tenant_id: "ten_1", app_id: "app_1" };
 const hourMs = 3_600_000;
 
 /** What a killed process leaves: nothing that comes after is done. */
@@ -18,45 +13,25 @@ class Killed extends Error {}
 
 describe("the runs of a warehouse export", function () {
   this.timeout(120_000);
-  const db = testDatabase("warehouse", [deliveryCollection, warehouseExportCollection, warehouseRunCollection]);
-  const site = warehouseSite(db);
-  const start = new Date(Date.now() - hourMs);
-  let destination: ReturnType<typeof s3Destination>;
-  let bucket: ReturnType<typeof bucketOf>;
+  const here = useRuns("warehouse");
+  const { db, site, of, before, later, seed } = here;
 
-  beforeEach(async () => {
-    site.shift(0);
-    destination = s3Destination((await testServers()).s3Url);
-    bucket = bucketOf(destination);
-    for (const name of [warehouseExportCollection.name, warehouseRunCollection.name])
-      await db().collection(name).deleteMany({});
-    await db().collection(deliveryCollection.name).deleteMany({});
-  });
-  afterEach(() => bucket.close());
-
-  const seed = async (count: number, at = start): Promise<DeliveryRow[]> => {
-    const made = deliveriesFrom(of, at, count);
-    await db().collection<DeliveryRow>(deliveryCollection.name).insertMany(made);
-    return made;
-  };
   const idsOf = (rows: readonly Record<string, unknown>[]) => rows.map(({ id }) => id);
-  const before = new Date(start.getTime() - 1);
-  const later = new Date(start.getTime() + hourMs / 2);
 
   it("write what changed in their window, and a manifest that says what that is", async () => {
     const made = await seed(1_100);
     await seed(3, later);
-    const row = await site.add(destination, { ...of, excluded_columns: ["deliveries.campaign_id"] });
+    const row = await site.add(here.destination, { ...of, excluded_columns: ["deliveries.campaign_id"] });
     const id = await site.begin(row, before, later);
     await site.run(id, { partRows: 1_000 });
-    const [manifest, ...others] = await bucket.manifests();
+    const [manifest, ...others] = await here.bucket.manifests();
     expect(others).to.deep.equal([]);
     if (manifest === undefined) throw new Error("no manifest");
     expect(manifest).to.deep.include({ sequence: 1, previous: null, run_id: id, chain: "changes" });
     const [dataset] = manifest.datasets;
     expect(dataset?.files.map(({ rows }) => rows)).to.deep.equal([1_000, 100]);
     expect(dataset?.files[0]?.key).to.match(/\/v1\/deliveries\/dt=\d{4}-\d\d-\d\d\/hr=\d\d\/wxr_\w+-00000\.jsonl\.gz$/);
-    const rows = await bucket.rows([manifest]);
+    const rows = await here.bucket.rows([manifest]);
     expect(idsOf(rows)).to.have.members(made.map(({ _id }) => _id));
     expect(Object.keys(rows[0] ?? {})).to.deep.equal(dataset?.columns.map(({ name }) => name));
     expect(rows[0])
@@ -72,29 +47,29 @@ describe("the runs of a warehouse export", function () {
 
   it("are a chain: each manifest names the one before it and its hash, also where nothing changed", async () => {
     await seed(2);
-    const row = await site.add(destination, of);
+    const row = await site.add(here.destination, of);
     const ends = [later, new Date(later.getTime() + 1_000), new Date(later.getTime() + 2_000)];
     let from = before;
     for (const to of ends) {
       await site.run(await site.begin(row, from, to));
       from = to;
     }
-    const manifests = await bucket.manifests();
+    const manifests = await here.bucket.manifests();
     expect(manifests.map(({ sequence }) => sequence)).to.deep.equal([1, 2, 3]);
     for (const [n, { previous }] of manifests.entries()) {
       if (n === 0) expect(previous).to.equal(null);
-      else expect(sha256Of(await bucket.read(previous?.key ?? ""))).to.equal(previous?.sha256);
+      else expect(sha256Of(await here.bucket.read(previous?.key ?? ""))).to.equal(previous?.sha256);
     }
-    expect(await bucket.rows(manifests)).to.have.length(2);
+    expect(await here.bucket.rows(manifests)).to.have.length(2);
   });
 
   it("of a range have a chain of their own, and leave the watermarks", async () => {
     await seed(4);
-    const row = await site.add(destination, of);
+    const row = await site.add(here.destination, of);
     const id = await site.begin(row, before, later, "backfill");
     await site.run(id);
-    expect(await bucket.manifests()).to.have.length(1);
-    expect((await bucket.manifests())[0]).to.deep.include({ chain: id, sequence: 1 });
+    expect(await here.bucket.manifests()).to.have.length(1);
+    expect((await here.bucket.manifests())[0]).to.deep.include({ chain: id, sequence: 1 });
     const after = await site.exportNow(row._id);
     expect(after).to.deep.include({ chain: row.chain, watermarks: row.watermarks });
   });
@@ -102,7 +77,7 @@ describe("the runs of a warehouse export", function () {
   it("killed at each step give each row to one manifest, and the same bytes to a part that is written again", async () => {
     const count = inSuite(2_500, { soak: 8_500 }); // 3 parts, or 9: 8 kills, or 20
     const made = await seed(count);
-    const row = await site.add(destination, of);
+    const row = await site.add(here.destination, of);
     const id = await site.begin(row, before, later);
     const [kept, died] = [new Map<string, string>(), new Set<string>()];
     for (let deaths = -1; deaths < died.size; ) {
@@ -111,12 +86,12 @@ describe("the runs of a warehouse export", function () {
       if (deaths < died.size) await expire(id);
     }
     expect(died.size, "before and behind each part and the manifest").to.equal(2 * (Math.ceil(count / 1_000) + 1));
-    const manifests = await bucket.manifests();
+    const manifests = await here.bucket.manifests();
     expect(manifests).to.have.length(1);
-    const ids = idsOf(await bucket.rows(manifests));
+    const ids = idsOf(await here.bucket.rows(manifests));
     expect(new Set(ids).size).to.equal(count);
     expect(ids).to.have.members(made.map(({ _id }) => _id));
-    expect((await bucket.keys()).length, "no file that no manifest names").to.equal(Math.ceil(count / 1_000) + 1);
+    expect((await here.bucket.keys()).length, "no file that no manifest names").to.equal(Math.ceil(count / 1_000) + 1);
   });
 
   /** Ends the lease of a run whose holder is dead. */
@@ -145,7 +120,7 @@ describe("the runs of a warehouse export", function () {
 
   it("that another process took over write nothing more", async () => {
     await seed(1_500);
-    const row = await site.add(destination, of);
+    const row = await site.add(here.destination, of);
     const id = await site.begin(row, before, later);
     let isFirst = true;
     const through = (one: Destination): Destination => ({
@@ -160,14 +135,14 @@ describe("the runs of a warehouse export", function () {
       },
     });
     await site.run(id, { partRows: 1_000, through });
-    expect(await bucket.manifests()).to.have.length(1);
-    expect(new Set(idsOf(await bucket.rows(await bucket.manifests()))).size).to.equal(1_500);
+    expect(await here.bucket.manifests()).to.have.length(1);
+    expect(new Set(idsOf(await here.bucket.rows(await here.bucket.manifests()))).size).to.equal(1_500);
     expect((await site.exportNow(row._id))?.chain).to.deep.include({ sequence: 1, run_id: id });
   });
 
   it("end when their export is removed", async () => {
     await seed(10);
-    const row = await site.add(destination, of);
+    const row = await site.add(here.destination, of);
     const id = await site.begin(row, before, later);
     const through = (one: Destination): Destination => ({
       ...one,
@@ -179,18 +154,18 @@ describe("the runs of a warehouse export", function () {
     });
     await site.run(id, { through });
     expect(await site.runNow(id)).to.deep.include({ status: "cancelled", due_at: null, lease: null });
-    expect(await bucket.manifests()).to.deep.equal([]);
+    expect(await here.bucket.manifests()).to.deep.equal([]);
   });
 
   it("are preceded by a test, whose steps leave nothing behind", async () => {
-    const row = await site.add(destination, of);
+    const row = await site.add(here.destination, of);
     const never = new AbortController().signal;
     const open = await site.openDestination(row._id, row.destination, row.secrets);
     const steps = await testDestination(open, row.destination.prefix, never);
     expect(steps.map(({ name, ok, message }) => [name, ok, message])).to.deep.equal(
       ["resolve", "authenticate", "write", "read_back", "delete", "list"].map((name) => [name, true, null]),
     );
-    expect(await bucket.keys()).to.deep.equal([]);
+    expect(await here.bucket.keys()).to.deep.equal([]);
     const readOnly = {
       ...open,
       write: () => Promise.reject(new DestinationError("PERMISSION", "the store answered AccessDenied")),
@@ -206,7 +181,7 @@ describe("the runs of a warehouse export", function () {
 
   it("begin by the schedule, one for all windows that were missed, and none while another is under way", async () => {
     await seed(5);
-    const row = await site.add(destination, of);
+    const row = await site.add(here.destination, of);
     await site.look(row._id);
     const [run, ...others] = await site.runs().find({ export_id: row._id }).toArray();
     expect(others).to.deep.equal([]);
@@ -225,10 +200,10 @@ describe("the runs of a warehouse export", function () {
   });
 
   it("are not begun while the export is paused, and the plan pauses it that no longer has them", async () => {
-    const row = await site.add(destination, { ...of, status: "paused" });
+    const row = await site.add(here.destination, { ...of, status: "paused" });
     await site.look(row._id);
     const without = warehouseSite(db, []);
-    const other = await without.add(destination, of);
+    const other = await without.add(here.destination, of);
     await without.look(other._id);
     expect(await site.runs().countDocuments()).to.equal(0);
     expect(await site.exportNow(other._id)).to.include({ status: "paused", pause_reason: "plan" });

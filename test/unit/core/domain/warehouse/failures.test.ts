@@ -15,7 +15,14 @@ describe("a run of a warehouse export that did not get through", () => {
     { it: "is given up after its sixth", attempt: 5, datasets: [open, open], is: { kind: "giveUp", isLast: true } },
     { it: "leaves what is not written", attempt: 5, datasets: [open, done, open], is: { kind: "leave", left: [0, 2] } },
     { it: "goes on with its manifest", attempt: 5, datasets: [done, left], is: { kind: "retry", delayMs: 14_400_000 } },
+    {
+      it: "is given up where its store is no longer the export's",
+      attempt: 5,
+      datasets: [done],
+      moved: true,
+      is: { kind: "giveUp" },
+    },
   ];
-  for (const { it: name, attempt, datasets, is } of cases)
-    it(name, () => expect(afterAttempt(attempt, datasets)).to.deep.include(is));
+  for (const { it: name, attempt, datasets, moved, is } of cases)
+    it(name, () => expect(afterAttempt(attempt, datasets, moved)).to.deep.include(is));
 });
