@@ -3,6 +3,7 @@ import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";
+import { withoutTerms } from "../support/snapshot.ts";
 
 const kept = { channels: {}, deletionPolicy: "Retain" };
 
@@ -33,10 +34,11 @@ describe("operator: an App of the same name as the one before", function () {
     for (const object of [make.webhook(), make.activityType()]) await herald.ready(object);
     return (await herald.ready(app)).status?.id ?? "";
   };
-  const records = async () => ({
-    webhooks: await herald.db.collection<WebhookRow>("webhooks").find().toArray(),
-    types: await herald.db.collection<LiveActivityTypeRow>("live_activity_types").find().toArray(),
-  });
+  const records = async () =>
+    withoutTerms({
+      webhooks: await herald.db.collection<WebhookRow>("webhooks").find().toArray(),
+      types: await herald.db.collection<LiveActivityTypeRow>("live_activity_types").find().toArray(),
+    });
   const signingSecret = async () => textOf(await herald.get(make.secret("events-signing", {})), "secret");
   const unmake = async (app: Manifest): Promise<void> => {
     await herald.remove(app);

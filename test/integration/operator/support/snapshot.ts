@@ -26,6 +26,10 @@ export const snapshotOf = async ({ db, nats, client, id }: Installation): Promis
   return Object.fromEntries(entries) as Record<string, unknown[]>; // by the names of the kinds
 };
 
+/** The same without the terms of leaders: an operator that waited for a core for seconds begins another, and says so in each document. */
+export const withoutTerms = <T>(seen: T): T =>
+  JSON.parse(JSON.stringify(seen, (key, value: unknown) => (key === "epoch" ? undefined : value))) as T; // all of it is JSON
+
 const streamsOf = async ({ jsm }: Installation["nats"], id: string): Promise<unknown[]> => {
   const found: unknown[] = [];
   for await (const { config } of jsm.streams.list()) if (config.name.startsWith(`${id}-`)) found.push(config);
