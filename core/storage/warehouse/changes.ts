@@ -51,14 +51,13 @@ export async function* changedById<Row extends Document & { _id: string }>(
   asked: ChangesAsked<Row>,
   mostIds = idsAtOnce,
 ): AsyncGenerator<Row[]> {
-  const { of, to, members, narrowed } = asked;
-  const made = { ...narrowed, created_at: { $lt: to } } as unknown as Filter<Row>; // sound: a member of rows that are read so
+  const { of, to, members } = asked;
   const projection = Object.fromEntries([...members, asked.by].map((member) => [member, 1]));
   for (let behind = asked.after?.id ?? ""; ; ) {
     let ids: string[] = [];
-    const scan = { ...asked, to: farAhead, after: null, members: ["_id"], narrowed: made };
+    const scan = { ...asked, to: farAhead, after: null, members: ["created_at"] };
     for await (const page of changesOf(rows, scan)) {
-      ids.push(...page.map(({ _id }) => _id).filter((id) => id > behind));
+      ids.push(...page.filter(({ _id, created_at: at }) => _id > behind && at < to).map(({ _id }) => _id));
       if (ids.length > 2 * mostIds) ids = lowest(ids, mostIds);
       yield [];
     }
