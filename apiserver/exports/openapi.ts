@@ -71,6 +71,8 @@ const personal: PersonalData = {
   events: [stored],
   deliveries: [],
   inbox: [kept],
+  in_app_events: [],
+  sessions: [{ month: "2026-06-01T00:00:00.000Z", begun: ["2026-06-15T12:00:00.000Z"] }],
   conversations: [],
   conversation_messages: [],
   conversation_notes: [],

@@ -2,7 +2,13 @@ import type { Clock } from "#core/domain/clock.ts";
 import { conversationOfPerson, messageOfPerson, noteOfPerson } from "#core/domain/conversations/personal-data.ts";
 import { derivedIdAt } from "#core/domain/ids.ts";
 import { deliveryView } from "#core/domain/messages/delivery-view.ts";
-import { addressesOf, eventOfPerson, inboxOf } from "#core/domain/people/personal-data.ts";
+import {
+  addressesOf,
+  eventOfPerson,
+  inAppEventOfPerson,
+  inboxOf,
+  sessionsOfPerson,
+} from "#core/domain/people/personal-data.ts";
 import { userView } from "#core/domain/people/views.ts";
 import { suppressionView } from "#core/domain/suppressions/views.ts";
 import { type PersonalData, personalDataBytes } from "#core/schema/people/data.ts";
@@ -59,6 +65,8 @@ const dataOf = async ({ subscriptions, read, clock }: OfPersonDeps, user: UserRo
     events: stored.events.map(eventOfPerson),
     deliveries: stored.deliveries.map(deliveryView),
     inbox: inboxOf(stored.inbox),
+    in_app_events: stored.in_app_events.map(inAppEventOfPerson),
+    sessions: stored.sessions.map(sessionsOfPerson),
     conversations: stored.conversations.map(conversationOfPerson),
     conversation_messages: stored.conversation_messages.map(messageOfPerson),
     conversation_notes: stored.conversation_notes.map(noteOfPerson),

@@ -2,7 +2,13 @@ import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { conversationOfPerson, messageOfPerson, noteOfPerson } from "#core/domain/conversations/personal-data.ts";
 import { deliveryView } from "#core/domain/messages/delivery-view.ts";
-import { addressesOf, eventOfPerson, inboxOf } from "#core/domain/people/personal-data.ts";
+import {
+  addressesOf,
+  eventOfPerson,
+  inAppEventOfPerson,
+  inboxOf,
+  sessionsOfPerson,
+} from "#core/domain/people/personal-data.ts";
 import { userView } from "#core/domain/people/views.ts";
 import { suppressionView } from "#core/domain/suppressions/views.ts";
 import type { ExportRow } from "#core/storage/exports/export-row.ts";
@@ -33,6 +39,8 @@ export async function* personalData(db: Db, row: ExportRow, clock: Clock): Async
   yield* list("suppressions", stored.suppressions, suppressionView);
   yield* list("events", stored.events, eventOfPerson);
   yield* list("deliveries", stored.deliveries, deliveryView);
+  yield* list("in_app_events", stored.in_app_events, inAppEventOfPerson);
+  yield* list("sessions", stored.sessions, sessionsOfPerson);
   yield* list("conversations", stored.conversations, conversationOfPerson);
   yield* list("conversation_messages", stored.conversation_messages, messageOfPerson);
   yield* list("conversation_notes", stored.conversation_notes, noteOfPerson);

@@ -1,6 +1,7 @@
 import { InboxItem } from "../../schema/inbox/item.ts";
 import { type DocumentOf, showAs } from "../../schema/json/show.ts";
-import type { PersonalData } from "../../schema/people/data.ts";
+import { type PersonalData, StoredInAppEvent } from "../../schema/people/data.ts";
+import { quarterMs } from "../durations.ts";
 
 type StoredEvent = {
   _id: string;
@@ -23,6 +24,25 @@ export const eventOfPerson = (row: StoredEvent): PersonalData["events"][number] 
   source: row.source,
   occurred_at: row.occurred_at.toISOString(),
   received_at: row.received_at.toISOString(),
+});
+
+/** What they did with an in-app message. */
+export const inAppEventOfPerson = (
+  row: Omit<DocumentOf<typeof StoredInAppEvent>, "id"> & { _id: string },
+): PersonalData["in_app_events"][number] => showAs(StoredInAppEvent, { ...row, id: row._id });
+
+/** When their devices began sessions in a month: `quarters` of an hour since it began, in any order. */
+export const sessionsOfPerson = ({
+  month,
+  quarters,
+}: {
+  month: Date;
+  quarters: readonly number[];
+}): PersonalData["sessions"][number] => ({
+  month: month.toISOString(),
+  begun: quarters
+    .toSorted((a, b) => a - b)
+    .map((quarter) => new Date(month.getTime() + quarter * quarterMs).toISOString()),
 });
 
 type Owned = { _id: string; channel: PersonalData["addresses"][number]["channel"]; token: string };

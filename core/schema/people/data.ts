@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Conversation } from "../conversations/conversation.ts";
 import { ConversationMedia, ConversationMessage, ConversationNote } from "../conversations/message.ts";
+import { InAppEvent } from "../in-app-messages/device.ts";
 import { InboxItem } from "../inbox/item.ts";
 import { ChannelName, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
@@ -28,6 +29,24 @@ const StoredEvent = Type.Object({
   source: Text(),
   occurred_at: DateTime,
   received_at: DateTime,
+});
+
+/** What they did with an in-app message. */
+export const StoredInAppEvent = Type.Object({
+  id: Text(),
+  type: InAppEvent.properties.type,
+  message_id: Text(),
+  variant_id: Text(),
+  page_id: Nullable(Text()),
+  click_id: Nullable(Text()),
+  subscription_id: Text(),
+  at: DateTime,
+});
+
+/** When their devices began sessions in a month. */
+export const StoredSessions = Type.Object({
+  month: DateTime,
+  begun: List(DateTime, { description: "begins of the quarters of an hour in which one did" }),
 });
 
 /** A conversation, as the data of its person shows it. */
@@ -90,6 +109,8 @@ export const PersonalData = Type.Object({
   events: List(StoredEvent, { description: "custom events" }),
   deliveries: List(Delivery, { description: "what was sent to them" }),
   inbox: List(InboxItem, { description: "what their inbox shows" }),
+  in_app_events: List(StoredInAppEvent, { description: "what they did with in-app messages" }),
+  sessions: List(StoredSessions, { description: "when their devices began sessions, by month" }),
   conversations: List(StoredConversation, { description: "with them" }),
   conversation_messages: List(StoredMessage, { description: "what they wrote, and were answered" }),
   conversation_notes: List(StoredNote, { description: "what was noted in these conversations" }),

@@ -4,18 +4,22 @@ import { type ConversationMessageRow, conversationMessageCollection } from "../c
 import { type NoteRow, noteCollection } from "../conversations/notes.ts";
 import { filtersOnce } from "../conversations/person.ts";
 import { type EventRow, eventCollection } from "../events/events.ts";
+import { type InAppEventRow, inAppEventCollection } from "../in-app-messages/events.ts";
 import { type ShownItem, shownInboxes } from "../inbox/shown.ts";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo, type OfApp } from "../mongo/collection.ts";
 import { readWithin } from "../mongo/read-within.ts";
 import type { SuppressionRow } from "../suppressions/suppression-row.ts";
 import { suppressionCollection } from "../suppressions/suppressions.ts";
+import { type SessionMonthRow, sessionMonthCollection } from "./session-months.ts";
 
 /** A person's documents beside their own and their subscriptions'. */
 export type DataOfPerson = {
   events: EventRow[];
   deliveries: DeliveryRow[];
   suppressions: SuppressionRow[];
+  in_app_events: InAppEventRow[];
+  sessions: SessionMonthRow[];
   inbox: ShownItem[];
   conversations: ConversationRow[];
   conversation_messages: ConversationMessageRow[];
@@ -71,6 +75,8 @@ export const pagesOfPerson =
       events: paged(found.events),
       deliveries: paged(found.deliveries),
       suppressions: paged(found.suppressions),
+      in_app_events: paged(found.in_app_events),
+      sessions: paged(found.sessions),
       conversations: paged(found.conversations),
       conversation_messages: paged(found.conversation_messages),
       conversation_notes: paged(found.conversation_notes),
@@ -81,6 +87,8 @@ const unbounded = [
   "events",
   "deliveries",
   "suppressions",
+  "in_app_events",
+  "sessions",
   "conversations",
   "conversation_messages",
   "conversation_notes",
@@ -105,6 +113,18 @@ const cursorsOf = (db: Db, { tenantId, appId }: OfApp, keys: readonly string[]) 
     deliveries: [collectionOf<DeliveryRow>(db, deliveryCollection).find(sent, { hint: "sent_to" })],
     suppressions: [
       collectionOf<SuppressionRow>(db, suppressionCollection).find({ ...of, people: person }, { hint: "people" }),
+    ],
+    in_app_events: [
+      collectionOf<InAppEventRow>(db, inAppEventCollection).find(
+        { ...of, user_id: { $in: userIds } },
+        { hint: "person" },
+      ),
+    ],
+    sessions: [
+      collectionOf<SessionMonthRow>(db, sessionMonthCollection).find(
+        { ...of, user_id: { $in: userIds } },
+        { hint: "user" },
+      ),
     ],
     conversations: talked<ConversationRow>(conversationCollection, { appended: 0 }),
     conversation_messages: talked<ConversationMessageRow>(conversationMessageCollection, { words: 0 }),

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { newId } from "#core/domain/ids.ts";
 import type { System, SystemProgram } from "../system/system.ts";
 import { openStream } from "./event-stream.ts";
@@ -59,15 +60,17 @@ const registered = async (
   const headers: Record<string, string> = { "X-HS-App-Id": appId };
   const call: Device["call"] = async (method, path, body, token) => {
     note(method, `/sdk/v1/${path}`);
-    const reply = await fetch(`${url}/sdk/v1/${path}`, {
-      method,
-      headers: {
-        ...headers,
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+    const reply = await patiently(() =>
+      fetch(`${url}/sdk/v1/${path}`, {
+        method,
+        headers: {
+          ...headers,
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+    );
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
     return (await reply.json()) as Record<string, unknown>; // every reply is an object
   };
@@ -75,6 +78,14 @@ const registered = async (
   const made = await call("POST", "subscriptions", { install_id: randomUUID(), channel: "ios_push", token });
   headers["X-HS-Subscription-Token"] = String(made["subscription_token"]);
   return { id: String(made["subscription_id"]), appId, headers, call };
+};
+
+/** Waits as a device does that is told to: all of them register from one address. */
+const patiently = async (ask: () => Promise<Response>): Promise<Response> => {
+  const reply = await ask();
+  if (reply.status !== 429) return reply;
+  await sleep(Number(reply.headers.get("retry-after")) * 1_000);
+  return patiently(ask);
 };
 
 const useOwn = async ({ id, call }: Device): Promise<void> => {

@@ -5,12 +5,15 @@ import { parser } from "#core/schema/json/parser.ts";
 import { PersonalData } from "#core/schema/people/data.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
 import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
+import { type InAppEventRow, inAppEventCollection } from "#core/storage/in-app-messages/events.ts";
+import { sessionMonths } from "#core/storage/people/session-months.ts";
 import { exportLines } from "../../../../dispatcher/exports/all.ts";
 import { personalData } from "../../../../dispatcher/exports/personal-data.ts";
 import { storedFacts } from "../../../support/filters/facts.ts";
 import { seedConversation } from "../../../support/rows/conversations.ts";
 import { anExport } from "../../../support/rows/exports.ts";
 import { aUser, seed } from "../../../support/rows/fixtures.ts";
+import { anInAppEvent } from "../../../support/rows/in-app-event.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { rowsOf } from "../../../support/system/exports.ts";
 
@@ -80,11 +83,16 @@ describe("exports of conversations", () => {
     expect(idsOf(await read("conversation_messages", window))).to.have.members(["cmg_0", "cmg_1", "cmg_2"]);
   });
 
-  it("of a person's data have what they wrote, over addresses of theirs too", async () => {
+  it("of a person's data have what they wrote, over addresses of theirs too, and what they did in apps", async () => {
     const user = aUser({ ...of, _id: first.row.user_id });
     await seed(db(), { users: [user] });
     const others = { user_id: "usr_before_the_merge" }; // the subscription became theirs
     await messages().updateOne({ _id: first.message._id }, { $set: others });
+    const shown = anInAppEvent({ ...of, _id: "iev_1", user_id: user._id, type: "clicked", click_id: "buy" });
+    await db()
+      .collection<InAppEventRow>(inAppEventCollection.name)
+      .insertMany([shown, { ...shown, _id: "iev_2", user_id: "usr_other" }]);
+    for (const minutes of [37, 20]) await sessionMonths(db()).add(user, at(minutes), at(minutes));
     const written: Buffer[] = [];
     const row = anExport({ ...of, type: "personal_data", person: user._id });
     for await (const { bytes } of personalData(db(), row, { now: () => new Date() })) written.push(bytes);
@@ -94,5 +102,10 @@ describe("exports of conversations", () => {
     expect(data.conversation_messages).to.have.length(many + 1);
     expect(data.conversation_messages.map(({ text }) => text)).to.include.members(["Hello?", "7"]);
     expect(data.conversation_notes).to.deep.equal([]);
+    expect(data.in_app_events.map(({ id, type, click_id }) => [id, type, click_id])).to.deep.equal([
+      ["iev_1", "clicked", "buy"],
+    ]);
+    const begun = [at(15), at(30)].map((quarter) => quarter.toISOString());
+    expect(data.sessions).to.deep.equal([{ month: "2026-03-01T00:00:00.000Z", begun }]);
   });
 });
