@@ -7,6 +7,16 @@ import { aMessage } from "../../../support/rows/work.ts";
 import { recoverFrom, s3Faults } from "../../../support/warehouse/failing-stores.ts";
 import { useRuns } from "../../../support/warehouse/runs.ts";
 
+/** A store that takes one part, and is away from then on. */
+const cutBehindOnePart = () => {
+  let parts = 0;
+  return (one: Destination): Destination => ({
+    ...one,
+    write: (...given) =>
+      parts++ === 0 ? one.write(...given) : Promise.reject(new DestinationError("NETWORK", "the store is away")),
+  });
+};
+
 describe("runs of a warehouse export whose store fails", function () {
   this.timeout(120_000);
   const here = useRuns("warehouse_faults", [messageCollection]);
@@ -141,12 +151,7 @@ describe("runs of a warehouse export whose store fails", function () {
     await seed(1_500);
     const row = await site.add(here.destination, of);
     const id = await site.begin(row, before, later);
-    let parts = 0;
-    const cut = (one: Destination): Destination => ({
-      ...one,
-      write: (...given) =>
-        parts++ === 0 ? one.write(...given) : Promise.reject(new DestinationError("NETWORK", "the store is away")),
-    });
+    const cut = cutBehindOnePart();
     await site.run(id, { partRows: 1_000, through: cut });
     const wrong = sealedFor(row._id, { ...here.destination, secret_access_key: "wrong" });
     await site.exports().updateOne({ _id: row._id }, { $set: { secrets: wrong } });
@@ -170,12 +175,7 @@ describe("runs of a warehouse export whose store fails", function () {
     await seed(1_500);
     const row = await site.add(here.destination, of);
     const id = await site.begin(row, before, later);
-    let parts = 0;
-    const cut = (one: Destination): Destination => ({
-      ...one,
-      write: (...given) =>
-        parts++ === 0 ? one.write(...given) : Promise.reject(new DestinationError("NETWORK", "the store is away")),
-    });
+    const cut = cutBehindOnePart();
     await site.run(id, { partRows: 1_000, through: cut });
     await site.exports().updateOne({ _id: row._id }, { $set: { excluded_columns: ["deliveries.channel"] } });
     site.shift(61_000);
