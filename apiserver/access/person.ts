@@ -10,10 +10,22 @@ import { identityRefused } from "./identity.ts";
  */
 export const ownPerson = (device: Device): SubscriptionRow => {
   const own = reportingPerson(device);
-  if (device.identity === null && modeOf(device) === "optional" && own.unproven === true && own.external_id !== null)
-    throw missing();
+  if (unprovenSince(device, own) !== null) throw missing();
   return own;
 };
+
+/**
+ * The subscription of a device, for its person's inbox; `from`: it has logged in without an identity token, and sees what came
+ * since then alone. Source: docs/reference/inbox.md#devices. @throws AppError HS_UNAUTHENTICATED, HS_IDENTITY_TOKEN_INVALID
+ */
+export const readingPerson = (device: Device): { own: SubscriptionRow; from: Date | null } => {
+  const own = reportingPerson(device);
+  return { own, from: unprovenSince(device, own) };
+};
+
+/** Since when nothing proves that a device is its person's; null where something does, or the app asks for no proof. */
+const unprovenSince = (device: Device, { unproven_since: since = null, external_id }: SubscriptionRow): Date | null =>
+  device.identity === null && modeOf(device) === "optional" && external_id !== null ? since : null;
 
 /**
  * The subscription of a device, for what it says of its person and reads nothing of: without a token wherever the app does not

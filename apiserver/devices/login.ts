@@ -61,7 +61,7 @@ const join = async (
     const before = await ownerOf(deps, own);
     const known = await deps.users.find(ofRow(own), "external_id", externalId);
     requireRoom([before.external_id === null ? before : null, known], aliases);
-    const login = { own, known, externalId, unproven: !isProven };
+    const login = { own, known, externalId, unprovenSince: isProven ? null : deps.clock.now() };
     const done = isProven ? await asProven(deps, { ...login, before }, signal) : await alone(deps, login);
     if (done === null) continue;
     if (isProven) await deps.devices.prove(own, done.user_id);
@@ -104,7 +104,7 @@ const name = async (
   return claimed;
 };
 
-type Login = { own: SubscriptionRow; known: UserRow | null; externalId: string; unproven: boolean };
+type Login = { own: SubscriptionRow; known: UserRow | null; externalId: string; unprovenSince: Date | null };
 
 /** Null when another login was quicker. */
 const asProven = async (
@@ -124,10 +124,10 @@ const asProven = async (
 };
 
 /** The subscription alone goes to the person. Null when another login was quicker. */
-const alone = async (deps: LoginDeps, { own, known, externalId, unproven }: Login): Promise<Joined | null> => {
+const alone = async (deps: LoginDeps, { own, known, externalId, unprovenSince }: Login): Promise<Joined | null> => {
   const user = known ?? (await made(deps, own, externalId));
   if (user === null) return null;
-  await moveIntoRoom({ ...deps, nobody: (of) => nobody(deps, of) }, { own, user, unproven });
+  await moveIntoRoom({ ...deps, nobody: (of) => nobody(deps, of) }, { own, user, unprovenSince });
   return { user_id: user._id, merged: false };
 };
 
@@ -173,6 +173,6 @@ export const logOut =
     const before = await ownerOf(deps, own);
     if (before.external_id === null) return { user_id: before._id };
     const user = await nobody(deps, own);
-    await deps.moveSubscription(own, user, { unproven: false });
+    await deps.moveSubscription(own, user, { unproven_since: null });
     return { user_id: user._id };
   };

@@ -1,6 +1,6 @@
 import { ChangeInbox, InboxChanged, InboxPage, InboxQuery } from "#core/schema/inbox/device.ts";
 import { InboxEvent, InboxStream } from "#core/schema/inbox/stream.ts";
-import { ownPerson } from "../access/person.ts";
+import { readingPerson } from "../access/person.ts";
 import { feature } from "../http/feature.ts";
 import { routeOf } from "../http/route.ts";
 import { docs } from "./openapi.ts";
@@ -17,7 +17,7 @@ const routes = [
     hasEtag: true,
     query: InboxQuery,
     reply: InboxPage,
-    handle: async ({ use, device, query }) => ({ body: await use.page(ownPerson(device), query) }),
+    handle: async ({ use, device, query }) => ({ body: await use.page(readingPerson(device), query) }),
   }),
 
   route({
@@ -27,7 +27,7 @@ const routes = [
     summary: "Change the state of items of a person's inbox",
     body: ChangeInbox,
     reply: InboxChanged,
-    handle: async ({ use, device, body }) => ({ body: await use.change(ownPerson(device), body) }),
+    handle: async ({ use, device, body }) => ({ body: await use.change(readingPerson(device), body) }),
   }),
 
   route({
@@ -40,7 +40,7 @@ const routes = [
     events: InboxEvent,
     handle: async ({ use, device, header }) => ({
       body: "",
-      stream: use.stream(ownPerson(device), {
+      stream: use.stream(readingPerson(device), {
         lastEventId: header("Last-Event-ID"),
         untilMs: device.identity?.expiresAtMs,
       }),

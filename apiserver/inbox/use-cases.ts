@@ -34,26 +34,26 @@ export type InboxPlatform = {
 /** What a cursor says: one of before releases has no index. */
 type PagePlace = SortPosition & { index?: number };
 
-/** Who reads: the person of a device. */
-type Reader = Pick<SubscriptionRow, "tenant_id" | "app_id" | "user_id">;
+/** Who reads: the person of a device; `from`: what came before is not there for this device. */
+type Reader = { own: SubscriptionRow; from: Date | null };
 
 /** What devices do with their person's inbox. Source: docs/reference/inbox.md#devices. */
 export const inboxUseCases = ({ db, clock, cursors, nats, inboxStreams }: InboxPlatform) => {
   const [shown, { change }] = [shownInboxes(db), inboxes(db)];
   return {
-    page: async (reader: Reader, query: InboxQuery): Promise<InboxPage> => {
+    page: async ({ own, from }: Reader, query: InboxQuery): Promise<InboxPage> => {
       const now = clock.now();
       const counted = { unread_count: 0, unseen_count: 0, revision: 0 };
       let placeOf: ShownInbox["placeOf"];
       const page = await readPage<ShownItem, InboxItem, PagePlace>({
         cursors,
         paging: inboxPaging,
-        list: `inbox/${reader.user_id}`,
+        list: `inbox/${own.user_id}`,
         query,
         read: async ({ after, limit }) => {
           const place = after === null ? null : { ...after, at: new Date(after.value) };
           const among = viewOf(query.state ?? "current", now);
-          const inbox = await shown(ofRow(reader), reader.user_id, { now, after: place, limit, among });
+          const inbox = await shown(ofRow(own), own.user_id, { now, after: place, limit, from, among });
           Object.assign(counted, countsOf(inbox));
           placeOf = inbox.placeOf;
           return inbox.items;
@@ -67,12 +67,12 @@ export const inboxUseCases = ({ db, clock, cursors, nats, inboxStreams }: InboxP
       return { ...page, ...counted };
     },
 
-    change: async (reader: Reader, { ids, state, until }: ChangeInbox): Promise<InboxChanged> => {
+    change: async ({ own, from }: Reader, { ids, state, until }: ChangeInbox): Promise<InboxChanged> => {
       const now = clock.now();
       const asked = state === "snoozed" ? { state, until: backAt(until, now) } : { state };
       if (state !== "snoozed" && until !== undefined) throw invalid("until", "is only of the state snoozed");
-      const inbox = await change({ userId: reader.user_id, ids, now, ...asked });
-      nats.noticeInboxes([reader.user_id]);
+      const inbox = await change({ userId: own.user_id, ids, now, from, ...asked });
+      nats.noticeInboxes([own.user_id]);
       const known = new Set(inbox?.entries.map(({ id }) => id));
       const missing = ids === "all" ? [] : ids.filter((id) => !known.has(id));
       return { ...countsOf(inbox ?? { unread: 0, unseen: 0, revision: 0 }), missing };
@@ -80,7 +80,7 @@ export const inboxUseCases = ({ db, clock, cursors, nats, inboxStreams }: InboxP
 
     /** Lasts until its identity token ends, where it was asked for with one. @throws ValidationError, RateLimited, Unavailable */
     stream: (
-      { _id, install, app_id: appId, user_id: userId }: SubscriptionRow,
+      { own: { _id, install, app_id: appId, user_id: userId }, from }: Reader,
       {
         lastEventId,
         untilMs = Number.POSITIVE_INFINITY,
@@ -88,7 +88,7 @@ export const inboxUseCases = ({ db, clock, cursors, nats, inboxStreams }: InboxP
     ) => {
       if (lastEventId !== undefined && !isRevision.test(lastEventId))
         throw invalid("header.Last-Event-ID", "must be the id of an event of this stream");
-      const owner = { subscriptionId: _id, secretHash: install?.secret_hash ?? "", appId, userId, untilMs };
+      const owner = { subscriptionId: _id, secretHash: install?.secret_hash ?? "", appId, userId, from, untilMs };
       return inboxStreams.open(owner, lastEventId === undefined ? null : Number(lastEventId));
     },
   };

@@ -13,13 +13,17 @@ export type MoveSubscriptionDeps = {
 };
 
 /**
- * Gives a subscription to another user, with all that it is, and notes in the same write whether the device has proven to be theirs.
+ * Gives a subscription to another user, with all that it is, and notes in the same write since when nothing proves that it is theirs.
  * An invalid one of that user makes room, as it does for a new one.
  * @throws AppError HS_CONFLICT when the user has no room
  */
 export const moveSubscription =
   ({ subscriptions, remove, clock }: MoveSubscriptionDeps) =>
-  (found: SubscriptionRow, user: UserRow, proof: Pick<SubscriptionRow, "unproven"> = {}): Promise<SubscriptionRow> =>
+  (
+    found: SubscriptionRow,
+    user: UserRow,
+    proof: Pick<SubscriptionRow, "unproven_since"> = {},
+  ): Promise<SubscriptionRow> =>
     writeAsIs({
       what: "subscription",
       found,

@@ -1,6 +1,6 @@
 import type { Directory } from "#core/storage/directory.ts";
 import type { Inboxes } from "#core/storage/inbox/inboxes.ts";
-import type { Devices } from "#core/storage/people/devices.ts";
+import type { Devices, Proof } from "#core/storage/people/devices.ts";
 import type { People } from "./people.ts";
 import type { Open } from "./streams.ts";
 
@@ -16,7 +16,8 @@ export type CheckDeps = {
 
 /**
  * Looks at open streams: ends those whose secret is none any more or whose organisation is suspended, shows the inbox of
- * another person to a subscription that is theirs by now, and finds changes of which no notice came.
+ * another person to a subscription that is theirs by now, and all of an inbox to one that has proven to be its person's, and
+ * finds changes of which no notice came.
  */
 export const checkStreams =
   (deps: CheckDeps) =>
@@ -30,7 +31,8 @@ export const checkStreams =
         const proof = proofs.get(one.subscriptionId);
         if (!streams.has(one)) continue; // closed while the proofs were read: nobody would stop watching for it
         if (proof?.secretHash !== one.secretHash) deps.end(one);
-        else if (proof.userId !== one.userId) move(one, proof.userId, people);
+        else if (proof.userId !== one.userId) move(one, proof, people);
+        else if (one.from !== null && proof.unprovenSince === null) move(one, proof, people);
       }
     }
     await endSuspended(deps);
@@ -46,9 +48,9 @@ const mostAtOnce = 500;
 const parts = (ids: readonly string[]): string[][] =>
   Array.from({ length: Math.ceil(ids.length / mostAtOnce) }, (_, i) => ids.slice(i * mostAtOnce, (i + 1) * mostAtOnce));
 
-const move = (one: Open, userId: string, people: People): void => {
+const move = (one: Open, { userId, unprovenSince: from }: Proof, people: People): void => {
   people.unwatch(one);
-  Object.assign(one, { userId, isGreeted: false, isBehind: true, isMoved: true });
+  Object.assign(one, { userId, from, isGreeted: false, isBehind: true, isMoved: true });
   people.watch(one);
   people.refresh(userId);
 };

@@ -1,3 +1,4 @@
+import { changesFrom, inboxFrom } from "#core/domain/inbox/revisions.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Reader } from "./reader.ts";
 import { type InboxRead, type InboxReadsDeps, inboxReads, type Since } from "./reads.ts";
@@ -7,13 +8,15 @@ import { eventText } from "./text.ts";
 export type Watcher = {
   reader: Reader;
   userId: string;
+  /** What came before is not there for its reader; null: everything is. */
+  from: Date | null;
   /** What its reader knows; null before the first event, unless it has said so itself. */
   revision: Since;
   /** Whether it has had an event of this person. */
   isGreeted: boolean;
   /** Something may have changed since it was told last. */
   isBehind: boolean;
-  /** Whether it is told to read the inbox anew, as it is another person's than before. */
+  /** Whether it is told to read the inbox anew, as it is another person's than before, or more of it is there. */
   isMoved: boolean;
 };
 
@@ -105,10 +108,13 @@ const tellOrEnd = (watcher: Watcher, now: InboxRead, onError: PeopleDeps["onErro
   }
 };
 
-const tell = (watcher: Watcher, { userId, inbox, changes, rows }: InboxRead): void => {
-  const { reader, revision, isGreeted, isMoved } = watcher;
+const tell = (watcher: Watcher, read: InboxRead): void => {
+  const { reader, revision, isGreeted, isMoved, from } = watcher;
+  const { userId, inbox, changes, rows, now } = read;
   watcher.isBehind = !reader.isReady() || !changes.has(revision);
   if (watcher.isBehind || (isGreeted && revision === inbox.revision)) return;
-  reader.put(eventText({ userId, inbox }, isMoved ? null : (changes.get(revision) ?? null), rows));
+  const all = isMoved ? null : (changes.get(revision) ?? null);
+  const told = from === null || all === null ? all : changesFrom(inbox, all, from);
+  reader.put(eventText({ userId, inbox: from === null ? inbox : inboxFrom(inbox, from, now) }, told, rows));
   Object.assign(watcher, { revision: inbox.revision, isGreeted: true, isMoved: false });
 };

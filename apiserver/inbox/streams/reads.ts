@@ -14,6 +14,8 @@ export type InboxRead = {
   changes: ReadonlyMap<Since, InboxChanges | null>;
   /** What the items say. */
   rows: ReadonlyMap<string, InboxItemRow>;
+  /** For when it holds. */
+  now: Date;
 };
 
 export type InboxReadsDeps = {
@@ -43,7 +45,7 @@ export const inboxReads =
     const rows = new Map<string, InboxItemRow>();
     for (let from = 0; from < ids.length; from += mostRows)
       for (const row of await inboxes.bodies.read(ids.slice(from, from + mostRows))) rows.set(row._id, row);
-    return all.map((one) => ({ ...one, rows }));
+    return all.map((one) => ({ ...one, rows, now }));
   };
 
 const mostRows = 1_000;

@@ -16,6 +16,7 @@ export type StreamOwner = {
   secretHash: string;
   appId: string;
   userId: string;
+  from: Date | null;
   /** When what it has proven ends. */
   untilMs: number;
 };

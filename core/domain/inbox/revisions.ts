@@ -58,6 +58,25 @@ export const changesSince = (
   return items.length + gone.length > mostChanges ? null : { items, removed: gone.map(({ id }) => id) };
 };
 
+/** The part of an inbox that came at an instant or later, with what is counted of that. */
+export const inboxFrom = <Inbox extends RevisedInbox>(inbox: Inbox, from: Date, now: Date): Inbox => ({
+  ...inbox,
+  ...statesOf(
+    inbox.entries.filter(({ at }) => at >= from),
+    now,
+  ),
+});
+
+/** Of what changed in an inbox only what is of its part that came at an instant or later. */
+export const changesFrom = (
+  { entries }: Pick<RevisedInbox, "entries">,
+  { items, removed }: InboxChanges,
+  from: Date,
+): InboxChanges => {
+  const before = new Set(entries.flatMap(({ id, at }) => (at < from ? [id] : [])));
+  return { items: items.filter(({ at }) => at >= from), removed: removed.filter((id) => !before.has(id)) };
+};
+
 const instants = ["seen_at", "read_at", "archived_at", "snoozed_until", "deleted_at"] as const;
 
 const isSame = (former: InboxEntry | undefined, entry: InboxEntry): boolean =>

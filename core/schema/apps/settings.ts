@@ -195,7 +195,7 @@ export const settingSchemas = {
     default: "optional",
     description:
       "whether a device shows an identity token for its person: required: to log in and to read an inbox; optional: " +
-      "without one it may log in, and reads no inbox; off: its secret is enough",
+      "without one it may log in, and its inbox begins then; off: its secret is enough",
   }),
   identity_keys: Type.Array(IdentityKey, {
     default: [],

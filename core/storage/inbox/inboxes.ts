@@ -1,7 +1,7 @@
 import type { Collection, Db } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
 import type { EntryOfPage } from "../../domain/inbox/pages.ts";
-import { type DroppedItem, numbered, type RevisedInbox, revised } from "../../domain/inbox/revisions.ts";
+import { type DroppedItem, inboxFrom, numbered, type RevisedInbox, revised } from "../../domain/inbox/revisions.ts";
 import {
   changedEntries,
   type InboxChange,
@@ -51,6 +51,18 @@ export type Inbox = RevisedInbox;
 /** What one message leaves in the inboxes of some people, at most `most` in each. */
 export type Arrivals = { messageId: string; items: readonly InboxItemRow[]; most: number; now: Date };
 
+/** A change of a person's items: of those with these ids, or of all. */
+export type ChangeAsked = {
+  userId: string;
+  ids: readonly string[] | "all";
+  now: Date;
+  /** What came before is left as it is, and not counted in what is given back. */
+  from: Date | null;
+} & InboxChange;
+
+const idsFrom = (entries: readonly InboxEntry[], named: ReadonlySet<string> | "all", from: Date): Set<string> =>
+  new Set(entries.flatMap(({ id, at }) => (at >= from && (named === "all" || named.has(id)) ? [id] : [])));
+
 export type Inboxes = ReturnType<typeof inboxes>;
 
 export const inboxes = (db: Db) => {
@@ -62,15 +74,15 @@ export const inboxes = (db: Db) => {
 
     ...reading(rows),
 
-    /** Changes items of a person (`all`: each) in one write with what is counted; gives the inbox as it is then. */
-    change: ({
-      userId,
-      ids,
-      now,
-      ...change
-    }: { userId: string; ids: readonly string[] | "all"; now: Date } & InboxChange): Promise<Inbox | null> => {
-      const meant = ids === "all" ? ids : new Set(ids);
-      return changeOne(userId, (entries) => changedEntries(entries, meant, change, now), now);
+    /**
+     * Changes items of a person (`all`: each) in one write with what is counted; gives the inbox as it is then. With `from` it is
+     * about what came then or later alone.
+     */
+    change: async ({ userId, ids, now, from, ...change }: ChangeAsked): Promise<Inbox | null> => {
+      const named = ids === "all" ? ids : new Set(ids);
+      const meant = (entries: readonly InboxEntry[]) => (from === null ? named : idsFrom(entries, named, from));
+      const inbox = await changeOne(userId, (entries) => changedEntries(entries, meant(entries), change, now), now);
+      return inbox === null || from === null ? inbox : inboxFrom(inbox, from, now);
     },
 
     /** Makes the items of a user those of another one, who has them once. May run twice. */

@@ -10,9 +10,12 @@ export type PartAsked = { upTo: number | null; count: number };
 /** Some states of an inbox, and what is counted of all of it. */
 export type InboxPartRead = InboxPart & Pick<InboxRow, "revision" | "unread" | "unseen">;
 
+/** `from`: only what came then or later is counted; null: everything. */
+type Counting = { now: Date; from: Date | null };
+
 /**
- * Reads some states of a person's inbox, and leaves the others in the store. All of them are read where `part` is null, or an
- * item has expired since they were counted. Null for who never had an item.
+ * Reads some states of a person's inbox, and leaves the others in the store. All of them are read where `part` is null, where an
+ * item has expired since they were counted, or where not all are counted. Null for who never had an item.
  */
 export const inboxParts = (db: Db) => {
   const rows = collectionOf<InboxRow>(db, inboxCollection);
@@ -24,21 +27,23 @@ export const inboxParts = (db: Db) => {
     const from = part === null ? 0 : beginOf(part, total);
     return { entries, from, total, revision, unread, unseen, next_expiry };
   };
-  return async (of: OfApp, userId: string, part: PartAsked | null, now: Date): Promise<InboxPartRead | null> => {
-    const some = await readSome(of, userId, part);
-    if (some === null || some.next_expiry > now) return some;
-    if (part !== null && some.entries.length < some.total) return readSome(of, userId, null).then(counted(now));
-    return counted(now)(some);
+  return async (
+    of: OfApp,
+    userId: string,
+    part: PartAsked | null,
+    counting: Counting,
+  ): Promise<InboxPartRead | null> => {
+    const some = await readSome(of, userId, counting.from === null ? part : null);
+    if (some === null || (some.next_expiry > counting.now && counting.from === null)) return some;
+    const all = some.entries.length < some.total ? await readSome(of, userId, null) : some;
+    return all && counted(all, counting);
   };
 };
 
-const counted =
-  (now: Date) =>
-  (read: InboxPartRead | null): InboxPartRead | null => {
-    if (read === null) return null;
-    const { unread, unseen } = statesOf(read.entries, now);
-    return { ...read, unread, unseen };
-  };
+const counted = (read: InboxPartRead, { now, from }: Counting): InboxPartRead => {
+  const { unread, unseen } = statesOf(from === null ? read.entries : read.entries.filter(({ at }) => at >= from), now);
+  return { ...read, unread, unseen };
+};
 
 /** Where a part begins in an inbox of so many states. */
 const beginOf = ({ upTo, count }: PartAsked, total: number): number => Math.max(0, (upTo ?? total - 1) + 1 - count);

@@ -15,6 +15,8 @@ export type InboxPage = {
   now: Date;
   after?: InboxPlace | null;
   limit?: number;
+  /** What came before is neither shown nor counted; null, or left out: everything is. */
+  from?: Date | null;
   among?: (entry: StoredEntry) => boolean;
 };
 
@@ -33,12 +35,18 @@ export const shownInboxes = (db: Db) => {
   return async (
     of: OfApp,
     userId: string,
-    { now, after = null, limit = mostEntries, among = () => true }: InboxPage,
+    { now, after = null, limit = mostEntries, from = null, among = () => true }: InboxPage,
   ): Promise<ShownInbox> => {
     const idOf = (entry: StoredEntry): string => entry.id ?? inboxItemId(entry.message_id, userId);
-    const asked: PageAsked = { now, after, limit, among, idOf };
+    const asked: PageAsked = {
+      now,
+      after,
+      limit,
+      among: (entry) => (from === null || entry.at >= from) && among(entry),
+      idOf,
+    };
     const inPart = async (part: PartAsked | null) => {
-      const read = await readPart(of, userId, part, now);
+      const read = await readPart(of, userId, part, { now, from });
       return { read, page: read === null ? [] : pageIn(read, asked) };
     };
     const first = await inPart(partFor(asked));

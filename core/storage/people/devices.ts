@@ -39,12 +39,10 @@ export const devices = (db: Db) => {
     change: changedTogether(rows, ({ read, change }) => changeRead(rows, read.tenant_id, read, change)),
 
     /** By what at most 500 subscriptions prove themselves now, and whose they are. */
-    proofs: async (ids: readonly string[]): Promise<Map<string, { secretHash: string; userId: string }>> => {
-      const projection = { user_id: 1, "install.secret_hash": 1 } as const;
+    proofs: async (ids: readonly string[]): Promise<Map<string, Proof>> => {
+      const projection = { user_id: 1, "install.secret_hash": 1, unproven_since: 1 } as const;
       const found = await rows.find({ _id: { $in: [...ids] } }, { projection, batchSize: ids.length + 1 }).toArray();
-      return new Map(
-        found.map(({ _id, user_id: userId, install }) => [_id, { secretHash: install?.secret_hash ?? "", userId }]),
-      );
+      return new Map(found.map((row) => [row._id, proofOf(row)]));
     },
 
     /** Gives an installation another secret, while it is the one that was read; the one before ends. */
@@ -57,7 +55,7 @@ export const devices = (db: Db) => {
 
     /** Notes that a device has proven to be a user's, if it is that user's by now: it proves nothing of another one. */
     prove: async ({ _id, tenant_id }: SubscriptionRow, userId: string): Promise<void> => {
-      await rows.updateOne({ _id, tenant_id, user_id: userId }, { $unset: { unproven: "" } });
+      await rows.updateOne({ _id, tenant_id, user_id: userId }, { $unset: { unproven_since: "" } });
     },
 
     /** Notes that somebody was there. */
@@ -78,6 +76,19 @@ export const devices = (db: Db) => {
     },
   };
 };
+
+/** `unprovenSince`: since when nothing but the device says whose it is; null where something proves it. */
+export type Proof = { secretHash: string; userId: string; unprovenSince: Date | null };
+
+const proofOf = ({
+  user_id: userId,
+  install,
+  unproven_since: unprovenSince = null,
+}: Pick<SubscriptionRow, "user_id" | "install" | "unproven_since">): Proof => ({
+  secretHash: install?.secret_hash ?? "",
+  userId,
+  unprovenSince,
+});
 
 const finding = (rows: Collection<SubscriptionRow>) => {
   const bySecretHash = askedTogether({

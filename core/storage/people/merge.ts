@@ -96,7 +96,9 @@ const finish = async (stores: Stores, { _id, merge }: RemovalRow, now: Date): Pr
     throw new NotFound("user");
   }
   const owner = { user_id: target._id, external_id: target.external_id, updated_at: now };
-  await subscriptions.updateMany({ app_id, user_id: userId, tenant_id }, { $set: owner });
+  const theirs = { app_id, user_id: userId, tenant_id };
+  await subscriptions.updateMany({ ...theirs, unproven_since: { $ne: null } }, { $set: { unproven_since: now } }); // the other's inbox is none that they have read
+  await subscriptions.updateMany(theirs, { $set: owner });
   await stores.inboxes.join(ofRow(source), userId, target._id, now);
   await deleted.note(ofRow(source), "users", [userId], now);
   return target;

@@ -25,8 +25,8 @@ export type SubscriptionRow = DueWork & {
   device: Record<string, string>;
   /** Of a device that registered itself: what its installation calls itself, and the SHA-256 (hex) of its secret. */
   install?: { id: string; secret_hash: string };
-  /** Whether it is its user's because a device said so, without an identity token; absent stands for no. */
-  unproven?: boolean;
+  /** Since when it is its user's because a device said so, without an identity token; absent or null: something proves it. */
+  unproven_since?: Date | null;
   /** What it said last of its permission. */
   status_detail?: number;
   /** The number at the app's icon, as far as it is known here; absent until it was set or counted. */

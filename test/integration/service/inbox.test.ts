@@ -191,8 +191,8 @@ describe("inboxes", function () {
     const numbers = Array.from({ length: 12 }, (_, n) => n);
     await Promise.all([
       ...numbers.map(add),
-      store.change({ userId, ids: "all", state: "seen", now }),
-      store.change({ userId, ids: "all", state: "read", now }),
+      store.change({ userId, ids: "all", state: "seen", now, from: null }),
+      store.change({ userId, ids: "all", state: "read", now, from: null }),
     ]);
     const inbox = await store.read(of, userId, now);
     expect(inbox?.entries).to.have.length(12);

@@ -48,6 +48,22 @@ export const leaveItems = async (
   return ids;
 };
 
+/** Leaves an item as a message does that was sent at an instant; gives its id. */
+export const leaveItem = async (
+  { db }: Pick<Installation, "db">,
+  device: Pick<SeededDevice, "subscription">,
+  at: Date,
+) => {
+  const item = anItem(device, "An order", at);
+  await inboxes(db).add(ofRow(device.subscription), {
+    messageId: item.message_id,
+    items: [item],
+    most: 1_000,
+    now: at,
+  });
+  return item._id;
+};
+
 /** Writes an inbox as so many messages leave it, the last the newest; gives the ids of its items, the newest first. */
 export const fillInbox = async (
   { db }: Pick<Installation, "db">,

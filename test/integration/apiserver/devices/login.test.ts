@@ -2,7 +2,6 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, rand
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { SignJWT } from "jose";
-import { devices } from "#core/storage/people/devices.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import type { Reply } from "../../../support/api/api.ts";
@@ -116,47 +115,6 @@ describe("devices that log in", function () {
       merged: false,
       claimed: [],
     });
-  });
-
-  it("without a token, where that is optional, are moved alone and read no inbox until they have one", async () => {
-    const [first, second] = [await registered("optional"), await registered("optional")];
-    const name = `claimed-${randomUUID()}`;
-    const token = await signed(first.app, name);
-    const { body: known } = await login(first, name, token);
-    expect((await login(second, name)).body).to.deep.equal({ user_id: known["user_id"], merged: false, claimed: [] });
-    expect(await ownerOf(second)).to.deep.equal({ user: known["user_id"], externalId: name });
-    expect((await users().findOne({ _id: second.userId }))?.external_id, "stays behind").to.equal(null);
-    expect(reasonOf(await inbox(second))).to.deep.equal(invalid("missing"));
-    expect((await inbox(first)).status, "who has proven it once").to.equal(200);
-    expect((await login(second, name, token)).status).to.equal(200);
-    expect((await inbox(second)).status).to.equal(200);
-    const squatter = await registered("optional");
-    const later = `later-${randomUUID()}`;
-    await login(squatter, later);
-    expect(reasonOf(await inbox(squatter)), "of a person whom nobody knew").to.deep.equal(invalid("missing"));
-  });
-
-  it("without a token read no inbox with another secret either", async () => {
-    const [first, second] = [await registered("optional"), await registered("optional")];
-    const name = `again-${randomUUID()}`;
-    await login(first, name, await signed(first.app, name));
-    await login(second, name);
-    const { status, body } = await call("POST", "subscriptions", { app: second.app, body: second.body });
-    expect([status, body["subscription_id"]]).to.deep.equal([200, second.id]);
-    const again = { ...second, secret: String(body["subscription_token"]) };
-    expect(reasonOf(await inbox(again))).to.deep.equal(invalid("missing"));
-    await login(again, name, await signed(first.app, name));
-    expect((await inbox(again)).status).to.equal(200);
-  });
-
-  it("have proven to be one person alone, however they log in at once", async () => {
-    const device = await registered("optional");
-    const [one, two] = [`one-${randomUUID()}`, `two-${randomUUID()}`];
-    const { body: proven } = await login(device, one, await signed(device.app, one));
-    await login(device, two);
-    const row = (await subscriptions().findOne({ _id: device.id })) ?? expect.fail("no subscription");
-    await devices(site.db).prove(row, String(proven["user_id"])); // the last step of a login that was slower
-    expect(reasonOf(await inbox(device))).to.deep.equal(invalid("missing"));
   });
 
   it("where no token is asked for are believed", async () => {

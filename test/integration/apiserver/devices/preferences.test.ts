@@ -137,7 +137,7 @@ describe("preferences of a device's person", function () {
       const others = await sign(device.user.app_id, { external_id: "another" });
       expect(refusalOf(await set(device, { quiet_hours: null }, others))).to.deep.equal([401, "identity_mismatch"]);
     }
-    const unproven = await known("optional", {}, { unproven: true });
+    const unproven = await known("optional", {}, { unproven_since: new Date() });
     expect(refusalOf(await show(unproven))).to.deep.equal([401, "missing"]);
     expect(refusalOf(await set(unproven, { categories: { promo: { ios_push: false } } }))).to.deep.equal([
       401,

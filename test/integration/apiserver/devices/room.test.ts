@@ -7,9 +7,10 @@ describe("a login to a person with 20 devices", function () {
   this.timeout(120_000);
   const { site, ask, known, anonymous, sign } = usePersons();
   const day = (n: number) => new Date(Date.UTC(2026, 0, n));
+  const since = (is: boolean) => (is ? day(1) : null);
   /** The first device is the least recently active; `unproven` says which have not proven anything. */
   const full = async (unproven: (n: number) => boolean) => {
-    const first = await known("optional", {}, { last_active_at: day(1), unproven: unproven(0) });
+    const first = await known("optional", {}, { last_active_at: day(1), unproven_since: since(unproven(0)) });
     const { tenant_id, app_id, user_id, external_id } = first.subscription;
     const others = Array.from({ length: 19 }, (_, n) =>
       aSubscription({
@@ -18,7 +19,7 @@ describe("a login to a person with 20 devices", function () {
         user_id,
         external_id,
         last_active_at: day(n + 2),
-        unproven: unproven(n + 1),
+        unproven_since: since(unproven(n + 1)),
       }),
     );
     await seed(site.db, { subscriptions: others });

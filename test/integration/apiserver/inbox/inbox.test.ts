@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { InboxRow } from "#core/storage/inbox/inboxes.ts";
 import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
-import { fillInbox, leaveItems } from "../../../support/api/inbox-items.ts";
+import { fillInbox, leaveItem, leaveItems } from "../../../support/api/inbox-items.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 
 const hourMs = 3_600_000;
@@ -73,6 +73,28 @@ describe("the inbox of a person, on their devices", () => {
     const { body } = await call(tablet, "GET", "?state=all");
     expect(body.data.map(({ id }) => id)).to.deep.equal([c, b, a]);
     expect(body.data[0]).to.include({ snoozed_until: until });
+  });
+
+  it("begins with the login of a device that has no token: what came before is neither shown, nor counted, nor changed", async () => {
+    const at = (minutesAgo: number) => new Date(Date.now() - minutesAgo * 60_000);
+    const owner = await seedDevice(site, tenant, { external_id: "ann" });
+    const { user } = owner;
+    const since = { user, external_id: "ann", unproven_since: at(20) };
+    const device = await seedDevice(site, tenant, since);
+    expect((await call(device, "GET")).body).to.deep.include({ data: [], unread_count: 0, revision: 0 });
+    const before = await leaveItem(site, owner, at(30));
+    const [first, second] = [await leaveItem(site, owner, at(10)), await leaveItem(site, owner, at(5))];
+    const { body: page } = await call(device, "GET", "?limit=1");
+    expect(page).to.deep.include({ unread_count: 2, unseen_count: 2, has_more: true });
+    expect(await idsOf(device, `?limit=1&cursor=${page.next_cursor}`)).to.deep.equal([first]);
+    expect(await idsOf(device, "?state=all")).to.deep.equal([second, first]);
+    const { body: read } = await change(device, { ids: [before, first], state: "read" });
+    expect(read).to.deep.include({ unread_count: 1, unseen_count: 1, missing: [before] });
+    expect((await change(device, { ids: "all", state: "archived" })).body).to.deep.include({ unread_count: 0 });
+    expect(await idsOf(owner)).to.deep.equal([before]);
+    expect((await call(owner, "GET")).body).to.deep.include({ unread_count: 1, unseen_count: 1 });
+    const anonymous = await seedDevice(site, tenant, { ...since, external_id: null });
+    expect(await idsOf(anonymous), "nobody else's").to.deep.equal([before]);
   });
 
   it("says which ids are none of its items, another person's among them, and changes those not", async () => {

@@ -8,7 +8,7 @@ import { startApi } from "../../../support/api/api.ts";
 import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
 import { type OpenStream, openStream } from "../../../support/api/event-stream.ts";
 import { identitySigner } from "../../../support/api/identity-tokens.ts";
-import { fillInbox, leaveItems } from "../../../support/api/inbox-items.ts";
+import { fillInbox, leaveItem, leaveItems } from "../../../support/api/inbox-items.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { until } from "../../../support/until.ts";
 
@@ -129,6 +129,27 @@ describe("the stream of an inbox", function () {
     const id = await arrive(one);
     const { data } = await stream.next();
     expect([data.user_id, data.items.map((item) => item.id)]).to.deep.equal([one.user._id, [id]]);
+  });
+
+  it("tells a device that has logged in without a token what came since, and all once it has proven itself", async () => {
+    const owner = await seed({ external_id: "ann" });
+    const at = (minutesAgo: number) => new Date(Date.now() - minutesAgo * 60_000);
+    const device = await seedDevice(site, tenant, { user: owner.user, external_id: "ann", unproven_since: at(20) });
+    const before = await leaveItem(site, owner, at(30));
+    const since = await leaveItem(site, owner, at(10));
+    const stream = await from(device, 0);
+    const { name, data } = await stream.next();
+    expect([name, data.unread_count, data.items.map(({ id }) => id)]).to.deep.equal(["inbox", 1, [since]]);
+    await change(owner, { ids: [before], state: "deleted" });
+    const { data: changed } = await stream.next();
+    expect([changed.unread_count, changed.items, changed.removed]).to.deep.equal([1, [], []]);
+    await leaveItem(site, owner, at(25));
+    await subscriptions().updateOne({ _id: device.subscription._id }, { $unset: { unproven_since: "" } });
+    const proven = async (): Promise<[string, number]> => {
+      const { name: event, data: told } = await stream.next();
+      return event === "reset" ? [event, told.unread_count] : proven(); // what came from before the login is found first
+    };
+    expect(await proven()).to.deep.equal(["reset", 2]);
   });
 
   it("is five at most of one device, and gives the place of one that was closed to the next", async () => {

@@ -34,6 +34,7 @@ describe("people whose inboxes are watched", () => {
         end: () => expect.fail("it breaks off"),
       },
       userId: "usr_1",
+      from: null,
       revision: 0,
       isGreeted: true,
       isBehind: true,

@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import {
+  changesFrom,
   changesSince,
   emptyInbox,
+  inboxFrom,
   mostDropped,
   numbered,
   type RevisedInbox,
@@ -56,6 +58,18 @@ describe("what changed in an inbox since a revision", () => {
     const [oldest] = inbox.dropped;
     expect(changesSince(inbox, (oldest?.revision ?? 0) - 1, now)).to.equal(null);
     expect(changesSince(inbox, oldest?.revision ?? 0, now)?.removed).to.have.length(mostDropped - 1);
+  });
+
+  it("is told from an instant on without what came before, and counted so", () => {
+    const deleted = stored(change(change(later, "itm_1", "deleted"), "itm_3", "deleted"));
+    const changes = changesSince(deleted, 3, now) ?? expect.fail("it is known");
+    expect(changes.removed).to.deep.equal(["itm_1", "itm_3"]);
+    const from = entry(3).at;
+    const { items, removed } = changesFrom(deleted, changes, from);
+    expect([items.map(({ id }) => id), removed]).to.deep.equal([["itm_4"], ["itm_3"]]);
+    const { unread, unseen, revision, entries } = inboxFrom(deleted, from, now);
+    expect([unread, unseen, revision]).to.deep.equal([1, 1, deleted.revision]);
+    expect(entries.map(({ id }) => id)).to.deep.equal(["itm_3", "itm_4"]);
   });
 
   it("is not known of a revision that is none of the inbox", () => {
