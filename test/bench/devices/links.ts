@@ -7,6 +7,7 @@ import { until } from "../../support/until.ts";
 import { atLeast, atMost } from "../figures/figure.ts";
 import type { Measurement } from "../measure-all.ts";
 import { runLoad } from "../messages/load.ts";
+import { costsOf } from "./costs.ts";
 
 const whole = { links: 15_000, warmUp: 3_000 };
 const short: typeof whole = { links: 40, warmUp: 10 };
@@ -18,9 +19,10 @@ const kinds = [
 
 /** Each link is of another mail. After the load one more is asked for, whose time until it is stored is taken. */
 export const measureLinks: Measurement = ({ isShort, withInstallation }, tell) =>
-  withInstallation(async ({ system, startOwn }) => {
+  withInstallation(async ({ system, stores, startOwn }) => {
     const { links, warmUp } = isShort ? short : whole;
     const [apiserver, dispatcher] = [await startOwn("apiserver"), await startOwn("dispatcher")];
+    const withCosts = costsOf(stores, { apiserver: [apiserver], dispatcher: [dispatcher] });
     const signer = keyRing(testKeyRing).signer(linksPurpose);
     const of = { tenant_id: system.tenantId, app_id: system.app._id };
     const deliveries = system.db.collection<DeliveryRow>("deliveries");
@@ -33,8 +35,8 @@ export const measureLinks: Measurement = ({ isShort, withInstallation }, tell) =
       const ask = (from: number, requests: number) =>
         runLoad({ url: (n) => urls[from + n] ?? "", connections, requests, status, headers: { "user-agent": reader } });
       await ask(0, warmUp);
-      const loading = ask(warmUp, links);
-      const { perSecond, p50Ms, p99Ms, failures } = await loading;
+      const { result, costs } = await withCosts(links, () => ask(warmUp, links));
+      const { perSecond, p50Ms, p99Ms, failures } = result;
       if (Object.keys(failures).length > 0) throw new Error(`refused: ${JSON.stringify(failures)}`);
       const endedMs = performance.now();
       const ids = mails.map(({ delivery }) => delivery._id);
@@ -46,7 +48,7 @@ export const measureLinks: Measurement = ({ isShort, withInstallation }, tell) =
         20,
       );
       const storedMs = performance.now() - endedMs;
-      const how = `${links} of as many mails, ${connections} connections; p50 ${p50Ms.toFixed(1)} ms`;
+      const how = `${links} of as many mails, ${connections} connections; p50 ${p50Ms.toFixed(1)} ms; ${costs}`;
       tell(
         { name: `${name} by links`, reach: atLeast(3_000), value: perSecond, unit: "/s", how },
         { name: `${name} by links, p99`, reach: atMost(30), value: p99Ms, unit: "ms", how },

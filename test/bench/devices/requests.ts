@@ -7,6 +7,7 @@ import type { System } from "../../support/system/system.ts";
 import { atLeast, atMost } from "../figures/figure.ts";
 import type { Measurement } from "../measure-all.ts";
 import { type Load, type LoadResult, runLoad } from "../messages/load.ts";
+import { costsOf } from "./costs.ts";
 import { type BenchDevice, seedDevices } from "./people.ts";
 
 const whole = { requests: 12_000, warmUp: 2_000, devices: 3_000, batches: 4_000, batchWarmUp: 500 };
@@ -21,9 +22,10 @@ const behindProxy = { HERALD_TRUSTED_PROXIES: "1", HERALD_EDGE_RATE_PER_SECOND: 
 const addressOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 
 export const measureRegistrations: Measurement = ({ isShort, withInstallation }, tell) =>
-  withInstallation(async ({ system, startOwn }) => {
+  withInstallation(async ({ system, stores, startOwn }) => {
     const { requests, warmUp, devices: count } = isShort ? short : whole;
     const apiserver = await startOwn("apiserver", behindProxy);
+    const withCosts = costsOf(stores, { apiserver: [apiserver] });
     const devices = await seedDevices(system, count);
     let sent = 0;
     const load = { connections, status: 201, headers: () => ({ "x-forwarded-for": addressOf(sent++ % addresses) }) };
@@ -49,25 +51,28 @@ export const measureRegistrations: Measurement = ({ isShort, withInstallation },
         body: (i) => JSON.stringify({ device: { app_version: `1.${from + i}` } }),
       });
     await register(warmUp);
-    const registered = answered(await register(requests));
+    const registered = await withCosts(requests, async () => answered(await register(requests)));
     await update(0, warmUp);
-    const updated = answered(await update(warmUp, requests));
+    const updated = await withCosts(requests, async () => answered(await update(warmUp, requests)));
     await apiserver.kill();
     const how = `${requests} from ${addresses} addresses behind one proxy, ${connections} connections`;
-    for (const [name, { perSecond, p99Ms, p50Ms }] of [
+    for (const [name, { result, costs }] of [
       ["registrations of devices", registered],
       ["updates of devices", updated],
-    ] as const)
+    ] as const) {
+      const { perSecond, p99Ms, p50Ms } = result;
       tell(
-        { name, reach: atLeast(1_200), value: perSecond, unit: "/s", how },
+        { name, reach: atLeast(1_200), value: perSecond, unit: "/s", how: `${how}; ${costs}` },
         { name: `${name}, p99`, reach: atMost(100), value: p99Ms, unit: "ms", how: `p50 ${p50Ms.toFixed(1)} ms` },
       );
+    }
   });
 
 export const measureReports: Measurement = ({ isShort, withInstallation }, tell) =>
-  withInstallation(async ({ system, startOwn }) => {
+  withInstallation(async ({ system, stores, startOwn }) => {
     const { devices: count, batches, batchWarmUp } = isShort ? short : whole;
     const [apiserver, dispatcher] = [await startOwn("apiserver"), await startOwn("dispatcher")];
+    const withCosts = costsOf(stores, { apiserver: [apiserver], dispatcher: [dispatcher] });
     const devices = await seedDevices(system, count);
     const messages = await seedMessages(system);
     const send = (path: string, from: number, n: number, body: () => object) =>
@@ -89,9 +94,12 @@ export const measureReports: Measurement = ({ isShort, withInstallation }, tell)
     let used = 0;
     for (const [name, body] of kinds) {
       await send(name, used, batchWarmUp, body);
-      const { perSecond, p50Ms, p99Ms } = answered(await send(name, used + batchWarmUp, batches, body));
+      const { result, costs } = await withCosts(batches, async () =>
+        answered(await send(name, used + batchWarmUp, batches, body)),
+      );
+      const { perSecond, p50Ms, p99Ms } = result;
       used += batchWarmUp + batches;
-      const how = `${batches} batches of ${itemsOfBatch}, ${connections} connections, until they are kept, while a dispatcher reads them; p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`;
+      const how = `${batches} batches of ${itemsOfBatch}, ${connections} connections, until they are kept, while a dispatcher reads them; p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms; ${costs}`;
       tell({ name: `${name} of devices`, reach: atLeast(5_000), value: perSecond * itemsOfBatch, unit: "/s", how });
     }
     await apiserver.kill();
