@@ -1,6 +1,7 @@
 import { percentileOf } from "#core/domain/analytics/latency.ts";
 import { addTo, channelsIn, noMetrics, ratesOf } from "#core/domain/analytics/metrics.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { hourMs } from "#core/domain/durations.ts";
 import { upliftInterval, upliftOf } from "#core/domain/experiments/statistics.ts";
 import { NotFound } from "#core/errors.ts";
 import { MessageReport, ReportedMessage } from "#core/schema/analytics/message-report.ts";
@@ -56,6 +57,9 @@ export const messageReport =
     });
   };
 
+/** Repeated opens and clicks move nothing of the message itself. */
+const keptMs = hourMs;
+
 type KnownParts = MessageParts & { as_of: Date };
 
 const partsOf = async (
@@ -68,7 +72,8 @@ const partsOf = async (
   const known = await reports.find(ofApp(app), _id);
   const asOf = known?.as_of ?? null;
   const dueAt = known !== null && known.rests_until > now ? known.rests_until : now;
-  if (asOf === null || asOf <= movedAt) await reports.ask(ofApp(app), _id, { now, dueAt });
+  if (asOf === null || asOf <= movedAt || now.getTime() - asOf.getTime() > keptMs)
+    await reports.ask(ofApp(app), _id, { now, dueAt });
   return known === null || asOf === null || known.parts === null ? null : { ...known.parts, as_of: asOf };
 };
 
@@ -105,7 +110,7 @@ const shownParts = ({ as_of, cells, links, buttons, latency }: KnownParts) => ({
   by_channel: byChannel(cells),
   failures: failuresIn(cells),
   suppressions: suppressionsIn(cells),
-  links: links.map(({ url, count }) => ({ url, unique_clicks: count })),
+  links: links.map(({ url, count, total = count }) => ({ url, unique_clicks: count, total_clicks: total })),
   buttons: buttons.map(({ id, count }) => ({ id, clicks: count })),
   latency: latencyOf(latency),
 });

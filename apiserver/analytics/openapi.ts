@@ -45,6 +45,8 @@ const totals: Metrics = {
   complained: 1,
   unsubscribed: 3,
   sms_segments: 0,
+  opens_total: 610,
+  clicks_total: 104,
   machine_opens: 130,
   machine_clicks: 4,
 };
@@ -97,7 +99,13 @@ const failures: Failures = {
   suppressed: [{ reason: "frequency_cap", count: 20 }],
 };
 
-const { machine_opens: _machineOpens, machine_clicks: _machineClicks, ...messageMetrics } = totals;
+const {
+  opens_total: _opens,
+  clicks_total: _clicks,
+  machine_opens: _machineOpens,
+  machine_clicks: _machineClicks,
+  ...messageMetrics
+} = totals;
 
 const messageTotals: MessageTotals = {
   key: "msg_01J9ZK3V8Q4M2N7R5T6W8X0Y1Z",
@@ -141,7 +149,7 @@ const report: MessageReport = {
     by_channel: [{ channel: "email", totals, rates }],
     failures: [{ error_code: "HARD_BOUNCE", channel: "email", count: 20 }],
     suppressions: [{ reason: "frequency_cap", count: 20 }],
-    links: [{ url: "https://example.com/spring", unique_clicks: 90 }],
+    links: [{ url: "https://example.com/spring", unique_clicks: 90, total_clicks: 104 }],
     buttons: [{ id: "buy", clicks: 12 }],
     latency: [
       {

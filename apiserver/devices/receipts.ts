@@ -81,13 +81,14 @@ const factOf = (
   { type, url = null, button_id: buttonId = null, occurred_at: said }: DeviceReceipt,
   at: Date,
 ): ReceiptFact => {
+  const ahead = new Date(said) > at ? { said } : {};
   switch (type) {
     case "received":
       return { kind: "delivered" };
     case "opened":
-      return { kind: "opened", machine: false, userAgent: null };
+      return { kind: "opened", machine: false, userAgent: null, ...ahead };
     case "clicked":
-      return { kind: "clicked", machine: false, url, buttonId, ...(new Date(said) > at && { said }) };
+      return { kind: "clicked", machine: false, url, buttonId, ...ahead };
     case "dismissed":
       return { kind: "dismissed" };
   }

@@ -1,5 +1,6 @@
 import { makeEvent } from "#core/domain/events/make.ts";
 import { isOfMachine, isShown } from "#core/domain/messages/progress.ts";
+import { isPacedClick } from "#core/domain/messages/touches.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { deliveryEvents } from "#core/schema/events/messages.ts";
 import { showAs } from "#core/schema/json/show.ts";
@@ -27,7 +28,7 @@ export const eventsOf = ({ row, receipt }: About): EventEnvelope[] => {
     case "clicked": {
       const { url, buttonId, said, at } = receipt;
       const own = { url, button_id: buttonId, first: isFirst };
-      return isOfMachine(receipt)
+      return isOfMachine(receipt) || isPacedClick(row, receipt)
         ? []
         : event("delivery.clicked", own, said ?? at.toISOString(), url ?? "", buttonId ?? "");
     }

@@ -3,6 +3,7 @@ import type { Counts } from "../../schema/messages/message.ts";
 import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
 import type { Attempted, Receipt } from "./receipts.ts";
 import { isOfEarlier, resendAt, waitsForResend } from "./resends.ts";
+import { addTouch, judgePace, type Touch } from "./touches.ts";
 
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
@@ -43,6 +44,12 @@ export type Progress = {
   /** Of the first click. */
   clicked_url?: string;
   clicked_button_id?: string;
+  /** All opens, and all clicks, of one that has several but for those of programs that say so; in the order of time. */
+  opens?: readonly Touch[];
+  clicks?: readonly Touch[];
+  /** How many of these are by people. */
+  open_count?: number;
+  click_count?: number;
 };
 
 /**
@@ -53,6 +60,7 @@ export type Progress = {
 export const progressed = (before: Progress, receipts: readonly Receipt[], now: Date): Progress => {
   const next = { ...before };
   for (const receipt of receipts) if (!isOutdated(next, receipt)) fill(next, receipt, now);
+  judgePace(next);
   next.status = statusOf(next);
   if (next.status !== "scheduled") delete next.scheduled_for;
   if (isReached(next.status)) {
@@ -84,20 +92,13 @@ const fill = (next: Progress, receipt: Receipt, now: Date): void => {
   if (kind !== "converted") delete next.uncertain; // who reports about it has it
   if (attempt !== undefined) begin(next, attempt);
   if (providerId !== null && !isOfEarlier(next, receipt)) next.provider_message_id ??= providerId;
+  if (receipt.kind === "opened" || receipt.kind === "clicked") return addTouch(next, receipt);
   const first = next[instants[kind]];
   const isGivenUp = isFailure(receipt) && receipt.isPassing !== true && waitsForResend(next);
-  if (isOfMachine(receipt)) return keepMachine(next, receipt);
   if (first !== undefined && first <= at && !isGivenUp) return;
   next[instants[kind]] = at;
-  if (receipt.kind === "clicked") setClick(next, receipt);
   if (receipt.kind === "bounced") setRefusal(next, receipt, { bounce_type: receipt.type });
   if (isFailure(receipt)) fail(next, receipt, now);
-};
-
-const keepMachine = (next: Progress, { kind, at }: Receipt): void => {
-  const member = kind === "opened" ? "machine_opened_at" : "machine_clicked_at";
-  const first = next[member];
-  if (first === undefined || at < first) next[member] = at;
 };
 
 type Failure = Extract<Receipt, { kind: "failed" | "errored" }>;
@@ -144,13 +145,6 @@ const instants = {
   unsubscribed: "unsubscribed_at",
 } as const satisfies Record<Receipt["kind"], keyof Progress>;
 
-const setClick = (next: Progress, { url, buttonId }: Extract<Receipt, { kind: "clicked" }>): void => {
-  delete next.clicked_url;
-  delete next.clicked_button_id;
-  if (url !== null) next.clicked_url = url;
-  if (buttonId !== null) next.clicked_button_id = buttonId;
-};
-
 const refusalMembers = ["error_code", "error_message", "provider_code", "bounce_type"] as const;
 
 const setRefusal = (
@@ -174,9 +168,16 @@ const statuses = [
   ["delivered", "dismissed_at"],
 ] as const satisfies readonly (readonly [DeliveryStatus, keyof Progress])[];
 
-/** What it was before any of these stays: it is sent, or it ended without being sent. */
-const statusOf = (delivery: Progress): DeliveryStatus =>
-  statuses.find(([, instant]) => delivery[instant] !== undefined)?.[0] ?? delivery.status;
+/**
+ * What it was before any of these stays: it is sent, or it ended without being sent. One of which all clicks turned out to be
+ * by a program was sent.
+ */
+const statusOf = (delivery: Progress): DeliveryStatus => {
+  const { status } = delivery;
+  return (
+    statuses.find(([, instant]) => delivery[instant] !== undefined)?.[0] ?? (status === "clicked" ? "sent" : status)
+  );
+};
 
 /** Whether a delivery in this status was refused by nobody. */
 const isReached = (status: DeliveryStatus): boolean =>

@@ -22,7 +22,7 @@ export type Attempted = { attempts: number; provider: string; address_masked: st
  * - `sent`: the provider passed it on. `delivered`: the device, or the recipient's server, has it.
  *   `providerCode` says how, where it went another way: `FALLBACK_SMS`.
  * - `opened`, `clicked`: by a program, such as a mail scanner, when `machine`: it is told and not counted.
- *   `said` is when a device whose clock is ahead says that it happened: by that a click is told from others.
+ *   `said` is when a device whose clock is ahead says that it happened: by that it is told from others.
  * - `dismissed`: a device showed it, and its person swept it away.
  * - `converted`: a custom event counts for it; nobody reports it but us.
  * - `failed`: the recipient's side refused it for good; `errored`: credentials, set-up or content were refused.
@@ -34,7 +34,7 @@ export type Attempted = { attempts: number; provider: string; address_masked: st
  */
 export type ReceiptFact =
   | { kind: "sent" | "delivered"; providerCode?: string }
-  | { kind: "opened"; machine: boolean; userAgent: string | null }
+  | { kind: "opened"; machine: boolean; userAgent: string | null; said?: string }
   | { kind: "clicked"; machine: boolean; url: string | null; buttonId: string | null; said?: string }
   | { kind: "dismissed" }
   | ({ kind: "failed" | "errored"; suppress?: Suppresses; isDoubtful?: true; isPassing?: true } & Refused)

@@ -35,10 +35,17 @@ const Parts = Members({
     description: "deliveries that failed, bounced or expired; the most frequent first",
   }),
   suppressions: List(Members({ reason: Text(), count: Integer() })),
-  links: List(Members({ url: Text(), unique_clicks: Integer() }), {
-    description: "of the first click of each delivery, without what follows a question mark; 50 at most",
+  links: List(
+    Members({
+      url: Text(),
+      unique_clicks: Integer({ description: "deliveries in which it was clicked" }),
+      total_clicks: Integer({ description: "clicks, each time; of each delivery 20 at most" }),
+    }),
+    { description: "by people, without what follows a question mark; 50 at most" },
+  ),
+  buttons: List(Members({ id: Text(), clicks: Integer() }), {
+    description: "deliveries in which it was clicked; 20 at most",
   }),
-  buttons: List(Members({ id: Text(), clicks: Integer() }), { description: "of first clicks; 20 at most" }),
   latency: List(
     Members({
       channel: ChannelName,

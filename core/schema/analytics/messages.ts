@@ -12,12 +12,18 @@ const { Enum, Object: Members, Optional, String: Text } = Type;
 const { compare: _compare, ...plainRange } = quarterRangeQuery;
 const { previous: _previous, ...plainReply } = rangeReply;
 
-/** What is counted of a message: all but what programs do. */
-const { machine_opens: _machineOpens, machine_clicks: _machineClicks, ...countsOfMessage } = Metrics.properties;
+/** What is counted of a message: deliveries, and nothing that programs do. */
+const {
+  opens_total: _opens,
+  clicks_total: _clicks,
+  machine_opens: _machineOpens,
+  machine_clicks: _machineClicks,
+  ...countsOfMessage
+} = Metrics.properties;
 export const MessageMetrics = Members(countsOfMessage);
 export type MessageMetrics = Static<typeof MessageMetrics>;
 
-const counted = metrics.filter((name): name is keyof MessageMetrics => !name.startsWith("machine_"));
+const counted = metrics.filter((name): name is keyof MessageMetrics => Object.hasOwn(countsOfMessage, name));
 
 /** What messages are added up by. */
 const messageGroupings = ["message", "campaign_id", "template_id", "label"] as const;

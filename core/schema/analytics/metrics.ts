@@ -20,6 +20,8 @@ export const metrics = [
   "complained",
   "unsubscribed",
   "sms_segments",
+  "opens_total",
+  "clicks_total",
   "machine_opens",
   "machine_clicks",
 ] as const;
@@ -43,6 +45,8 @@ const described: Partial<Record<Metric, string>> = {
   targeted: "deliveries that were made; one that still waits for its time is none yet",
   opened: "deliveries that a person opened; opens by programs are no part of it",
   sms_segments: "messages that texts were sent in",
+  opens_total: "opens by people, each time; of each delivery 20 at most",
+  clicks_total: "clicks by people, each time; of each delivery 20 at most",
   machine_opens: "deliveries that a program opened, such as a mail scanner",
   machine_clicks: "deliveries in which a program clicked",
 };

@@ -10,7 +10,7 @@ import { metricSums } from "./quarter-counts.ts";
 /** What the report of a message tells apart. Each list has its most frequent ones, at most {@link mostParts}. */
 export type MessageParts = {
   cells: PartCell[];
-  links: { url: string; count: number }[];
+  links: { url: string; count: number; total?: number }[];
   buttons: { id: string; count: number }[];
   latency: PartLatency[];
 };
@@ -42,8 +42,8 @@ export const messageParts =
       timesOf(rows, of, { step: "sent", from: "created_at", to: "sent_at" }),
       timesOf(rows, of, { step: "delivered", from: "sent_at", to: "delivered_at" }),
     ]);
-    const links = summed(clicks, ({ url }) => url).map(([url, count]) => ({ url, count }));
-    const buttons = summed(clicks, ({ button }) => button).map(([id, count]) => ({ id, count }));
+    const links = summed(clicks, ({ url }) => url).map(([url, sums]) => ({ url, ...sums }));
+    const buttons = summed(clicks, ({ button }) => button).map(([id, { count }]) => ({ id, count }));
     return {
       cells,
       links: links.slice(0, most.links),
@@ -81,26 +81,49 @@ const cellsOf = async (rows: Collection<DeliveryRow>, of: Of): Promise<PartCell[
   return cells.sort((a, b) => b.counts.targeted - a.counts.targeted).slice(0, mostParts);
 };
 
-type Click = { url: string | null; button: string | null; count: number };
+/** `count`: of different deliveries; `total`: of all clicks. */
+type Click = { url: string | null; button: string | null; count: number; total: number };
 
-/** By address without what follows a question mark: that is often of one person alone. */
+/** By address without what follows a question mark: that is often of one person alone. Those of programs are left out. */
 const clicksOf = async (rows: Collection<DeliveryRow>, of: Of): Promise<Click[]> => {
-  const url = { $arrayElemAt: [{ $split: [{ $ifNull: ["$clicked_url", ""] }, "?"] }, 0] };
-  const stages = [
-    { $match: { ...of, clicked_at: { $gt: longAgo } } },
-    { $group: { _id: { url, button: { $ifNull: ["$clicked_button_id", ""] } }, count: { $sum: 1 } } },
+  const once = [
+    { $match: { ...of, clicked_at: { $gt: longAgo }, clicks: { $exists: false } } },
+    {
+      $group: {
+        _id: { url: withoutQuery("$clicked_url"), button: textOf("$clicked_button_id") },
+        count: one,
+        total: one,
+      },
+    },
   ];
-  const found = await firstOf(rows.aggregate<{ _id: { url: string; button: string }; count: number }>(stages, read));
-  return found.map(({ _id, count }) => ({ url: _id.url || null, button: _id.button || null, count }));
+  const place = { url: withoutQuery("$clicks.url"), button: textOf("$clicks.button_id") };
+  const often = [
+    { $match: { ...of, clicked_at: { $gt: longAgo }, clicks: { $exists: true } } },
+    { $project: { clicks: 1 } },
+    { $unwind: "$clicks" },
+    { $match: { "clicks.machine": { $exists: false } } },
+    { $group: { _id: { delivery: "$_id", ...place }, total: one } },
+    { $group: { _id: { url: "$_id.url", button: "$_id.button" }, count: one, total: { $sum: "$total" } } },
+  ];
+  type Group = { _id: { url: string; button: string }; count: number; total: number };
+  const found = await Promise.all([once, often].map((stages) => firstOf(rows.aggregate<Group>(stages, read))));
+  return found.flat().map(({ _id, ...sums }) => ({ url: _id.url || null, button: _id.button || null, ...sums }));
 };
 
-const summed = (clicks: readonly Click[], nameOf: (click: Click) => string | null): [string, number][] => {
-  const sums = new Map<string, number>();
+const one = { $sum: 1 };
+const textOf = (member: string) => ({ $ifNull: [member, ""] });
+const withoutQuery = (member: string) => ({ $arrayElemAt: [{ $split: [textOf(member), "?"] }, 0] });
+
+type Sums = Pick<Click, "count" | "total">;
+
+const summed = (clicks: readonly Click[], nameOf: (click: Click) => string | null): [string, Sums][] => {
+  const all = new Map<string, Sums>();
   for (const click of clicks) {
     const name = nameOf(click);
-    if (name !== null) sums.set(name, (sums.get(name) ?? 0) + click.count);
+    const known = all.get(name ?? "") ?? { count: 0, total: 0 };
+    if (name !== null) all.set(name, { count: known.count + click.count, total: known.total + click.total });
   }
-  return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  return [...all].sort(([a, x], [b, y]) => y.count - x.count || (a < b ? -1 : 1));
 };
 
 type Step = { step: PartLatency["step"]; from: string; to: string };

@@ -55,6 +55,11 @@ const byStatus = Object.fromEntries(
   (["suppressed", "failed", "errored", "expired"] as const).map((name) => [name, when({ $eq: ["$status", name] })]),
 );
 
+/** Counts of those that have any: one of each that has no count. */
+const sumOf = (count: string, members: readonly string[]) => ({
+  $sum: { $cond: [{ $or: members.map(has) }, { $max: [1, { $ifNull: [`$${count}`, 1] }] }, 0] },
+});
+
 /** Sums of each metric, for a `$group` of deliveries. */
 export const metricSums: Record<Metric, unknown> = {
   ...(Object.fromEntries(metrics.map((name) => [name, null])) as Record<Metric, unknown>), // sound: has them all
@@ -62,6 +67,8 @@ export const metricSums: Record<Metric, unknown> = {
   ...byReported,
   ...byStatus,
   sms_segments: { $sum: { $ifNull: ["$sms_segments", 0] } },
+  opens_total: sumOf("open_count", evidence.opened), // a click is an open
+  clicks_total: sumOf("click_count", evidence.clicked),
   machine_opens: when(has("machine_opened_at")),
   machine_clicks: when(has("machine_clicked_at")),
 };

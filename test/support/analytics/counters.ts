@@ -21,13 +21,29 @@ export const plainCounters = async (db: Db, appId: string): Promise<Counters> =>
   const counters: Counters = {};
   for (const row of all.filter((one) => !waitsForFirst(one))) {
     const counts = (counters[quarterOf(row.created_at).toISOString()] ??= {});
-    for (const key of ["targeted", ...reportedOf(row), ...endsOf(row)]) counts[key] = (counts[key] ?? 0) + 1;
+    const each = ["targeted", ...reportedOf(row), ...endsOf(row), ...ofMachines(row)].map((key) => [key, 1] as const);
+    for (const [key, count] of [...each, ...totalsOf(row)]) counts[key] = (counts[key] ?? 0) + count;
   }
   return counters;
 };
 
 const endsOf = ({ status }: DeliveryRow): string[] =>
   ["failed", "errored", "expired", "suppressed"].includes(status) ? [status] : [];
+
+const ofMachines = ({ machine_opened_at: opened, machine_clicked_at: clicked }: DeliveryRow): string[] => [
+  ...(opened === undefined ? [] : ["machine_opens"]),
+  ...(clicked === undefined ? [] : ["machine_clicks"]),
+];
+
+/** Opens and clicks, each time; a click is an open. */
+const totalsOf = (row: DeliveryRow): [string, number][] => {
+  const { open_count: opens = 1, click_count: clicks = 1 } = row;
+  const reported = reportedOf(row);
+  return [
+    ...(reported.includes("opened") ? [["opens_total", Math.max(1, opens)] satisfies [string, number]] : []),
+    ...(reported.includes("clicked") ? [["clicks_total", clicks] satisfies [string, number]] : []),
+  ];
+};
 
 /** What the service has counted. */
 export const keptCounters = async (db: Db, appId: string): Promise<Counters> => {

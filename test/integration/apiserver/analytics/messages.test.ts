@@ -158,25 +158,40 @@ describe("analytics of messages", () => {
       aMail(ofRow, { message_id: id, created_at: made, sent_at: after(200), variant_id: "b", ...change }).delivery;
     const clicked = { status: "clicked", clicked_at: after(9_000), delivered_at: after(2_200) } as const;
     const { sent_at: _sent, ...unsent } = one({ status: "suppressed", variant_id: "a" });
-    await site.db
-      .collection<DeliveryRow>(deliveryCollection.name)
-      .insertMany([
-        one({ ...clicked, clicked_url: "https://shop.example/spring?user=7", clicked_button_id: "buy" }),
-        one({ ...clicked, clicked_url: "https://shop.example/spring?user=8" }),
-        one({ status: "bounced", bounced_at: after(900), error_code: "HARD_BOUNCE" }),
-        { ...unsent, suppression_reason: "control_group" },
-      ]);
+    await site.db.collection<DeliveryRow>(deliveryCollection.name).insertMany([
+      one({ ...clicked, clicked_url: "https://shop.example/spring?user=7", clicked_button_id: "buy" }),
+      one({
+        ...clicked,
+        clicked_url: "https://shop.example/spring?user=8",
+        clicks: [
+          { at: after(900), url: "https://shop.example/scanned", machine: "pace" },
+          { at: after(9_000), url: "https://shop.example/spring?user=8" },
+          { at: after(90_000), url: "https://shop.example/spring?user=8" },
+          { at: after(95_000), url: "https://shop.example/sale", button_id: "buy" },
+        ],
+        click_count: 3,
+      }),
+      one({ status: "bounced", bounced_at: after(900), error_code: "HARD_BOUNCE" }),
+      { ...unsent, suppression_reason: "control_group" },
+    ]);
     return id;
   };
 
   const expectParts = ({ parts }: MessageReport): void => {
-    expect(parts?.by_channel.map(({ channel, totals }) => [channel, totals.targeted, totals.clicked])).to.deep.equal([
-      ["email", 4, 2],
+    const told = parts?.by_channel.map(({ channel, totals }) => [
+      channel,
+      totals.targeted,
+      totals.clicked,
+      totals.clicks_total,
     ]);
+    expect(told).to.deep.equal([["email", 4, 2, 4]]);
     expect(parts?.failures).to.deep.equal([{ error_code: "HARD_BOUNCE", channel: "email", count: 1 }]);
     expect(parts?.suppressions).to.deep.equal([{ reason: "control_group", count: 1 }]);
-    expect(parts?.links).to.deep.equal([{ url: "https://shop.example/spring", unique_clicks: 2 }]);
-    expect(parts?.buttons).to.deep.equal([{ id: "buy", clicks: 1 }]);
+    expect(parts?.links).to.deep.equal([
+      { url: "https://shop.example/spring", unique_clicks: 2, total_clicks: 3 },
+      { url: "https://shop.example/sale", unique_clicks: 1, total_clicks: 1 },
+    ]);
+    expect(parts?.buttons).to.deep.equal([{ id: "buy", clicks: 2 }]);
     const [{ sent, delivered } = { sent: null, delivered: null }] = parts?.latency ?? [];
     expect(sent?.median_ms).to.be.within(196, 204);
     expect(delivered?.p95_ms).to.be.within(1_960, 2_040);

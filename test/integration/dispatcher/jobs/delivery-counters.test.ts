@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Db } from "mongodb";
 import { quarterMs } from "#core/domain/durations.ts";
 import { newId } from "#core/domain/ids.ts";
-import type { Receipt } from "#core/domain/messages/receipts.ts";
+import type { Receipt, ReceiptFact } from "#core/domain/messages/receipts.ts";
 import { timings } from "#core/domain/timing.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
@@ -116,6 +116,25 @@ describe("counters of deliveries", function () {
     );
   });
 
+  it("count opens and clicks each time, and leave out those of a scanner that follows links", async () => {
+    const { mails } = await seedMails(db, of, 2);
+    const [read, scanned] = mails.map(({ delivery }) => delivery) as [DeliveryRow, DeliveryRow]; // sound: two were made
+    const scan = (path: string): ReceiptFact => ({ ...facts.clicked, url: `https://shop.example/${path}` });
+    await apply([
+      ...[5, 9, 9].map((second) => aReceipt(read, facts.opened, second)),
+      ...[90, 200].map((second) => aReceipt(read, facts.clicked, second)),
+      aReceipt(scanned, facts.delivered, 1),
+      aReceipt(scanned, scan("a"), 2),
+      aReceipt(scanned, scan("b"), 3),
+    ]);
+    await runDue();
+    expect(await counted()).to.deep.equal(await plain());
+    const [counts] = Object.values(await counted());
+    expect(counts).to.deep.include({ opened: 1, opens_total: 2, clicked: 1, clicks_total: 2, machine_clicks: 1 });
+    const { clicks, status } = (await rows().findOne({ _id: scanned._id })) ?? scanned;
+    expect([status, clicks?.map(({ machine }) => machine)]).to.deep.equal(["delivered", ["pace", "pace"]]);
+  });
+
   it("count again what changed while they were made, and are left alone once nothing changes", async () => {
     const { mails } = await seedMails(db, of, 1);
     const [{ delivery }] = mails as [(typeof mails)[number]];
@@ -129,7 +148,7 @@ describe("counters of deliveries", function () {
       second?.as_of,
     );
     await runDue();
-    expect(Object.values(await counted())).to.deep.equal([{ targeted: 1, sent: 1, delivered: 1, opened: 1 }]);
+    expect(await counted()).to.deep.equal(await plain());
     expect((await dues())[0]?.revision).to.equal((first?.revision ?? 0) + 1);
     await runDue(3_600_000);
     expect(await dues()).to.deep.equal([]);
