@@ -33,6 +33,7 @@ import { findApp } from "./access/find-app.ts";
 import { verifyIdentity } from "./access/identity.ts";
 import { keyLookup } from "./access/key-lookup.ts";
 import { keyUses } from "./access/key-uses.ts";
+import { openSmtp } from "./callbacks/smtp/open.ts";
 import { features, outsides } from "./features.ts";
 import { serviceVersion } from "./http/middleware/request-id.ts";
 import { bodyMsOf } from "./http/middleware/routing.ts";
@@ -220,6 +221,7 @@ process.exit(
       beating,
       ...shared.parts,
       rest,
+      ...(await openSmtp(shared, config)),
       shared.inboxStreams.part,
       started.part,
     ],

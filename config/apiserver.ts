@@ -70,6 +70,32 @@ export const ApiserverConfig = Group(
       maximum: 300,
       description: "a request that takes longer is answered 504",
     }),
+    smtpDomain: Optional(
+      Text({
+        env: "HERALD_SMTP_DOMAIN",
+        pattern: worded("^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$", "must be a host name such as mail.example.com"),
+        maxLength: 253,
+        description:
+          "has the apiserver take mails of people over SMTP, for <id of an app>@<this domain>; unset = it does not listen",
+      }),
+    ),
+    smtpPort: Integer({
+      env: "HERALD_SMTP_PORT",
+      default: 2525,
+      minimum: 0,
+      maximum: 65_535,
+      description: "port that mails are taken on, where HERALD_SMTP_DOMAIN is set; 0 takes a free one",
+    }),
+    smtpTlsDir: Optional(
+      Text({
+        env: "HERALD_SMTP_TLS_DIR",
+        minLength: 1,
+        maxLength: 1000,
+        description:
+          "folder with tls.crt and tls.key (PEM) for STARTTLS, read again within a minute after they changed; unset = mails " +
+          "come unencrypted",
+      }),
+    ),
     edgeRatePerSecond: Integer({
       env: "HERALD_EDGE_RATE_PER_SECOND",
       default: 200,

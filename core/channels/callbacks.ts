@@ -5,6 +5,7 @@ import { mailgun } from "./email/callbacks/mailgun.ts";
 import { postmark } from "./email/callbacks/postmark.ts";
 import { sendgrid } from "./email/callbacks/sendgrid.ts";
 import { ses } from "./email/callbacks/ses.ts";
+import { smtpMail, smtpProvider } from "./email/callbacks/smtp.ts";
 import { hms } from "./hms-push/callbacks/hms.ts";
 import type {
   Callback,
@@ -60,6 +61,7 @@ export const callbacks: Readonly<Record<string, ProviderCallbacks | undefined>> 
   sendgrid: callbacksOf("email", sendgrid),
   mailgun: callbacksOf("email", mailgun),
   postmark: callbacksOf("email", postmark),
+  [smtpProvider]: callbacksOf("email", smtpMail),
   whatsapp: callbacksOf("whatsapp", meta),
 };
 

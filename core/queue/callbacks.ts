@@ -69,14 +69,17 @@ export const callbackQueue = ({ publisher, subjects }: CallbackQueueDeps): Callb
   });
   return {
     keep: async ({ tenantId, ...of }, callback) => {
+      if (callback.body.length > mostBodyBytes) throw tooLarge(mostBodyBytes);
       const text = JSON.stringify(queued(of, callback));
-      if (text.length > mostBytes)
-        throw new AppError("HS_PAYLOAD_TOO_LARGE", "the callback is too large", { limit_bytes: mostBytes });
+      if (text.length > mostBytes) throw tooLarge(mostBytes);
       const bodyBytes = callback.file === undefined ? callback.body.length : mostBodyBytes; // it shares a message with none
       if (!(await keep({ tenantId, text, bodyBytes }))) throw new Unavailable("the queue of callbacks");
     },
   };
 };
+
+const tooLarge = (bytes: number) =>
+  new AppError("HS_PAYLOAD_TOO_LARGE", "the callback is too large", { limit_bytes: bytes });
 
 export type CallbackQueueDeps = { publisher: Pick<Publisher, "publishText">; subjects: Pick<Subjects, "callbacks"> };
 

@@ -82,6 +82,10 @@ containers:
       {{- if eq .program "apiserver" }}
       - name: http
         containerPort: 8080
+      {{- if $own.smtp.domain }}
+      - name: smtp
+        containerPort: 2525
+      {{- end }}
       {{- end }}
       - name: health
         containerPort: 9090
@@ -97,6 +101,11 @@ containers:
       {{- if and (include "herald.filesClaim" $root) (ne .program "operator") }}
       - name: files
         mountPath: /var/lib/herald/files
+      {{- end }}
+      {{- if include "herald.smtpSecret" . }}
+      - name: smtp-tls
+        mountPath: /etc/herald-smtp
+        readOnly: true
       {{- end }}
       {{- if $root.Values.trustedCertificates.configMap }}
       - name: certificates
@@ -178,6 +187,13 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
+{{/* The Secret with the certificate of the apiserver's SMTP listener. Empty when there is none, and for other programs. */}}
+{{- define "herald.smtpSecret" -}}
+{{- with .root.Values.apiserver.smtp }}
+{{- if and .domain (eq $.program "apiserver") }}{{ .existingSecret }}{{ end }}
+{{- end }}
+{{- end }}
+
 {{/* One read-only folder with what is secret, and a folder that Node keeps compiled code in across restarts. */}}
 {{- define "herald.volumes" -}}
 {{- $root := .root }}
@@ -237,6 +253,12 @@ topologySpreadConstraints:
 - name: files
   persistentVolumeClaim:
     claimName: {{ include "herald.filesClaim" $root }}
+{{- end }}
+{{- with include "herald.smtpSecret" . }}
+- name: smtp-tls
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
 {{- end }}
 {{- with $values.trustedCertificates }}
 {{- if .configMap }}

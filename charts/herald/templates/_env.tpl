@@ -150,6 +150,16 @@
   value: {{ $own.edgeLimit.requestsPerSecond | quote }}
 - name: HERALD_EDGE_BURST
   value: {{ $own.edgeLimit.burst | quote }}
+{{- with $own.smtp }}
+{{- if .domain }}
+- name: HERALD_SMTP_DOMAIN
+  value: {{ .domain | quote }}
+{{- if .existingSecret }}
+- name: HERALD_SMTP_TLS_DIR
+  value: /etc/herald-smtp
+{{- end }}
+{{- end }}
+{{- end }}
 {{- with $own.status }}
 {{- with .operatingTenant }}
 - name: HERALD_OPERATING_TENANT

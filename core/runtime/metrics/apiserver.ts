@@ -34,7 +34,7 @@ export const apiserverMetrics = (registry: Registry) => {
     ),
     callbacks: counterFromZero(
       "herald_callbacks_total",
-      "callbacks by provider and what became of them (queued, unchecked: queued until its certificate is there, answered: a handshake, refused: not signed, unknown)",
+      "callbacks by provider and what became of them (queued, unchecked: queued until its certificate is there, answered: a handshake, or a bounce over SMTP, refused: not signed, or not taken over SMTP, unknown)",
       [
         ...combinations({ provider: callbackProviders, outcome: ["queued", "answered", "refused", "unknown"] }),
         { provider: "ses", outcome: "unchecked" },

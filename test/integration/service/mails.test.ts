@@ -2,11 +2,13 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
+import { createTransport } from "nodemailer";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
 import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import { testDir } from "../../../dev/files/paths.ts";
+import { freePorts } from "../../../dev/processes/free-ports.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { mailgunMail } from "../../support/callbacks/signed.ts";
@@ -26,6 +28,7 @@ describe("mails, from what a person writes to what they read", function () {
   let dispatcher: SystemProgram;
   let mail: Simulator;
   let filesDir = "";
+  let smtpPort = 0;
   let count = 0;
 
   before(async () => {
@@ -39,7 +42,9 @@ describe("mails, from what a person writes to what they read", function () {
       "channels.email.from_address": "help@shop.test",
     };
     await system.db.collection<AppRow>("apps").updateOne({ _id: system.app._id }, { $set: account });
-    [api, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
+    [smtpPort = 0] = await freePorts(1);
+    const smtp = { HERALD_SMTP_DOMAIN: "in.test", HERALD_SMTP_PORT: String(smtpPort) };
+    [api, dispatcher] = await Promise.all([system.start("apiserver", smtp), system.start("dispatcher")]);
   });
   after(async () => {
     await system?.stop();
@@ -52,6 +57,12 @@ describe("mails, from what a person writes to what they read", function () {
       method: "POST",
       body: mailgunMail(mime, { key }),
     });
+  /** As the app's mail server hands it on. */
+  const overSmtp = async (raw: string): Promise<string> => {
+    const transport = createTransport({ host: "127.0.0.1", port: smtpPort, secure: false, ignoreTLS: true });
+    const envelope = { from: "bounces@shop.test", to: `${system.app._id.toLowerCase()}@in.test` };
+    return (await transport.sendMail({ envelope, raw })).response;
+  };
   /** A mail of somebody's, with further lines of its head, and its body behind an empty one. */
   const aMail = ({ from, id, more = [], rest = "\r\nDoes it come in red?" }: Mime): string =>
     [`From: Ann <${from}>`, "To: help@shop.test", "Subject: Colours", `Message-ID: <${id}>`, ...more, rest].join(
@@ -181,6 +192,44 @@ describe("mails, from what a person writes to what they read", function () {
     const forged = mailgunMail(aMail({ from, id: `3-${from}` }), { key: "another" });
     const url = `${api.url}/ingress/mailgun/${system.app._id}/inbound/mime`;
     expect((await fetch(url, { method: "POST", body: forged })).status).to.equal(403);
+  });
+
+  it("come over SMTP, too, with their files", async () => {
+    const from = nobody();
+    const large = randomBytes(200_000).toString("base64").replace(/.{76}/g, "$&\r\n");
+    const picture = `--b\r\nContent-Type: image/png\r\nContent-Transfer-Encoding: base64\r\n\r\n${large}`;
+    const more = ["Content-Type: multipart/mixed; boundary=b"];
+    const rest = `\r\n--b\r\n\r\nDoes it come in this red?\r\n${picture}\r\n--b--\r\n`;
+    expect(await overSmtp(aMail({ from, id: `1-${from}`, more, rest }))).to.match(/^250/);
+    expect(await overSmtp(aMail({ from, id: `2-${from}`, more: [`In-Reply-To: <1-${from}>`] }))).to.match(/^250/);
+    const [first, second] = [await stored(`1-${from}`), await stored(`2-${from}`)];
+    expect(first).to.include({ type: "media", text: "Does it come in this red?", provider: "smtp" });
+    expect(second.conversation_id).to.equal(first.conversation_id);
+    expect((await conversations(from)).map((row) => row.sender_address)).to.deep.equal(["help@shop.test"]);
+  });
+
+  it("over SMTP are there once when the apiserver is killed before it answered, as their sender comes again", async () => {
+    const from = nobody();
+    const mail = aMail({ from, id: `1-${from}` });
+    const cut = Promise.all(Array.from({ length: 5 }, () => overSmtp(mail).catch(() => "cut off")));
+    await api.kill();
+    await cut;
+    await api.restart();
+    expect(await overSmtp(mail)).to.match(/^250/);
+    await stored(`1-${from}`);
+    await post(aMail({ from, id: `2-${from}`, more: [`References: <1-${from}>`] }));
+    await stored(`2-${from}`);
+    expect((await conversations(from)).map((row) => row.message_count)).to.deep.equal([2]);
+  });
+
+  it("are one message when they come 50 times at once", async () => {
+    const from = nobody();
+    const mail = aMail({ from, id: `1-${from}` });
+    await Promise.all(Array.from({ length: 50 }, () => post(mail)));
+    await stored(`1-${from}`);
+    await post(aMail({ from, id: `2-${from}`, more: [`References: <1-${from}>`] }));
+    await stored(`2-${from}`);
+    expect((await conversations(from)).map((row) => row.message_count)).to.deep.equal([2]);
   });
 
   it("are all there when the dispatcher is killed while it reads them", async () => {

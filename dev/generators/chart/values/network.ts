@@ -16,7 +16,12 @@ export const networkValues = {
     }),
     metrics: closed("scraping", from("who may read /metrics")),
     natsMonitor: closed("the bundled NATS's monitoring port", from("who may read it")),
-    apiserver: closed("the REST interface", from("who may call it; empty = everybody who can reach the pods")),
+    apiserver: closed("the REST interface", {
+      ...from("who may call it; empty = everybody who can reach the pods"),
+      smtpFrom: kubernetesList(
+        "who may bring mails, with apiserver.smtp.domain, as peers of a NetworkPolicy; empty = everybody who can reach the pods",
+      ),
+    }),
     dispatcher: closed("the dispatcher's way out", {
       mailPorts: ports("ports of mail servers"),
       applePorts: portsOrNone("ports where Apple makes broadcast channels of live activities"),

@@ -6,6 +6,7 @@ import { SharedConfig } from "#config/shared.ts";
 import {
   closed,
   count,
+  existing,
   existingSecret,
   flag,
   kubernetes,
@@ -111,6 +112,22 @@ const edgeLimit = closed("requests to /v1 of one source address: zone api_ip", {
   burst: setting(api.edgeBurst),
 });
 
+const smtp = closed("takes mails of people over SMTP, which become conversations", {
+  domain: text("mails are for <id of an app>@<this domain>; empty = it does not listen", {
+    pattern: "^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?)?$",
+    maxLength: 253,
+  }),
+  existingSecret: existing("name of a Secret with tls.crt and tls.key, for STARTTLS; empty = mails come unencrypted"),
+  service: closed("Service of the listener", {
+    type: Type.Enum(["ClusterIP", "NodePort", "LoadBalancer"], { description: "type of the Service" }),
+    port: count("its port", 1, 65_535),
+    annotations: strings("annotations of it"),
+    loadBalancerClass: text("class of load balancer"),
+    loadBalancerSourceRanges: texts("networks that may reach the load balancer"),
+    externalTrafficPolicy: Type.Enum(["", "Cluster", "Local"], { description: "Local keeps source addresses" }),
+  }),
+});
+
 const status = closed("what the status page and /status.json are judged by, and who may write incidents", {
   operatingTenant: setting({ ...api.operatingTenant, minLength: 0 }),
   prometheusUrl: text("address of the Prometheus that scrapes this installation; empty = what the programs say"),
@@ -151,6 +168,7 @@ export const programValues = {
     ingress,
     httpRoute,
     edgeLimit,
+    smtp,
     status,
     drainSeconds: setting(api.drainSeconds),
     trustedProxies: Type.Union([setting(api.trustedProxies), Type.Literal("")], {

@@ -73,6 +73,13 @@ describe("the queue of callbacks", () => {
     );
   });
 
+  it("refuses one that nobody could inflate, however small it deflates", async () => {
+    const { queue, published } = given();
+    const [result] = await Promise.allSettled([queue.keep(of("ten_1"), callback("a".repeat(maxCallbackBytes + 1)))]);
+    expect(result).to.have.nested.property("reason.details.limit_bytes", maxCallbackBytes);
+    expect(published).to.deep.equal([]);
+  });
+
   it("refuses one that does not, and no other", async () => {
     const { queue, published } = given();
     const results = await Promise.allSettled([

@@ -1,0 +1,53 @@
+import { smtpProvider } from "#core/channels/email/callbacks/smtp.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import { keeping } from "../keeping.ts";
+import type { CallbackPlatform } from "../outside.ts";
+import { certificatesIn } from "./certificates.ts";
+import { smtpLimits } from "./limits.ts";
+import { mailTaking } from "./take.ts";
+
+type SmtpPlatform = Pick<CallbackPlatform, "callbacks" | "files" | "metrics" | "log" | "clock"> & {
+  directory: Pick<Directory, "app" | "tenant" | "plan">;
+};
+
+/** Where mails of people are taken, if they are. */
+type SmtpSettings = {
+  httpHost: string;
+  smtpDomain?: string | undefined;
+  smtpPort: number;
+  smtpTlsDir?: string | undefined;
+};
+
+/** The part that takes mails of people over SMTP; none unless the settings say so: then its library is not loaded either. */
+export const openSmtp = async (platform: SmtpPlatform, settings: SmtpSettings): Promise<Part[]> => {
+  const { smtpDomain: domain, smtpTlsDir: dir } = settings;
+  if (domain === undefined) return [];
+  const { callbacks: queue, directory, files, metrics, log, clock } = platform;
+  const { smtpListener } = await import("./listener.ts");
+  const limits = smtpLimits(clock);
+  const isTaking = async ({ tenantId }: { tenantId: string }): Promise<boolean> => {
+    const owner = await directory.tenant(tenantId);
+    const plan = owner === null ? null : await directory.plan(owner.plan);
+    return plan?.features.includes("conversations") ?? false;
+  };
+  return [
+    smtpListener({
+      host: settings.httpHost,
+      port: settings.smtpPort,
+      domain,
+      certificates: dir === undefined ? null : certificatesIn({ dir, clock, log }),
+      taking: mailTaking({
+        domain,
+        app: directory.app,
+        isTaking,
+        keep: keeping({ queue, files, clock }),
+        limits,
+        clock,
+      }),
+      limits,
+      count: (outcome) => metrics.callbacks.inc({ provider: smtpProvider, outcome }),
+      log,
+    }),
+  ];
+};
