@@ -2,6 +2,7 @@ import { filesIn } from "./runs.ts";
 
 /** Tests beside those of chaos that wait for what seems dead, or that repeat or judge more sharply in `make soak`. */
 const others = [
+  "integration/apiserver/devices/crowd",
   "integration/dispatcher/warehouse/runs",
   "integration/operator/engine/fence",
   "integration/operator/engine/leader",

@@ -5,6 +5,7 @@ import type { System } from "../../support/system/system.ts";
 import { atMost } from "../figures/figure.ts";
 import type { Measurement } from "../measure-all.ts";
 import { quantiles } from "../messages/load.ts";
+import { costsOf } from "./costs.ts";
 import { seedDevices } from "./people.ts";
 
 const whole = { people: 1_000_000, items: 1_000, readers: 200, pages: 1_000 };
@@ -14,25 +15,31 @@ const restMs = 20; // between two requests: what is measured is a page, not a lo
 
 /** Pages of some people with many items each, among people with one. */
 export const measurePage: Measurement = ({ isShort, withInstallation }, tell) =>
-  withInstallation(async ({ system, startOwn }) => {
+  withInstallation(async ({ system, stores, startOwn }) => {
     const { people, items, readers, pages } = isShort ? short : whole;
     const apiserver = await startOwn("apiserver");
     await seedInboxes(system, people);
     const devices = await seedDevices(system, readers);
     for (const device of devices) await fillInbox(system, device, items);
-    const tookMs: number[] = [];
-    for (let n = 0; n < pages; n++) {
-      const { headers = {} } = devices[n % devices.length] ?? {};
-      const beganMs = performance.now();
-      const reply = await fetch(`${apiserver.url}/sdk/v1/inbox`, { headers });
-      const { unread_count: unread } = (await reply.json()) as { unread_count?: number };
-      if (unread !== items) throw new Error(`not the inbox: ${reply.status}, ${unread} unread`);
-      if (n >= devices.length) tookMs.push(performance.now() - beganMs); // the first of each warms up
-      await new Promise((resolve) => setTimeout(resolve, restMs));
-    }
+    const read = async (from: number, count: number): Promise<number[]> => {
+      const tookMs: number[] = [];
+      for (let n = from; n < from + count; n++) {
+        const { headers = {} } = devices[n % devices.length] ?? {};
+        const beganMs = performance.now();
+        const reply = await fetch(`${apiserver.url}/sdk/v1/inbox`, { headers });
+        const { unread_count: unread } = (await reply.json()) as { unread_count?: number };
+        if (unread !== items) throw new Error(`not the inbox: ${reply.status}, ${unread} unread`);
+        tookMs.push(performance.now() - beganMs);
+        await new Promise((resolve) => setTimeout(resolve, restMs));
+      }
+      return tookMs;
+    };
+    await read(0, devices.length); // the first of each warms up
+    const withCosts = costsOf(stores, { apiserver: [apiserver] });
+    const { result: tookMs, costs } = await withCosts(pages, () => read(devices.length, pages));
     await apiserver.kill();
     const { p50Ms, p99Ms } = quantiles(tookMs);
-    const how = `${tookMs.length} pages of 20, one after another, of ${readers} people with ${items} items each, among ${people}; p50 ${p50Ms.toFixed(1)} ms`;
+    const how = `${tookMs.length} pages of 20, one after another, of ${readers} people with ${items} items each, among ${people}; p50 ${p50Ms.toFixed(1)} ms; ${costs}`;
     tell({ name: "a page of an inbox, p99", reach: atMost(10), value: p99Ms, unit: "ms", how });
   });
 

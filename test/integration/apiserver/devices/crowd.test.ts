@@ -8,10 +8,11 @@ import { devices } from "#core/storage/people/devices.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, seed } from "../../../support/rows/fixtures.ts";
+import { inSuite } from "../../../support/suite/soak.ts";
 
 const path = "/sdk/v1/subscriptions";
 const [crowded, others] = ["127.0.33.1", ["127.0.33.2", "127.0.33.3", "127.0.33.4"]] as const;
-const [sockets, ofEach] = [10, 200] as const;
+const [sockets, ofEach] = [10, inSuite(200, { soak: 1_000 })] as const;
 
 describe("many devices at the same moment", function () {
   this.timeout(120_000);

@@ -159,7 +159,13 @@ describe("devices by themselves", function () {
     expect([bad.status, bad.body.error.details.field]).to.deep.equal([400, "token"]);
     const zone = await register(anInstall({ device: { timezone: "Nowhere/Land" } }));
     expect(zone.body.error.details.field).to.equal("device.timezone");
-    const large = await call("POST", path, { body: { ...anInstall(), device: { model: "x".repeat(256 * 1024) } } });
+    const ofBytes = (bytes: number) => {
+      const body = { ...anInstall(), device: { model: "" } };
+      return { ...body, device: { model: "x".repeat(bytes - JSON.stringify(body).length) } };
+    };
+    const largest = await register(ofBytes(256 * 1024));
+    expect([largest.status, largest.body.error.details.field]).to.deep.equal([400, "device.model"]);
+    const large = await register(ofBytes(256 * 1024 + 1));
     expect([large.status, large.body.error.code]).to.deep.equal([413, "HS_PAYLOAD_TOO_LARGE"]);
     const full = await seedTenant(site.db, { plan: { _id: "devices_none", subscribers: 0 } });
     const over = await register(anInstall(), full.app._id);

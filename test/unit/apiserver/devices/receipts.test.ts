@@ -34,6 +34,16 @@ describe("receipts of a device", () => {
     ]);
   });
 
+  it("of a clock that is a day off count as of when it says, or as of now where that is ahead", async () => {
+    const dayMs = 86_400_000;
+    const said = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
+    await receive(
+      { type: "received", message_id: "msg_1", occurred_at: said(-dayMs) },
+      { type: "opened", message_id: "msg_1", occurred_at: said(dayMs) },
+    );
+    expect(kept.map((one) => one.at)).to.deep.equal([said(-dayMs), said(0)]);
+  });
+
   it("are refused one by one where the app takes none", async () => {
     const receipt = { type: "received" as const, message_id: "msg_1", occurred_at: at };
     const { accepted, errors } = await receiveOf({ receipts_enabled: false }, [receipt, receipt]);
