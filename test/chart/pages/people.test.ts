@@ -46,17 +46,20 @@ describe("the pages for people in a browser", function () {
       });
 
   it("fit on 320 px and on a wide screen in every language, without a script", async () => {
-    for (const language of ["en", "de", "fr", "es", "it", "pt", "nl"]) {
-      const page = await site.open(`choose/1f5fbf/${language}`, { isScripted: false });
-      for (const width of [320, 1_280]) {
-        await page.setViewport({ width, height: 800 });
-        const wide = await page.evaluate("document.documentElement.scrollWidth");
-        expect(wide, `${language}, ${width}`).to.equal(width);
+    const page = await site.open("choose/1f5fbf/en", { isScripted: false });
+    for (const language of ["en", "de", "fr", "es", "it", "pt", "nl"])
+      for (const kind of Object.keys(pages)) {
+        await page.goto(`${site.url}${kind}/1f5fbf/${language}`);
+        for (const width of [320, 1_280]) {
+          await page.setViewport({ width, height: 800 });
+          const wide = await page.evaluate("document.documentElement.scrollWidth");
+          expect(wide, `${kind}, ${language}, ${width}`).to.equal(width);
+        }
       }
-      expect(await page.evaluate("getComputedStyle(document.querySelector('button')).backgroundColor")).to.equal(
-        "rgb(31, 95, 191)",
-      );
-      await page.close();
-    }
+    await page.goto(`${site.url}choose/1f5fbf/en`);
+    expect(await page.evaluate("getComputedStyle(document.querySelector('button')).backgroundColor")).to.equal(
+      "rgb(31, 95, 191)",
+    );
+    await page.close();
   });
 });
