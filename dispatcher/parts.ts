@@ -32,7 +32,7 @@ export const parts = (made: Made): Part[] => {
     { parts: webhookParts({ ...shared, onSilent: (holder) => void countCutOff(holder) }), timers: [] },
     { parts: eventParts(shared), timers: [] },
     { parts: callbackParts(shared), timers: [] },
-    timedConversations({ ...shared, metrics: shared.metrics.queue }),
+    timedConversations({ ...shared, metrics: shared.metrics.queue, registry: shared.metrics.registry }),
     jobParts({
       ...shared,
       jobs: allJobs({ ...shared, ...warehouseParts(shared), ...mediaOf(shared), openAccount, sendHeld }),

@@ -5,6 +5,7 @@ import { AppError, invalid } from "#core/errors.ts";
 import type { CreateConversationMessage } from "#core/schema/conversations/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { ReplyContent } from "#core/schema/messages/reply-content.ts";
+import type { ContactChannel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
 import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
@@ -15,6 +16,8 @@ import { keptOf, notificationOf, type Quoted, requireForm } from "./content.ts";
 
 export type ReplyDeps = ChangeDeps & {
   accept: AcceptNotification;
+  /** Counts a reply that was accepted. */
+  count: (channel: ContactChannel) => void;
   messagesOf: (ids: readonly string[]) => Promise<ConversationMessageRow[]>;
   subscriptionsOf: (ids: readonly string[]) => Promise<SubscriptionRow[]>;
 };
@@ -77,7 +80,7 @@ type Sending = { reply: Reply; person: SubscriptionRow | null; make: (() => Prom
 
 /** Has a reply accepted as a notification, and gives its id. @throws as {@link reply} does */
 export const send = async (
-  deps: Pick<ReplyDeps, "accept" | "messagesOf" | "clock">,
+  deps: Pick<ReplyDeps, "accept" | "count" | "messagesOf" | "clock">,
   { reply: asked, person, make }: Sending,
   signal: AbortSignal,
 ): Promise<string> => {
@@ -87,7 +90,9 @@ export const send = async (
   const { caller, app, conversation, body, id, traceparent } = asked;
   const notification = notificationOf(conversation, body, quoted);
   const request = { caller, app, body: notification, key: keyOf(id), traceparent, conversationId: conversation._id };
-  return (await deps.accept(request, signal)).result.id;
+  const { result } = await deps.accept(request, signal);
+  deps.count(conversation.channel);
+  return result.id;
 };
 
 /** The message of the person that a reply names, as its provider knows it. @throws ValidationError */

@@ -1,8 +1,10 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { AssignConversation, Conversation, UpdateConversation } from "#core/schema/conversations/conversation.ts";
 import type { ConversationMessage, ConversationNote } from "#core/schema/conversations/message.ts";
+import type { ContactChannel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { arrivals } from "#core/storage/conversations/arrivals.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
@@ -45,6 +47,7 @@ export type ConversationPlatform = {
   outboxes: { people: PeopleOutbox; conversations: Pick<ConversationOutbox, "publish"> };
   clock: Clock;
   log: Log;
+  metrics: Pick<ApiserverMetrics, "conversationReplies">;
 };
 
 export type ConversationUse = ReturnType<typeof conversationUseCases>;
@@ -77,6 +80,7 @@ export const conversationUseCases = (platform: ConversationPlatform) => {
   const replying = {
     ...changing,
     accept: platform.acceptNotification,
+    count: (channel: ContactChannel): void => platform.metrics.conversationReplies.inc({ channel }),
     subscriptionsOf,
     messagesOf: store.messagesOf,
   };

@@ -13,10 +13,11 @@ import {
   type UncountedRow,
 } from "#core/storage/conversations/counts.ts";
 import { collectionOf, ofRow } from "#core/storage/mongo/collection.ts";
+import type { Waiting } from "./waiting.ts";
 
 /** Counts conversations for stats, a second after they changed. */
-export const countingTimer = ({ db, clock }: { db: Db; clock: Clock }): AnyTimerSource => {
-  const count = countConversations({ counts: conversationCounts(db), clock });
+export const countingTimer = ({ db, waiting, clock }: CountingTimerDeps): AnyTimerSource => {
+  const count = countConversations({ counts: conversationCounts(db), waiting, clock });
   return timerSource({
     name: "conversation_counts",
     collection: collectionOf<ConversationCountsRow>(db, conversationCountsCollection),
@@ -26,7 +27,14 @@ export const countingTimer = ({ db, clock }: { db: Db; clock: Clock }): AnyTimer
   });
 };
 
-export type CountingDeps = { counts: ConversationCounts; clock: Clock };
+type CountingTimerDeps = { db: Db; waiting: Pick<Waiting, "counted">; clock: Clock };
+
+export type CountingDeps = {
+  counts: ConversationCounts;
+  /** What is shown of how many wait. */
+  waiting: Pick<Waiting, "counted">;
+  clock: Clock;
+};
 
 const atOnce = 500; // conversations of one write
 const most = 20; // such writes in a row: others wait
@@ -36,7 +44,7 @@ const most = 20; // such writes in a row: others wait
  * then each says so itself. Whoever was killed in between left the marks in the tallies, and they are made first.
  */
 export const countConversations =
-  ({ counts, clock }: CountingDeps) =>
+  ({ counts, waiting, clock }: CountingDeps) =>
   async (due: Pick<ConversationCountsRow, "tenant_id" | "app_id">): Promise<void> => {
     for (let n = 0; n < most; n++) {
       const read = await counts.find(ofRow(due));
@@ -45,6 +53,7 @@ export const countConversations =
       const rows = await counts.uncounted(read.app_id, atOnce);
       const now = clock.now();
       if (rows.length === 0) {
+        waiting.counted(read.app_id, read.tallies);
         await counts.write(read, { marks: [], dueAt: countAgainAfter(now) });
         return;
       }

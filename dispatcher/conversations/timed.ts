@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import type { Registry } from "prom-client";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { changeEvent } from "#core/domain/conversations/events.ts";
@@ -16,6 +17,7 @@ import type { Directory } from "#core/storage/directory.ts";
 import { collectionOf, type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
 import { countingTimer } from "./counting.ts";
+import { waitingConversations, watchWaiting } from "./waiting.ts";
 
 export type TimedDeps = {
   db: Db;
@@ -23,6 +25,7 @@ export type TimedDeps = {
   events: EventPublisher;
   log: Log;
   metrics: QueueMetrics;
+  registry: Registry;
   clock: Clock;
 };
 
@@ -37,6 +40,8 @@ export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: An
     metrics: deps.metrics,
   });
   const touch = touching(deps);
+  const waiting = waitingConversations();
+  watchWaiting(deps.registry, waiting);
   const change = changeInTime({ ...deps, store: conversations(deps.db, deps.clock), box, touch });
   return {
     parts: [box],
@@ -48,7 +53,7 @@ export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: An
         everyMs: 1_000,
         handle: change,
       }),
-      countingTimer(deps),
+      countingTimer({ ...deps, waiting }),
     ],
   };
 };

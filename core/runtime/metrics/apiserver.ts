@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import { callbackProviders } from "../../channels/callbacks.ts";
+import { contactChannels } from "../../schema/vocabulary/channels.ts";
 import { combinations, metricsIn } from "./series.ts";
 
 export type ApiserverMetrics = ReturnType<typeof apiserverMetrics>;
@@ -31,6 +32,11 @@ export const apiserverMetrics = (registry: Registry) => {
       "herald_custom_events_total",
       "custom events by what became of them (accepted, duplicate, refused for their time)",
       combinations({ outcome: ["accepted", "duplicate", "refused"] }),
+    ),
+    conversationReplies: counterFromZero(
+      "herald_conversation_replies_total",
+      "replies and first messages in conversations that were accepted, by channel",
+      combinations({ channel: contactChannels }),
     ),
     callbacks: counterFromZero(
       "herald_callbacks_total",

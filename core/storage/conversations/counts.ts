@@ -110,7 +110,8 @@ export const conversationCounts = (db: Db) => {
   };
 };
 
-const lookMs = 300_000;
+/** How often an app is counted in which nothing is known to have changed. */
+export const lookMs = 300_000;
 
 /** When an app is looked at again in which nothing is known to have changed: who changed something may have been killed. */
 export const countAgainAfter = (now: Date): Date => new Date(now.getTime() + lookMs);

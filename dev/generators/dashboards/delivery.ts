@@ -74,6 +74,21 @@ export const delivery: Dashboard = {
         graph("Receipts", "ops", "What was read in callbacks, by provider and kind", [
           { expr: rateBy("provider, kind", `herald_callback_items_total{${here}}`), legend: "{{provider}}, {{kind}}" },
         ]),
+        graph("Conversations that wait", "short", "In which somebody wrote and nobody has answered", [
+          { expr: `max(herald_conversations_waiting{${here}})`, legend: "waiting" },
+        ]),
+        graph(
+          "Messages of people and replies",
+          "ops",
+          "Messages of people by provider, and what they are answered by channel",
+          [
+            {
+              expr: rateBy("provider", `herald_callback_items_total{${here}, kind="inbound"}`),
+              legend: "from {{provider}}",
+            },
+            { expr: rateBy("channel", `herald_conversation_replies_total{${here}}`), legend: "to {{channel}}" },
+          ],
+        ),
         graph("Receipts given up", "ops", "Their delivery was not stored within a quarter of an hour", [
           { expr: rateBy("pod", `herald_receipts_unmatched_total{${here}}`), legend: "{{pod}}" },
         ]),

@@ -115,6 +115,17 @@ const delivery: Record<string, AlertCase> = {
     fires: { [all("herald_outbox_events_total", 'program="apiserver",outcome="kept"')]: "0+1x30" },
     rests: { [all("herald_outbox_events_total", 'program="apiserver",outcome="published"')]: "0+1x30" },
   },
+  HeraldConversationsUnanswered: {
+    at: "6h",
+    fires: {
+      [all("herald_conversations_waiting", "")]: "0x60 25x400",
+      [all("herald_conversation_replies_total", 'channel="sms"')]: "0+1x60 60x400",
+    },
+    rests: {
+      [all("herald_conversations_waiting", "")]: "0x60 25x400",
+      [all("herald_conversation_replies_total", 'channel="sms"')]: "0+1x60 60x200 61x200", // somebody answers now and then
+    },
+  },
   HeraldWorkSetAside: {
     at: "20m",
     fires: { [all("herald_set_aside_total", 'source="removals"')]: "0 1 2 3x30" },

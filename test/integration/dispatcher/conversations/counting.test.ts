@@ -4,6 +4,7 @@ import type { ConversationRow } from "#core/storage/conversations/conversation-r
 import { type ConversationCounts, conversationCounts } from "#core/storage/conversations/counts.ts";
 import { eraseConversations } from "#core/storage/conversations/erasure.ts";
 import { countConversations } from "../../../../dispatcher/conversations/counting.ts";
+import { waitingConversations } from "../../../../dispatcher/conversations/waiting.ts";
 import { seedConversation } from "../../../support/rows/conversations.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 
@@ -11,6 +12,8 @@ describe("the count of an app's conversations", () => {
   const db = testDatabase("conversation_counts");
   let made = 0;
   const clock = { now: () => new Date() };
+  let nowMs = 0;
+  const waiting = waitingConversations(() => nowMs);
   const rows = () => db().collection<ConversationRow>("conversations");
   const anApp = () => ({ tenant_id: "ten_1", app_id: `app_count_${made++}` });
   type App = ReturnType<typeof anApp>;
@@ -19,7 +22,7 @@ describe("the count of an app's conversations", () => {
   const count = async (app: App, over: Partial<ConversationCounts> = {}): Promise<void> => {
     const counts = conversationCounts(db());
     await counts.touch(of(app), clock.now());
-    await countConversations({ counts: { ...counts, ...over }, clock })(app);
+    await countConversations({ counts: { ...counts, ...over }, waiting, clock })(app);
   };
   const tallyOf = async (app: App, key = tallyKey("whatsapp", "none")) =>
     (await conversationCounts(db()).find(of(app)))?.tallies[key];
@@ -48,6 +51,22 @@ describe("the count of an app's conversations", () => {
     await change(row, { status: "open", closed_at: null, assignee_id: "a.b$c" });
     await count(app);
     expect(await tallyOf(app, tallyKey("whatsapp", "a.b$c"))).to.include({ open: 1, closed: 0 });
+  });
+
+  it("says how many wait of all apps that it counted of late", async () => {
+    nowMs += 3_600_000; // what other tests counted is forgotten
+    const [app, other] = [anApp(), anApp()];
+    const row = await seed(app, {});
+    await seed(other, {});
+    await seed(other, {});
+    await count(app);
+    await count(other);
+    expect(waiting.sum()).to.equal(3);
+    await change(row, { waiting_since: null });
+    await count(app);
+    expect(waiting.sum()).to.equal(2);
+    nowMs += 3_600_000;
+    expect(waiting.sum(), "another counts by now").to.equal(0);
   });
 
   it("counts each once, when who counts is killed before each says so, or another changes it meanwhile", async () => {
