@@ -9,6 +9,7 @@ import { atMost } from "../figures/figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
 import { quantiles } from "../messages/load.ts";
 import { startPrograms } from "../programs.ts";
+import { measureInbound } from "./inbound.ts";
 
 const whole = { conversations: 1_000_000, requests: 300 };
 const short: typeof whole = { conversations: 2_000, requests: 5 };
@@ -97,4 +98,7 @@ const aConversation = (of: { tenant_id: string; app_id: string }, n: number, now
   };
 };
 
-export const conversations: Measurements = { "conversation-lists": measureLists };
+export const conversations: Measurements = {
+  "conversation-lists": measureLists,
+  "conversation-inbound": measureInbound,
+};
