@@ -5,10 +5,12 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
+import { capTakes } from "#core/storage/messages/cap-takes.ts";
 import { retention } from "#core/storage/messages/retention.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { namedLease } from "#core/storage/work/leases.ts";
+import { capRemoval, capRemovalMs } from "./caps.ts";
 import { fileSweep } from "./files.ts";
 import { purge } from "./retention.ts";
 
@@ -36,6 +38,11 @@ export const cleanUpParts = ({ db, files, metrics, ...deps }: CleanUpPartsDeps):
     isOurs: isOurs("purge"),
     setAside: countAside(metrics.queue, "retention"),
   });
+  const caps = capRemoval({
+    ...deps,
+    ...capTakes(db),
+    day: namedLease(db, { ...deps, name: "cap removal", leaseMs: capRemovalMs }),
+  });
   const sweep = fileSweep({ ...deps, files, isOurs: isOurs("files") });
-  return { parts: files.kind === "none" ? [removal] : [removal, sweep], timers: [] };
+  return { parts: files.kind === "none" ? [removal, caps] : [removal, caps, sweep], timers: [] };
 };

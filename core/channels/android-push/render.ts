@@ -1,6 +1,6 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
-import { type Rendering } from "../kit/rendering.ts";
+import { lastKept, type Rendering } from "../kit/rendering.ts";
 import { liveUpdate } from "./live-update.ts";
 
 /** One push to Android devices, shared by the recipients of a language; `fcmBody` adds token and delivery id. */
@@ -18,7 +18,7 @@ export const maxFcmBytes = 4096;
  * Without text it is a data message: it starts the app in the background and shows nothing.
  * Source: Firebase, REST resource projects.messages; docs/reference/channels.md#priority.
  */
-export const renderFcm = (rendering: Rendering): FcmPush => {
+export const renderFcm = lastKept((rendering: Rendering): FcmPush => {
   const { messageId, content, options, language, ttlSeconds, live } = rendering;
   if (live !== undefined) {
     const { message, data } = liveUpdate(live, rendering);
@@ -45,7 +45,7 @@ export const renderFcm = (rendering: Rendering): FcmPush => {
     group: content.android_group || undefined,
   };
   return { json: jsonOf(message, herald, content.data) };
-};
+});
 
 /** The request body for one recipient. */
 export const fcmBody = ({ json }: FcmPush, token: string, deliveryId: string): string =>

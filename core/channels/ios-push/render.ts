@@ -1,9 +1,8 @@
-import { defined } from "../../domain/defined.ts";
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { badgeChangeOf } from "../kit/badge.ts";
 import { headerText } from "../kit/header-text.ts";
-import { type Rendering } from "../kit/rendering.ts";
+import { lastKept, type Rendering } from "../kit/rendering.ts";
 import { renderLiveActivity } from "./live-activity.ts";
 import type { ApnsPush } from "./push.ts";
 
@@ -16,7 +15,7 @@ export const maxApnsBytes = 4096;
  * Without text, sound or badge it is a background push, which Apple admits with priority 5 only.
  * Source: Apple, "Generating a remote notification", "Sending notification requests to APNs".
  */
-export const renderApns = (rendering: Rendering): ApnsPush => {
+export const renderApns = lastKept((rendering: Rendering): ApnsPush => {
   const { messageId, content, options, language, ttlSeconds, live } = rendering;
   if (live !== undefined) return renderLiveActivity(live, rendering);
   const alert = alertOf(content, language);
@@ -29,7 +28,7 @@ export const renderApns = (rendering: Rendering): ApnsPush => {
     ttlSeconds,
     collapseId: headerText(options.collapse_id, collapseIdAllowed),
   };
-};
+});
 
 /** At most 64 bytes (Apple), printable ASCII without a space at either end (RFC 9110 5.5, RFC 9113 8.2.1). */
 const collapseIdAllowed = /^(?=.{1,64}$)[!-~]([ -~]*[!-~])?$/;
@@ -43,30 +42,28 @@ export const apnsBody = ({ json }: ApnsPush, deliveryId: string, badge = 0): str
 /** Stands for a badge where only the size counts. */
 export const longestBadge = 9_999_999_999;
 
-const alertOf = (content: Content, language: string | null): Record<string, string> | undefined => {
-  const alert = defined({
-    title: localised(content.headings, language) || undefined,
-    subtitle: localised(content.subtitle, language) || undefined,
-    body: localised(content.contents, language) || undefined,
-  });
-  return Object.keys(alert).length === 0 ? undefined : alert;
+/** Members that are undefined are left out of the JSON, here and below. */
+const alertOf = (content: Content, language: string | null): object | undefined => {
+  const title = localised(content.headings, language) || undefined;
+  const subtitle = localised(content.subtitle, language) || undefined;
+  const body = localised(content.contents, language) || undefined;
+  return (title ?? subtitle ?? body) === undefined ? undefined : { title, subtitle, body };
 };
 
 const isHeardOrCounted = (content: Content): boolean => Boolean(content.ios_sound) || badgeChangeOf(content) !== null;
 
-const visibleAps = (content: Content, alert: Record<string, string> | undefined): Record<string, unknown> =>
-  defined({
-    badge: badgeOf(content), // first: see jsonOf
-    alert,
-    sound: soundOf(content, alert !== undefined),
-    "thread-id": content.thread_id || undefined,
-    category: content.ios_category || undefined,
-    "content-available": content.content_available ? 1 : undefined,
-    "mutable-content": content.mutable_content || needsExtension(content) ? 1 : undefined,
-    "target-content-id": content.target_content_identifier || undefined,
-    "interruption-level": content.ios_interruption_level,
-    "relevance-score": content.ios_relevance_score,
-  });
+const visibleAps = (content: Content, alert: object | undefined): Record<string, unknown> => ({
+  badge: badgeOf(content), // first: see jsonOf
+  alert,
+  sound: soundOf(content, alert !== undefined),
+  "thread-id": content.thread_id || undefined,
+  category: content.ios_category || undefined,
+  "content-available": content.content_available ? 1 : undefined,
+  "mutable-content": content.mutable_content || needsExtension(content) ? 1 : undefined,
+  "target-content-id": content.target_content_identifier || undefined,
+  "interruption-level": content.ios_interruption_level,
+  "relevance-score": content.ios_relevance_score,
+});
 
 /** 0 stands for one that is counted. */
 const badgeOf = (content: Content): number | undefined => {

@@ -1,7 +1,7 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
 import { headerText } from "../kit/header-text.ts";
-import { type Rendering } from "../kit/rendering.ts";
+import { lastKept, type Rendering } from "../kit/rendering.ts";
 
 /** One web push, shared by the recipients of a language. `payload` lacks only the recipient's `delivery_id`. */
 export type WebPushMessage = {
@@ -16,12 +16,14 @@ export type WebPushMessage = {
 export const maxWebPushBytes = 3993;
 
 /** Renders a message for browsers. */
-export const renderWebPush = ({ content, options, ttlSeconds, ...rest }: Rendering): WebPushMessage => ({
-  payload: payloadOf({ content, options, ...rest }),
-  ttlSeconds,
-  urgency: (options.priority ?? (content.content_available === true ? 5 : 10)) === 10 ? "high" : "normal",
-  topic: topicOf(content, options),
-});
+export const renderWebPush = lastKept(
+  ({ content, options, ttlSeconds, ...rest }): WebPushMessage => ({
+    payload: payloadOf({ content, options, ...rest }),
+    ttlSeconds,
+    urgency: (options.priority ?? (content.content_available === true ? 5 : 10)) === 10 ? "high" : "normal",
+    topic: topicOf(content, options),
+  }),
+);
 
 /** What the service worker of a site receives, as JSON; members without a value are left out. */
 const payloadOf = ({ messageId, content, options, language }: Omit<Rendering, "ttlSeconds">) => ({

@@ -5,7 +5,7 @@ import type { FrequencyCap } from "../../schema/apps/frequency-cap.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
-import type { OnPage } from "../mongo/pages.ts";
+import { findIds, type OnPage } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
 
 /** What the frequency caps of an app have counted for a person, or for one of their addresses. Source: docs/decisions/0118. */
@@ -16,11 +16,12 @@ export type CapTake = { message_id: string; channel: Channel; category: string |
 
 export const capTakeCollection: CollectionSpec = {
   name: "cap_takes",
-  indexes: [{ key: { expires_at: 1 }, name: "retention", expireAfterSeconds: 0 }],
+  indexes: [],
+  former: ["retention"],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { remove: (db, { appId }, onPage) => removeTakes(db, appId, onPage) },
   erasure: { kept: "ids of messages alone, under a hash, for as long as a cap counts them" },
-  retention: { index: "retention" },
+  retention: { kept: "until nothing of it counts any more: dispatcher/clean-up/caps.ts" },
 };
 
 /** Who is asked about: `id` of a user or a subscription, and since when each cap counts for them. */
@@ -54,6 +55,9 @@ export const capTakes = (db: Db) => {
         await retryConflicts(() => rows.updateMany(of, { $pull: { takes: { message_id, channel } } }));
     },
 
+    /** Removes what counts no longer, a page of the collection after another. @throws what `onPage` throws */
+    removeExpired: (now: Date, onPage: OnPage): Promise<void> => removeExpired(rows, now, onPage),
+
     /** What is counted for these ids of one person. */
     counted: async ({ appId }: OfApp, ids: readonly string[]): Promise<CapTake[]> =>
       (await rows.find({ _id: { $in: ids.map((id) => rowId(appId, id)) } }).toArray()).flatMap(({ takes }) => takes),
@@ -63,6 +67,7 @@ export const capTakes = (db: Db) => {
 const takeAll = async (rows: Collection<CapTakeRow>, question: CapQuestion): Promise<Map<string, string>> => {
   const full = new Map<string, string>();
   let left = new Map(question.people.map((one) => [rowId(question.of.appId, one.id), one]));
+  if (left.size === 0 || (await takeOfFew(rows, [...left.keys()], question))) return full;
   for (let round = 0; left.size > 0; round++) {
     if (round === mostRounds) throw new Error("caps: others keep changing what is counted for the same people");
     const found = new Map((await read(rows, [...left.keys()])).map((row) => [row._id, row]));
@@ -82,6 +87,24 @@ const takeAll = async (rows: Collection<CapTakeRow>, question: CapQuestion): Pro
 
 /** Two dispatchers that send to the same people take turns within two or three. */
 const mostRounds = 10;
+
+/**
+ * Takes a place for those of whom less is counted, old and new, than the smallest cap allows: one write, for which neither they
+ * are read nor anything is computed of each. True when these are all.
+ */
+const takeOfFew = async (rows: Collection<CapTakeRow>, ids: string[], question: CapQuestion): Promise<boolean> => {
+  const { caps, mode, now, longestMs, message } = question;
+  const room = mode === "count" ? mostTakes : Math.min(mostTakes, ...caps.map(({ max }) => max));
+  if (mode === "look" || room < 2) return false; // of one place, only who was given theirs back has room like this
+  const filter = {
+    _id: { $in: ids },
+    [`takes.${room - 1}`]: { $exists: false },
+    "takes.message_id": { $ne: message.id },
+  } as Filter<CapTakeRow>; // sound: `takes` is an array
+  const change = { $push: { takes: takeOf(question) }, $set: { expires_at: new Date(now.getTime() + longestMs) } };
+  const { matchedCount } = await retryConflicts(() => rows.updateMany(filter, change));
+  return matchedCount === ids.length;
+};
 
 type Asked = [string, Capped];
 
@@ -183,6 +206,21 @@ const mostTakes = 2_000;
 
 /** Of one app, and of a person by a hash: the ids say nothing of somebody who is erased. */
 const rowId = (appId: string, id: string): string => `${appId}/${hash("sha256", id, "base64url").slice(0, 22)}`;
+
+const lookedAtOnce = 5_000;
+
+const removeExpired = async (rows: Collection<CapTakeRow>, now: Date, onPage: OnPage): Promise<void> => {
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    const rest: Filter<CapTakeRow> = { _id: { $gt: after } };
+    const last: string | undefined = (
+      await findIds(rows, rest, { sort: { _id: 1 }, skip: lookedAtOnce - 1, limit: 1, hint: "_id_" })
+    )[0];
+    const page = last === undefined ? rest : { _id: { $gt: after, $lte: last } };
+    const { deletedCount } = await rows.deleteMany({ ...page, expires_at: { $lte: now } });
+    onPage(deletedCount);
+    after = last;
+  }
+};
 
 const removeTakes = async (db: Db, appId: string, onPage?: OnPage): Promise<number> => {
   const filter = { _id: { $gte: `${appId}/`, $lt: `${appId}0` } }; // 0 comes behind the stroke

@@ -28,12 +28,14 @@ export type ContentRenderer = {
 export const contentRenderer = ({ content, partials }: ContentTemplate): ContentRenderer => {
   const writers = new Map<string, Writer>();
   const fault = parseInto(writers, content, partials);
+  const varying = varyingOf(content, writers);
   const isFormed = formFault(content) === null; // then no member with a form has Liquid
   return {
     isPlain: fault !== null || [...writers.values()].every(({ isPlain }) => isPlain),
     render: (values, limitMs) => {
       if (fault !== null) return { fault };
-      const rendered = renderedBy(writers, content, values, limitMs);
+      const rendered = renderedBy(writers, varying, values, limitMs);
+      if (typeof rendered === "object" && "content" in rendered) rendered.content = { ...content, ...rendered.content };
       return isFormed ? rendered : formed(rendered);
     },
   };
@@ -72,6 +74,12 @@ const engine = (partials: ContentTemplate["partials"], isHtml: boolean) => {
     if (write !== null) return { isPlain: true, write };
     return { isPlain: false, write: (values, limitMs) => liquid.render(steps, values, limitMs) };
   };
+};
+
+/** The members of a content in which a template writes: the others are the same for everybody. */
+const varyingOf = (content: Content, writers: ReadonlyMap<string, Writer>): Content => {
+  const names = new Set([...writers.keys()].map((member) => /^[^.[]+/.exec(member)?.[0]));
+  return Object.fromEntries(Object.entries(content).filter(([name]) => names.has(name)));
 };
 
 const renderedBy = (
