@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ownCallback, ownProvider } from "#core/channels/kit/own-receipts.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { ReceiptFact } from "#core/domain/messages/receipts.ts";
@@ -56,5 +55,8 @@ export const recordSoon = async (
 ): Promise<void> => {
   if (!isFew(deliveryId)) return;
   const recorded = recording().catch((err: unknown) => log.warn({ err }, "link.not_recorded"));
-  await Promise.race([recorded, sleep(longestMs, undefined, { ref: false })]);
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, longestMs);
+  await Promise.race([recorded, late]);
+  clearTimeout(timer); // else each of thousands a second would be kept for a second
 };
