@@ -7,6 +7,7 @@ import {
 } from "#core/schema/devices/reports.ts";
 import {
   DeviceConfig,
+  DeviceConfigQuery,
   DeviceLoggedIn,
   DeviceLoggedOut,
   DeviceLogin,
@@ -41,8 +42,11 @@ const routes = [
     summary: "Show what a client has to know of its app",
     scopes: "app",
     hasEtag: true,
+    query: DeviceConfigQuery,
     reply: DeviceConfig,
-    handle: async ({ use, device }) => ({ body: configOf(device.app, await use.hasInApp(device.app)) }),
+    handle: async ({ use, device, query }) => ({
+      body: configOf(device.app, { platform: query.platform, hasInApp: await use.hasInApp(device.app) }),
+    }),
   }),
 
   route({

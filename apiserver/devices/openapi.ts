@@ -117,6 +117,7 @@ export const docs: Docs = {
       },
     ] satisfies DeviceConfig[],
   },
+  queryExamples: { platform: "ios" },
   pathParameters: {
     subscriptionId: pathPart("id of the device's own subscription", refs.subscription_id),
     label: pathPart("the label of an alias", "crm", { pattern: aliasLabel.pattern }),

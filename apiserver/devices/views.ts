@@ -1,5 +1,5 @@
 import { settingsOf } from "#core/domain/apps/settings.ts";
-import { type DeviceConfig, DeviceSubscription } from "#core/schema/devices/subscription.ts";
+import { type ClientPlatform, type DeviceConfig, DeviceSubscription } from "#core/schema/devices/subscription.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { isDevice, isToken } from "#core/storage/people/devices.ts";
@@ -16,14 +16,18 @@ export const deviceView = (row: SubscriptionRow): DeviceSubscription => {
   });
 };
 
+/** Whose config: a platform, or all where none is named; `hasInApp`: whether the app has in-app messages. */
+export type ConfigAsked = { platform: ClientPlatform | undefined; hasInApp: boolean };
+
 /** What a client has to know of its app. */
-export const configOf = (app: AppRow, hasInApp: boolean): DeviceConfig => {
+export const configOf = (app: AppRow, { platform, hasInApp }: ConfigAsked): DeviceConfig => {
+  const isOf = (...platforms: readonly ClientPlatform[]) => platform === undefined || platforms.includes(platform);
   const { inbox, android_channels, ...settings } = settingsOf(app);
   const { identity_verification, receipts_enabled, session_threshold_s, log_level, outcomes } = settings;
   return {
     identity_verification,
-    vapid_public_key: app.channels.web_push?.public_key ?? null,
-    android_channels: [...android_channels],
+    vapid_public_key: isOf("web") ? (app.channels.web_push?.public_key ?? null) : null,
+    android_channels: isOf("android", "huawei") ? [...android_channels] : [],
     receipts_enabled,
     session_threshold_s,
     in_app_enabled: hasInApp,

@@ -7,7 +7,7 @@ import { patterns, worded } from "../json/patterns.ts";
 import { Device, Language, WebKeys } from "../people/subscription.ts";
 import { Aliases, FirstTags } from "../people/user.ts";
 
-const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text } = Type;
+const { Array: List, Boolean: Flag, Enum, Integer, Object: Members, Optional, String: Text } = Type;
 
 /** Channels of which a device is the address. */
 export const deviceChannels = ["ios_push", "android_push", "hms_push", "web_push"] as const;
@@ -120,6 +120,19 @@ export const DeviceConfig = Type.Object({
   }),
 });
 export type DeviceConfig = Static<typeof DeviceConfig>;
+
+export const clientPlatforms = ["ios", "android", "huawei", "web"] as const;
+export type ClientPlatform = (typeof clientPlatforms)[number];
+
+/** Query of `GET /sdk/v1/config`. */
+export const DeviceConfigQuery = Members({
+  platform: Optional(
+    Enum([...clientPlatforms], {
+      description: "what the client runs on: what is of other platforms alone is left empty; left out: all is shown",
+    }),
+  ),
+});
+export type DeviceConfigQuery = Static<typeof DeviceConfigQuery>;
 
 /** Body of `POST /sdk/v1/login`. */
 export const DeviceLogin = Closed({
