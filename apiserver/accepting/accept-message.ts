@@ -32,6 +32,8 @@ export type MessageRequest = {
   operation?: string;
   fingerprint: string;
   traceparent: string;
+  /** The id that it gets, which stands somewhere already. Left out: a new one. */
+  id?: string | undefined;
 };
 
 /** How a kind of message is decided on: the steps that kinds differ in. */
@@ -127,12 +129,12 @@ const repeatOf = (
 /** Names the message and reserves its deliveries. @throws AppError HS_QUOTA_EXCEEDED */
 const reserve = async (
   { quota, clock }: AcceptMessageDeps,
-  { caller }: MessageRequest,
+  { caller, id: given }: MessageRequest,
   { recipients, after = null }: DecidedMessage,
 ): Promise<BegunMessage> => {
   const now = clock.now();
   const madeAt = new Date(Math.max(now.getTime(), after === null ? 0 : after.getTime() + 1));
-  const id = newId("message", madeAt);
+  const id = given ?? newId("message", madeAt);
   return { id, now, madeAt, reserved: await quota.reserve(caller, { id, count: recipients }, now) };
 };
 

@@ -105,7 +105,7 @@ const mailOf = (
   { text, html, subject: about }: CreateConversationMessage,
   quoted: Quoted,
 ): Partial<CreateNotification & ReplyContent> => {
-  const answered = quoted?.rawId ?? last;
+  const answered = quoted?.rawId ?? last ?? root; // of a thread that is ours, as long as nobody has answered, its first mail
   const references = [...new Set([root, answered].filter((id) => id !== undefined))];
   const body = html ?? (text === undefined ? undefined : htmlOf(text));
   return {

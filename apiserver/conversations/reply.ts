@@ -28,6 +28,8 @@ export type AcceptNotification = (
     body: CreateNotification & ReplyContent;
     key: string | undefined;
     conversationId: string;
+    id?: string | undefined;
+    before?: ((id: string) => Promise<void>) | undefined;
   },
   signal: AbortSignal,
 ) => Promise<{ result: { id: string } }>;
@@ -48,8 +50,8 @@ export type Reply = {
 export type Answered = { conversation: ConversationRow; message: ConversationMessageRow };
 
 /**
- * Answers the person of a conversation: as a notification to them alone, whose delivery says what becomes of it. Who repeats
- * a request that was cut off sends nothing twice.
+ * Answers the person of a conversation: as a notification to them alone, whose delivery says what becomes of it. It is put into the
+ * conversation first, then accepted. Who repeats a request that was cut off sends nothing twice.
  * @throws AppError HS_SESSION_CLOSED, HS_RECIPIENT_SUPPRESSED, HS_CHANNEL_NOT_CONFIGURED, HS_CONFLICT, and as a
  * notification does
  */
@@ -57,42 +59,70 @@ export const reply =
   (deps: ReplyDeps) =>
   async (asked: Reply, signal: AbortSignal): Promise<ConversationMessageRow> => {
     const [known] = await deps.messagesOf([asked.id]);
-    return known ?? (await answerTo(deps, asked, signal)).message;
+    return known === undefined ? (await answerTo(deps, asked, signal)).message : resumed(deps, asked, known, signal);
   };
 
 /** Answers in a conversation that is there. @throws as {@link reply} does */
 export const answerTo = async (deps: ReplyDeps, asked: Reply, signal: AbortSignal): Promise<Answered> => {
   const { conversation, id, more = {} } = asked;
+  const cutOff = conversation.appended.find(({ _id }) => _id === id);
+  if (cutOff !== undefined) return { conversation, message: await resumed(deps, asked, cutOff, signal) };
   const [person = null] = await deps.subscriptionsOf([conversation.subscription_id]);
-  const messageId = await send(deps, { reply: asked, person, make: null }, signal);
-  const changed = await changeConversation(deps, conversation, (read, now) =>
-    read.appended.some(({ _id }) => _id === id)
-      ? null // an attempt that was cut off had come as far as this
-      : { ...repliedTo(read, rowOf(asked, { messageId, seq: read.seq + 1, now }), now), ...more },
-  );
-  const row = changed.appended.find(({ _id }) => _id === id);
-  const message = row ?? rowOf(asked, { messageId, seq: changed.seq, now: changed.updated_at });
-  return { conversation: changed, message };
+  let changed: ConversationRow | null = null;
+  const keep = async (messageId: string): Promise<ConversationRow> =>
+    (changed = await changeConversation(deps, conversation, (read, now) =>
+      read.appended.some(({ _id }) => _id === id)
+        ? null // another attempt has come as far as this
+        : { ...repliedTo(read, rowOf(asked, { messageId, seq: read.seq + 1, now }), now), ...more },
+    ));
+  const messageId = await send(deps, { reply: asked, person, make: null, keep }, signal);
+  const after = changed ?? (await keep(messageId)); // accepted by an attempt of a former release
+  const row = after.appended.find(({ _id }) => _id === id);
+  const message = row ?? rowOf(asked, { messageId, seq: after.seq, now: after.updated_at });
+  return { conversation: after, message };
 };
 
-/** `make` stores the person, where they are not there yet. */
-type Sending = { reply: Reply; person: SubscriptionRow | null; make: (() => Promise<void>) | null };
+/** `make` stores the person, where they are not there yet; `keep` what is said, with the id of the notification. */
+type Sending = {
+  reply: Reply;
+  person: SubscriptionRow | null;
+  make: (() => Promise<void>) | null;
+  keep: (messageId: string) => Promise<unknown>;
+};
+
+type SendDeps = Pick<ReplyDeps, "accept" | "count" | "messagesOf" | "clock">;
 
 /** Has a reply accepted as a notification, and gives its id. @throws as {@link reply} does */
 export const send = async (
-  deps: Pick<ReplyDeps, "accept" | "count" | "messagesOf" | "clock">,
-  { reply: asked, person, make }: Sending,
+  deps: SendDeps,
+  { reply: asked, person, make, keep }: Sending,
   signal: AbortSignal,
 ): Promise<string> => {
   requireReplyable(asked, person, deps.clock.now());
   const quoted = await quotedBy(deps, asked);
   await make?.();
+  const before = async (messageId: string): Promise<void> => void (await keep(messageId));
+  const { result } = await deps.accept({ ...requestOf(asked, quoted), before }, signal);
+  deps.count(asked.conversation.channel);
+  return result.id;
+};
+
+/** Has a reply accepted that is in its conversation, unless it is: whoever put it there may have been cut off. */
+export const resumed = async (
+  deps: SendDeps & Pick<ReplyDeps, "conversations">,
+  asked: Reply,
+  known: ConversationMessageRow,
+  signal: AbortSignal,
+): Promise<ConversationMessageRow> => {
+  await deps.conversations.keepLast({ appended: [known] });
+  await deps.accept({ ...requestOf(asked, await quotedBy(deps, asked)), id: known.message_id }, signal);
+  return known;
+};
+
+const requestOf = (asked: Reply, quoted: Quoted) => {
   const { caller, app, conversation, body, id, traceparent } = asked;
   const notification = notificationOf(conversation, body, quoted);
-  const request = { caller, app, body: notification, key: keyOf(id), traceparent, conversationId: conversation._id };
-  const { result } = await deps.accept(request, signal);
-  deps.count(conversation.channel);
-  return result.id;
+  return { caller, app, body: notification, key: keyOf(id), traceparent, conversationId: conversation._id };
 };
 
 /** The message of the person that a reply names, as its provider knows it. @throws ValidationError */

@@ -17,7 +17,7 @@ import { notes } from "#core/storage/conversations/notes.ts";
 import { touching } from "#core/storage/conversations/touching.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
-import { collectionOf, type OfApp, ofApp, ofRow } from "#core/storage/mongo/collection.ts";
+import { collectionOf, type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { inPages } from "#core/storage/mongo/pages.ts";
 import { contacts } from "#core/storage/people/contacts.ts";
 import { usersNamed } from "#core/storage/people/named.ts";
@@ -87,7 +87,6 @@ export const conversationUseCases = (platform: ConversationPlatform) => {
   const made = {
     ...replying,
     arrivals: arrivals(db, clock),
-    find: (app: AppRow, id: string) => find(ofApp(app), id),
     personOf: personOf({ ...contactsOf(platform), ...people, subscriptionsOf, clock }),
   };
   return {

@@ -50,6 +50,10 @@ export type AcceptRequest = {
   traceparent: string;
   /** Of a reply: its conversation. */
   conversationId?: string;
+  /** The id that it gets, which stands somewhere already. */
+  id?: string | undefined;
+  /** Stores what names the notification, right before that is stored itself: nothing refuses it any more. */
+  before?: ((id: string) => Promise<void>) | undefined;
 };
 
 /** Limits an app's messages over all its keys: the plan's rate, and 100 a second where that is less. Source: docs/reference/limits.md#narrow-rates. */
@@ -78,6 +82,7 @@ export const accept =
           recipients: estimate.recipients,
           rowOf: async (begun: BegunMessage) => {
             if (estimate.contacts.length > 0) await deps.makeContacts(estimate.contacts);
+            await request.before?.(begun.id);
             return rowOf(request, { ...judged, estimate }, begun);
           },
           after: await replaced(deps, app, draft),

@@ -73,6 +73,7 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
   const handle = handleCallbacks({
     bodies: callbackBodies({ files: deps.files, log }),
     mails: mails.contents,
+    dropLost: mails.dropLost,
     check: checkCallbacks({
       callbacks,
       certificate: certificates({ request: deps.client.request, known: fetchedCertificates({ all, clock }), clock }),

@@ -24,6 +24,8 @@ export type HandleDeps = {
   bodies: Bodies;
   /** Reads mails of people. */
   mails: (contents: readonly Content[], signal: AbortSignal) => Promise<Content[]>;
+  /** Removes the files of mails that did not become messages. */
+  dropLost: (contents: readonly Content[], signal: AbortSignal) => Promise<void>;
   /** Gives the receipts whose delivery is not stored yet. */
   apply: (report: Report) => Promise<Receipt[]>;
   suppressor: Suppressor;
@@ -69,6 +71,7 @@ const handleLoaded = async (
   const groups = [...Map.groupBy(contents, ({ of }) => `${of.appId} ${of.provider}`).values()];
   for (const group of groups) await followWords(deps, group);
   for (const group of groups) await receiveMessages(deps, group, isRepeated);
+  await deps.dropLost(contents, signal);
   const undone = await Promise.all([
     ...groups.map((group) => applyGroup(deps, group, isRepeated)),
     ...contents.map((content) => confirm(deps, content, signal)),

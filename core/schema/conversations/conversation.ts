@@ -9,9 +9,6 @@ import { ConversationMessage, CreateConversationMessage } from "./message.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text, Union } = Type;
 
-/** Channels over which an app and a person talk. */
-export const talkingChannels = ["whatsapp", "sms", "rcs"] as const;
-
 export const conversationStatuses = ["open", "pending", "snoozed", "closed"] as const;
 
 const Id = Text({ minLength: 1, maxLength: 64 });
@@ -143,16 +140,19 @@ export type UpdateConversation = Static<typeof UpdateConversation>;
 
 /** Body of `POST /v1/apps/{appId}/conversations`: exactly one of the members that say whom it is with. */
 export const CreateConversation = Closed({
-  channel: Enum([...talkingChannels]),
+  channel: Enum([...contactChannels]),
   subscription_id: Optional(Id),
   external_id: Optional(Text({ minLength: 1, maxLength: 255, pattern: patterns.noNull })),
-  contact_address: Optional(Text({ minLength: 1, maxLength: 32, description: "a phone number as E.164" })),
+  contact_address: Optional(
+    Text({ minLength: 1, maxLength: 320, description: "a phone number as E.164, or a mail address" }),
+  ),
   sender_address: Optional(
     Text({
       minLength: 1,
-      maxLength: 104,
+      maxLength: 320,
       pattern: patterns.noNull,
-      description: "one of the app's numbers or senders; left out: the first",
+      description:
+        "one of the app's numbers or senders; by mail the account's `from_address` or another of its domain, which answers come to; left out: the first",
     }),
   ),
   message: CreateConversationMessage,

@@ -1,9 +1,9 @@
-import { domainToASCII } from "node:url";
 import MimeNode from "nodemailer/lib/mime-node";
 import type { SMTPEnvelope } from "nodemailer/lib/smtp-connection";
 import { bounceAddress } from "#core/channels/email/bounce-address.ts";
 import { type CarryingAccount, carryingHeaders } from "#core/channels/email/callbacks/carried.ts";
 import { type LinkKind, linkAddress } from "#core/channels/email/links.ts";
+import { messageIdOf as bareMessageId } from "#core/channels/email/message-id.ts";
 import type { Tracker } from "#core/channels/email/tracking.ts";
 import type { Recipient } from "#core/domain/messages/outcome.ts";
 import type { Signer } from "#core/domain/signer.ts";
@@ -52,9 +52,8 @@ const threadHeaders = ({ in_reply_to: answered, references }: NonNullable<Encode
 
 const senderOf = ({ from }: Composing, mail: EncodedMail): string => mail.fromAddress ?? from.address;
 
-/** The same in every try, so that a receiver can tell a repeat. */
 export const messageIdOf = (account: Composing, mail: EncodedMail, { deliveryId }: Recipient): string =>
-  `<${deliveryId}@${domainOf(senderOf(account, mail))}>`;
+  `<${bareMessageId(deliveryId, senderOf(account, mail))}>`;
 
 /** With an address for bounces the sender is the mail's own: as VERP does it, so that every answer tells which mail it is about. */
 export const envelopeOf = (account: Composing, mail: EncodedMail, { address, deliveryId }: Recipient): SMTPEnvelope => {
@@ -89,10 +88,4 @@ const leaving = ({ links, bounces }: Composing, { deliveryId, subscriptionId }: 
     "List-Unsubscribe": ways.join(", "),
     ...(links === null ? {} : { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" }),
   };
-};
-
-/** In ASCII, as headers ask: RFC 5322 3.6.4. */
-export const domainOf = (address: string): string => {
-  const domain = address.slice(address.lastIndexOf("@") + 1).toLowerCase();
-  return domainToASCII(domain) || domain;
 };

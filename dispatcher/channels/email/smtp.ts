@@ -1,8 +1,9 @@
 import { Readable } from "node:stream";
+import { domainOf } from "#core/channels/email/message-id.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { NotBegun, type Outcome, type Provider } from "#core/domain/messages/outcome.ts";
 import { underWay } from "#core/runtime/batching/under-way.ts";
-import { type Composing, composed, domainOf, envelopeOf, messageIdOf } from "./compose.ts";
+import { type Composing, composed, envelopeOf, messageIdOf } from "./compose.ts";
 import type { EncodedMail } from "./mime-body.ts";
 import { type SmtpError, smtpOutcome } from "./smtp-outcomes.ts";
 import { type Connect, openSession, type SmtpServer } from "./smtp-session.ts";

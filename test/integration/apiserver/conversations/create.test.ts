@@ -3,11 +3,14 @@ import type { ConversationRow } from "#core/storage/conversations/conversation-r
 import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { ReplyRow } from "#core/storage/service/replies.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { seedConversation } from "../../../support/rows/conversations.ts";
 
 let made = 0;
 const aNumber = (): string => `+4916${String(process.pid).padStart(7, "0")}${made++}`.slice(0, 16);
+
+const aMail = (): string => `ann${process.pid}-${made++}@example.test`;
 
 describe("a conversation that an app begins", () => {
   const { site, tenant } = useSharedSite({ plan: { _id: "conversation-begins", api_rps: 1_000 } });
@@ -104,6 +107,53 @@ describe("a conversation that an app begins", () => {
     expect(await messages.countDocuments({ conversation_id: done[0]?.body.id ?? "" })).to.equal(done.length);
   });
 
+  it("is there before it is said in it, and gone on with by a repeat of whoever was cut off", async () => {
+    const messages = site.db.collection<ConversationMessageRow>("conversation_messages");
+    const sent = site.db.collection<MessageRow>("messages");
+    for (const [channel, address, message] of [
+      ["sms", aNumber(), { text: "Hello" }],
+      ["email", aMail(), { subject: "Hello", text: "There" }],
+    ] as const) {
+      const body = { channel, contact_address: address, message };
+      const key = `cut-${address}`;
+      const { body: shown } = await create(body, key);
+      const first = await messages.findOne({ conversation_id: shown["id"] });
+      for (const isStored of [true, false]) {
+        await site.db
+          .collection<ReplyRow>("idempotent_replies")
+          .updateMany({ app_id: tenant.app._id }, { $set: { reply: null, held_until: new Date(0) } });
+        await sent.deleteOne({ _id: first?.message_id ?? "" });
+        if (!isStored) await messages.deleteOne({ _id: first?._id ?? "" });
+        const again = await create(body, key);
+        expect([again.status, again.body["id"]], JSON.stringify(again.body)).to.deep.equal([201, shown["id"]]);
+        const found = await messages.find({ conversation_id: shown["id"] }).toArray();
+        expect(found.map(({ _id, message_id }) => [_id, message_id])).to.deep.equal([[first?._id, first?.message_id]]);
+        expect(await sent.countDocuments({ conversation_id: shown["id"] })).to.equal(1);
+      }
+      expect(await rows().countDocuments({ contact_address: address })).to.equal(1);
+    }
+  });
+
+  it("by mail begins a thread of its own each time, in which the next mail answers the first", async () => {
+    const address = aMail();
+    const mail = { channel: "email", contact_address: address, message: { subject: "Your order", text: "It is here" } };
+    const [one, other] = [await create(mail), await create({ ...mail, sender_address: "help@example.com" })];
+    expect([one.status, other.status], JSON.stringify(other.body)).to.deep.equal([201, 201]);
+    const [row, second] = await Promise.all(
+      [one, other].map(({ body }) => rows().findOne({ _id: body["id"] })),
+    );
+    expect(row).to.include({ subject: "Your order", status: "pending", contact_address: address });
+    expect(row?.thread_key).to.match(/^dlv_\w{26}@example\.com$/);
+    expect(second?.sender_address).to.equal("help@example.com");
+    expect(second?.thread_key).to.not.equal(row?.thread_key);
+    const reply = await call("POST", `/${row?._id}/messages`, { text: "One more thing" });
+    const sent = await site.db.collection<MessageRow>("messages").findOne({ _id: String(reply.body["message_id"]) });
+    expect(sent?.content).to.deep.include({
+      email_subject: "Re: Your order",
+      email_reply: { in_reply_to: row?.thread_key, references: [row?.thread_key] },
+    });
+  });
+
   const refusals: [string, object, [number, string]][] = [
     ["with nobody", { channel: "sms", message: { text: "a" } }, [400, "contact_address"]],
     [
@@ -117,6 +167,21 @@ describe("a conversation that an app begins", () => {
       "with another's subscription",
       { channel: "sms", subscription_id: "sub_1", message: { text: "a" } },
       [400, "subscription_id"],
+    ],
+    [
+      "by mail without a subject",
+      { channel: "email", contact_address: "ann@example.test", message: { text: "a" } },
+      [400, "message.subject"],
+    ],
+    [
+      "from an address of another domain",
+      {
+        channel: "email",
+        contact_address: "ann@example.test",
+        sender_address: "a@example.test",
+        message: { subject: "a", text: "a" },
+      },
+      [400, "sender_address"],
     ],
     [
       "from another's number",

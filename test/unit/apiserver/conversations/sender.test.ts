@@ -26,6 +26,14 @@ describe("the sender of a conversation that an app begins", () => {
     expect(of({ rcs: { sender: "rcs:shop" } }, { channel: "rcs" })).to.equal("rcs:shop");
   });
 
+  it("is by mail where the account sends from, or another address of that domain", () => {
+    const mail = { email: { from_address: "Shop@shop.example" } };
+    expect(of(mail, { channel: "email" })).to.equal("shop@shop.example");
+    expect(of(mail, { channel: "email", sender_address: "Help@SHOP.example" })).to.equal("help@shop.example");
+    expect(of(mail, { channel: "email", sender_address: "help@another.example" })).to.contain("of the domain");
+    expect(of({}, { channel: "email" })).to.contain("no account of email");
+  });
+
   it("is no other one, and has to be named where a Messaging Service chooses", () => {
     expect(of(twilio, { channel: "sms", sender_address: "+1" })).to.contain("one of the app's senders");
     expect(of(service, { channel: "sms" })).to.contain("is required");

@@ -41,6 +41,7 @@ const given = ({
   const handle = handleCallbacks({
     bodies: (batch, work) => work({ batch, forget: async () => undefined }),
     mails: async (contents) => [...contents],
+    dropLost: async () => undefined,
     check: async ({ callbacks: signed }) => ({ signed, pending: [] }),
     read: readCallbacks({ callbacks: { ...callbacks, post: { ...post, read } }, count: () => undefined, log }),
     apply: async ({ receipts, isRepeated }) => {
