@@ -4,6 +4,8 @@ import { countAside } from "#core/runtime/metrics/queue.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { conversationRetention } from "#core/storage/conversations/retention.ts";
+import { keptApps } from "#core/storage/events/retention.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { capTakes } from "#core/storage/messages/cap-takes.ts";
 import { retention } from "#core/storage/messages/retention.ts";
@@ -11,6 +13,7 @@ import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { namedLease } from "#core/storage/work/leases.ts";
 import { capRemoval, capRemovalMs } from "./caps.ts";
+import { conversationsPurge } from "./conversations.ts";
 import { fileSweep } from "./files.ts";
 import { purge } from "./retention.ts";
 
@@ -44,5 +47,13 @@ export const cleanUpParts = ({ db, files, metrics, ...deps }: CleanUpPartsDeps):
     day: namedLease(db, { ...deps, name: "cap removal", leaseMs: capRemovalMs }),
   });
   const sweep = fileSweep({ ...deps, files, isOurs: isOurs("files") });
-  return { parts: files.kind === "none" ? [removal, caps] : [removal, caps, sweep], timers: [] };
+  const talks = conversationsPurge({
+    ...deps,
+    appsAfter: keptApps(db),
+    ...conversationRetention(db, files),
+    isOurs: isOurs("conversations"),
+    setAside: countAside(metrics.queue, "conversation-retention"),
+  });
+  const kept = [removal, caps, talks];
+  return { parts: files.kind === "none" ? kept : [...kept, sweep], timers: [] };
 };

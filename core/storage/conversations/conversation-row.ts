@@ -83,5 +83,5 @@ export const conversationCollection: CollectionSpec = {
   owner: { kind: "user", member: "user_id" },
   appRemoval: { index: "person" },
   erasure: { erase: (db, person) => eraseConversations(db, person) },
-  retention: { kept: "until its person is deleted" },
+  retention: { kept: "until its conversation is over for as long as the plan keeps: ./retention.ts" },
 };

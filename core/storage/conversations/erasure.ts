@@ -19,14 +19,20 @@ type Left = {
  * but its id and what was counted of it. One that a message changes at this moment is left to the next pass.
  */
 export const eraseConversations = async (db: Db, person: Person): Promise<number> => {
-  const rows = db.collection<Left>("conversations");
   let count = 0;
-  for await (const { _id, tenant_id, app_id, seq, counted } of rowsOfPerson<Left>(db, "conversations", person)) {
-    const left = { tenant_id, app_id, seq: seq + 1, ...(counted !== undefined && { counted }), gone: true as const };
-    await rows.replaceOne({ _id, seq }, { ...left, uncounted_at: person.at });
+  for await (const row of rowsOfPerson<Left>(db, "conversations", person)) {
+    await goneOf(db, row, person.at);
     count++;
   }
   const { tenantId, appId, at } = person;
   if (count > 0) await conversationCounts(db).touch({ tenantId, appId }, at);
   return 0;
+};
+
+type Countable = Pick<Left, "_id" | "tenant_id" | "app_id" | "seq" | "counted">;
+
+/** Leaves of a conversation, unless it was changed meanwhile, what counting needs to know that it is gone. */
+export const goneOf = async (db: Db, { _id, tenant_id, app_id, seq, counted }: Countable, now: Date): Promise<void> => {
+  const left = { tenant_id, app_id, seq: seq + 1, ...(counted !== undefined && { counted }), gone: true as const };
+  await db.collection<Left>("conversations").replaceOne({ _id, seq }, { ...left, uncounted_at: now });
 };

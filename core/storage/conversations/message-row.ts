@@ -94,5 +94,5 @@ export const conversationMessageCollection: CollectionSpec = {
   owner: { kind: "user", member: "user_id" },
   appRemoval: { index: "person" }, // their files: dispatcher/jobs/removals.ts
   erasure: { erase: (db, person) => eraseOfPerson(db, "conversation_messages", person) },
-  retention: { kept: "until its person is deleted" },
+  retention: { kept: "until its conversation is over for as long as the plan keeps: ./retention.ts" },
 };

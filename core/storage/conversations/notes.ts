@@ -27,7 +27,7 @@ export const noteCollection: CollectionSpec = {
   owner: { kind: "user", member: "user_id" },
   appRemoval: { index: "person" },
   erasure: { erase: (db, person) => eraseOfPerson(db, "conversation_notes", person) },
-  retention: { kept: "until its person is deleted" },
+  retention: { kept: "until its conversation is over for as long as the plan keeps: ./retention.ts" },
 };
 
 export type Notes = ReturnType<typeof notes>;

@@ -78,7 +78,7 @@ describe("mails, from what a person writes to what they read", function () {
   const conversations = (from: string) =>
     system.db.collection<ConversationRow>("conversations").find({ contact_address: from }).toArray();
   const call = async (path: string, body?: object) => {
-    const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/conversations/${path}`, {
+    const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/conversations${path && `/${path}`}`, {
       method: body === undefined ? "GET" : "POST",
       headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -118,6 +118,24 @@ describe("mails, from what a person writes to what they read", function () {
       can_reply: "free_form",
       message_count: 3,
     });
+  });
+
+  it("come into the conversation that the app began, as answers to its first mail", async () => {
+    const address = nobody();
+    const message = { subject: "Your order", text: "It is here." };
+    const begun = await call("", { channel: "email", contact_address: address, message });
+    expect(begun.status, JSON.stringify(begun.body)).to.equal(201);
+    const firstOf = () => mail.log.page().find((one) => one.address === address);
+    await until(() => firstOf() !== undefined, endsMs);
+    const { headers = {}, key: sentAs = "" } = firstOf() ?? {};
+    expect(headers).to.include({ "in-reply-to": "", references: "" });
+    expect(sentAs).to.equal(`<${begun.body["thread_key"]}>`);
+    await post(aMail({ from: address, id: `1-${address}`, more: [`In-Reply-To: ${sentAs}`] }));
+    const answer = await stored(`1-${address}`);
+    expect(answer.conversation_id).to.equal(begun.body["id"]);
+    const { body } = await call(answer.conversation_id);
+    expect(body).to.deep.include({ status: "open", message_count: 2, subject: "Your order" });
+    expect(body["waiting_since"]).to.be.a("string");
   });
 
   it("of one thread that come at once are in one conversation, those of another in another", async () => {

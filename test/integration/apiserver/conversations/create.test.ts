@@ -139,9 +139,7 @@ describe("a conversation that an app begins", () => {
     const mail = { channel: "email", contact_address: address, message: { subject: "Your order", text: "It is here" } };
     const [one, other] = [await create(mail), await create({ ...mail, sender_address: "help@example.com" })];
     expect([one.status, other.status], JSON.stringify(other.body)).to.deep.equal([201, 201]);
-    const [row, second] = await Promise.all(
-      [one, other].map(({ body }) => rows().findOne({ _id: body["id"] })),
-    );
+    const [row, second] = await Promise.all([one, other].map(({ body }) => rows().findOne({ _id: body["id"] })));
     expect(row).to.include({ subject: "Your order", status: "pending", contact_address: address });
     expect(row?.thread_key).to.match(/^dlv_\w{26}@example\.com$/);
     expect(second?.sender_address).to.equal("help@example.com");
