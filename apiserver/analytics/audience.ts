@@ -39,8 +39,10 @@ const currentOf = ({ users, by_channel: found }: AudienceCounts) => {
 };
 
 const seriesOf = ({ series }: AudienceCounts) =>
-  series.map(({ at, ...counts }) => ({
+  series.map(({ at, invalidated = 0, reactivated = 0, ...counts }) => ({
     at: at.toISOString(),
     ...counts,
-    net: counts.new_subscriptions - counts.unsubscribed,
+    invalidated,
+    reactivated,
+    net: counts.new_subscriptions - counts.unsubscribed - invalidated,
   }));

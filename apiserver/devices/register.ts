@@ -70,10 +70,11 @@ const again = async (
 ): Promise<Registered | null> => {
   if (holder.status === "invalid") await requireSubscribers(device, [holder]);
   const { text: secret, hash } = newSecret();
+  const now = clock.now();
   const change = {
     web: addressed.web,
-    ...revived(holder),
-    ...saidBy(body, holder, clock.now()),
+    ...revived(holder, now),
+    ...saidBy(body, holder, now),
     ...installOf(body, hash),
   };
   const row = await devices.rotate(holder, change);

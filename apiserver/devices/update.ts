@@ -77,7 +77,7 @@ const changeOf = (
   const { enabled, language, device, status_detail, token } = body;
   const detail = token === null ? Math.min(status_detail ?? 0, 0) : status_detail;
   const isRenewed = address.token !== undefined && address.token !== read.token && isToken(address.token);
-  const renewed: Partial<SubscriptionRow> = isRenewed ? revived(read) : {};
+  const renewed: Partial<SubscriptionRow> = isRenewed ? revived(read, now) : {};
   const said = detail === undefined ? {} : saidOf(detail, { ...read, ...renewed }, now);
   return {
     ...address,

@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
 import { newId } from "#core/domain/ids.ts";
+import { cameAndWent } from "#core/domain/people/came-back.ts";
 import { AppError, halfDone } from "#core/errors.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { userLimits } from "#core/schema/people/user.ts";
@@ -109,7 +110,7 @@ const changeOf = (read: SubscriptionRow, { user, addressed, body, now }: Registr
   user_id: user._id,
   external_id: user.external_id,
   web: addressed.web,
-  ...(body.status === undefined ? revived(read) : statusChange(read, body.status, now)),
+  ...(body.status === undefined ? revived(read, now) : statusChange(read, body.status, now)),
   ...plainMembers(body),
   last_active_at: now,
   updated_at: now,
@@ -119,7 +120,10 @@ const changeOf = (read: SubscriptionRow, { user, addressed, body, now }: Registr
 export const plainMembers = ({ language, test_device, device, badge }: UpdateSubscription): Partial<SubscriptionRow> =>
   defined({ language, test_device, device, badge });
 
-type Status = Pick<SubscriptionRow, "status" | "status_reason" | "unsubscribed_at">;
+type Status = Pick<
+  SubscriptionRow,
+  "status" | "status_reason" | "unsubscribed_at" | "invalid_since" | "resubscribed_at"
+>;
 
 /** What a status that the interface sets changes. */
 export const statusChange = (
@@ -128,15 +132,16 @@ export const statusChange = (
   now: Date,
 ): Partial<Status> => {
   if (status === read.status) return {};
+  const instants = cameAndWent(read.status, status, now);
   return status === "subscribed"
-    ? { status, status_reason: null, unsubscribed_at: null }
-    : { status, status_reason: "api", unsubscribed_at: read.unsubscribed_at ?? now };
+    ? { status, status_reason: null, unsubscribed_at: null, ...instants }
+    : { status, status_reason: "api", unsubscribed_at: read.unsubscribed_at ?? now, ...instants };
 };
 
 /** An invalid address that is given anew is good again; who had unsubscribed before it became invalid stays so. */
-export const revived = (read: SubscriptionRow): Partial<Status> => {
+export const revived = (read: SubscriptionRow, now: Date): Partial<Status> => {
   if (read.status !== "invalid") return {};
   return read.unsubscribed_at === null
-    ? { status: "subscribed", status_reason: null }
-    : { status: "unsubscribed", status_reason: "api" };
+    ? { status: "subscribed", status_reason: null, ...cameAndWent(read.status, "subscribed", now) }
+    : { status: "unsubscribed", status_reason: "api", ...cameAndWent(read.status, "unsubscribed", now) };
 };

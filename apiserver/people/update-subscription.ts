@@ -66,7 +66,7 @@ const changeOf = (read: SubscriptionRow, body: UpdateSubscription, now: Date): P
   const isRenewed = address.token !== undefined && address.token !== read.token;
   return {
     ...address,
-    ...(isRenewed && { ...revived(read), session_expires_at: null, ad_clicked_at: null, ad_session_until: null }),
+    ...(isRenewed && { ...revived(read, now), session_expires_at: null, ad_clicked_at: null, ad_session_until: null }),
     ...(body.status !== undefined && statusChange(read, body.status, now)),
     ...plainMembers(body),
     updated_at: now,

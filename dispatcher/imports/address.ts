@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { derivedIdAt } from "#core/domain/ids.ts";
 import type { ImportedAddress } from "#core/domain/imports/row.ts";
+import { cameAndWent } from "#core/domain/people/came-back.ts";
 import type { ChangedSubscription } from "#core/storage/imports/people.ts";
 import { blankSubscription } from "#core/storage/people/made.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -79,5 +80,6 @@ export const changedAddress = (batch: ImportBatch, { read, now }: AddressDraft):
   const set = { user_id, external_id, device, status, status_reason, unsubscribed_at, last_active_at };
   const names = Object.keys(set) as (keyof typeof set)[]; // sound: its own
   const isSame = names.every((name) => isDeepStrictEqual(read[name], set[name]));
-  return isSame ? null : { read, set: { ...set, updated_at: batch.now } };
+  const instants = cameAndWent(read.status, status, batch.now);
+  return isSame ? null : { read, set: { ...set, ...instants, updated_at: batch.now } };
 };

@@ -4,7 +4,7 @@ import { funnelOf } from "#core/domain/analytics/funnel.ts";
 import { type Cohort, retentionOf } from "#core/domain/analytics/retention.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { hourMs } from "#core/domain/durations.ts";
-import { type Audiences, audiences } from "#core/storage/analytics/audiences.ts";
+import { type Audiences, audiences, type ReadUser, type Sessions } from "#core/storage/analytics/audiences.ts";
 import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
 import { type Beginner, type Histories, histories } from "#core/storage/analytics/histories.ts";
 import {
@@ -14,6 +14,7 @@ import {
   peopleReportCollection,
 } from "#core/storage/analytics/people-reports.ts";
 import { collectionOf, type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
+import { mergedIdsOf } from "#core/storage/people/removal.ts";
 import type { Job, Progress } from "./job.ts";
 import { job } from "./run.ts";
 
@@ -82,9 +83,21 @@ const audience = async (
     }
     progress(isPerson ? seen % progressEach : 0);
   };
-  await each(read.users(of), counted.user, true);
+  const owners = new Map<string, string>(); // of users who were merged, and of those into whom
+  const seeUser = (user: ReadUser): void => {
+    counted.user(user);
+    for (const merged of mergedIdsOf(user)) owners.set(merged, user._id).set(user._id, user._id);
+  };
+  await each(read.users(of), seeUser, true);
   await each(read.subscriptions(of), counted.subscription, false);
-  await each(read.sessionsOfAll(of, question.range), counted.sessions, false);
+  const together = new Map<string, Date[]>();
+  const seeSessions = ({ user, at }: Sessions): void => {
+    const owner = owners.get(user);
+    if (owner === undefined) counted.sessions(at);
+    else together.set(owner, [...(together.get(owner) ?? []), ...at]);
+  };
+  await each(read.sessionsOfAll(of, question.range), seeSessions, false);
+  for (const at of together.values()) counted.sessions(at);
   return counted.counts();
 };
 

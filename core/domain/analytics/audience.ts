@@ -2,6 +2,7 @@ import type { AudienceGrouping } from "../../schema/analytics/audience.ts";
 import { analyticsLimits } from "../../schema/analytics/query.ts";
 import type { CohortUnit } from "../../schema/analytics/retention.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
+import type { CameAndWent } from "../people/came-back.ts";
 import { boundsOf, intervalOf } from "./intervals.ts";
 
 export type AudienceSpec = {
@@ -18,16 +19,25 @@ export type AudienceSubscription = {
   device: Readonly<Record<string, string>>;
   created_at: Date;
   unsubscribed_at: Date | null;
-};
+} & CameAndWent;
 
 type Statuses = { subscriptions: number; subscribed: number; unsubscribed: number; invalid: number };
+
+type CameAndWentIn = {
+  new_users: number;
+  new_subscriptions: number;
+  unsubscribed: number;
+  invalidated: number;
+  reactivated: number;
+  active_users: number;
+};
 
 /** Who is there, and who came and went in each interval of the range. */
 export type AudienceCounts = {
   users: number;
   by_channel: (Statuses & { channel: Channel })[];
   groups: { key: string; count: number }[] | null;
-  series: { at: Date; new_users: number; new_subscriptions: number; unsubscribed: number; active_users: number }[];
+  series: ({ at: Date } & CameAndWentIn)[];
 };
 
 export type Audience = {
@@ -41,9 +51,7 @@ export type Audience = {
 /** Counts users and subscriptions, one after another. Source: docs/reference/analytics.md#audience. */
 export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audience => {
   const bounds = range.from < range.to ? (boundsOf(range, unit, { zone, most: mostIntervals }) ?? []) : [];
-  const series = bounds
-    .slice(0, -1)
-    .map((at) => ({ at, new_users: 0, new_subscriptions: 0, unsubscribed: 0, active_users: 0 }));
+  const series = bounds.slice(0, -1).map((at) => ({ at, ...nobody }));
   const channels = new Map<Channel, Statuses>();
   const groups = new Map<string, number>();
   let users = 0;
@@ -61,7 +69,8 @@ export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audie
       const made = at(created_at);
       if (made !== undefined) made.new_users += 1;
     },
-    subscription: ({ channel, status, device, created_at, unsubscribed_at: left }) => {
+    subscription: (one) => {
+      const { channel, status, device, created_at } = one;
       const counts = channels.get(channel) ?? { subscriptions: 0, subscribed: 0, unsubscribed: 0, invalid: 0 };
       channels.set(channel, counts);
       counts.subscriptions += 1;
@@ -70,8 +79,10 @@ export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audie
       if (status === "subscribed" && (grouping === "app_version" || grouping === "os_version")) group(device[grouping]);
       const made = at(created_at);
       if (made !== undefined) made.new_subscriptions += 1;
-      const ended = status === "unsubscribed" && left !== null ? at(left) : undefined;
-      if (ended !== undefined) ended.unsubscribed += 1;
+      const [left, gone, back] = instantsOf(one).map((instant) => (instant === null ? undefined : at(instant)));
+      if (left !== undefined) left.unsubscribed += 1;
+      if (gone !== undefined) gone.invalidated += 1;
+      if (back !== undefined) back.reactivated += 1;
     },
     sessions: (all) => {
       for (const interval of new Set(all.map(at))) if (interval !== undefined) interval.active_users += 1;
@@ -84,6 +95,27 @@ export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audie
     }),
   };
 };
+
+const nobody: CameAndWentIn = {
+  new_users: 0,
+  new_subscriptions: 0,
+  unsubscribed: 0,
+  invalidated: 0,
+  reactivated: 0,
+  active_users: 0,
+};
+
+/** When it was unsubscribed, became invalid, or was subscribed again: what it is still. */
+const instantsOf = ({
+  status,
+  unsubscribed_at: left,
+  invalid_since: gone = null,
+  resubscribed_at: back = null,
+}: AudienceSubscription): (Date | null)[] => [
+  status === "unsubscribed" ? left : null,
+  status === "invalid" ? gone : null,
+  status === "subscribed" ? back : null,
+];
 
 const mostIntervals = 1_000; // 400 days
 const mostGroups = 1_000; // told apart while counting

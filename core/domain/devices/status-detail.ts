@@ -1,3 +1,5 @@
+import { type CameAndWent, cameAndWent } from "../people/came-back.ts";
+
 /** Errors of a device that pass: they never end a subscription. */
 const passing: ReadonlySet<number> = new Set([-8, -9, -11, -12, -25, -27, -29]);
 
@@ -12,7 +14,7 @@ type Status = {
   status: "subscribed" | "unsubscribed" | "invalid";
   status_reason: string | null;
   unsubscribed_at: Date | null;
-};
+} & CameAndWent;
 
 /**
  * What the number by which a device says what it is permitted makes of its subscription; nothing where that says no news.
@@ -20,18 +22,28 @@ type Status = {
  */
 export const saidOf = (detail: number, read: Status, now: Date): Partial<Status> => {
   if (passing.has(detail)) return {};
-  if (detail > 0) return read.status === "unsubscribed" && isOfDevice(read.status_reason) ? subscribed : {};
+  if (detail > 0) return read.status === "unsubscribed" && isOfDevice(read.status_reason) ? subscribed(read, now) : {};
   const status_reason = reasons[detail] ?? "device_error";
-  return { status: "unsubscribed", status_reason, unsubscribed_at: read.unsubscribed_at ?? now };
+  return unsubscribed(read, status_reason, now);
 };
 
 /** What the person says by a switch of the app. */
 export const enabledOf = (isEnabled: boolean, read: Status, now: Date): Partial<Status> =>
-  isEnabled
-    ? subscribed
-    : { status: "unsubscribed", status_reason: "opt_out", unsubscribed_at: read.unsubscribed_at ?? now };
+  isEnabled ? subscribed(read, now) : unsubscribed(read, "opt_out", now);
 
-const subscribed = { status: "subscribed", status_reason: null, unsubscribed_at: null } as const;
+const subscribed = (read: Status, now: Date): Partial<Status> => ({
+  status: "subscribed",
+  status_reason: null,
+  unsubscribed_at: null,
+  ...cameAndWent(read.status, "subscribed", now),
+});
+
+const unsubscribed = (read: Status, status_reason: string, now: Date): Partial<Status> => ({
+  status: "unsubscribed",
+  status_reason,
+  unsubscribed_at: read.unsubscribed_at ?? now,
+  ...cameAndWent(read.status, "unsubscribed", now),
+});
 
 /** A device takes back only what it said itself; what its person chose stays until they choose otherwise. */
 const isOfDevice = (reason: string | null): boolean =>

@@ -52,7 +52,11 @@ const AudiencePoint = Members({
   new_users: Integer({ description: "users who were made in the interval and are there still" }),
   new_subscriptions: Integer({ description: "subscriptions that were, and are" }),
   unsubscribed: Integer({ description: "subscriptions that were unsubscribed in it and are so still" }),
-  net: Integer({ description: "`new_subscriptions` without `unsubscribed`" }),
+  invalidated: Integer({ description: "subscriptions that became invalid in it and are so still" }),
+  reactivated: Integer({
+    description: "subscriptions that were subscribed again in it, for the last time, and are so still",
+  }),
+  net: Integer({ description: "`new_subscriptions` without `unsubscribed` and `invalidated`" }),
   active_users: Integer({ description: "different users whose devices began a session in it" }),
 });
 

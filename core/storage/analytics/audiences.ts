@@ -5,8 +5,20 @@ import { monthOf, type SessionMonthRow, sessionMonthCollection } from "../people
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { type UserRow, userCollection } from "../people/users.ts";
 
-type ReadUser = Pick<UserRow, "created_at" | "language" | "country">;
-type ReadSubscription = Pick<SubscriptionRow, "channel" | "status" | "device" | "created_at" | "unsubscribed_at">;
+const userMembers = ["created_at", "language", "country", "merged_keys"] as const;
+const subscriptionMembers = [
+  "channel",
+  "status",
+  "device",
+  "created_at",
+  "unsubscribed_at",
+  "invalid_since",
+  "resubscribed_at",
+] as const;
+export type ReadUser = Pick<UserRow, "_id" | (typeof userMembers)[number]>;
+type ReadSubscription = Pick<SubscriptionRow, (typeof subscriptionMembers)[number]>;
+
+const only = (members: readonly string[]) => Object.fromEntries(members.map((name) => [name, 1]));
 
 export type Audiences = ReturnType<typeof audiences>;
 
@@ -18,32 +30,32 @@ export const audiences = (db: Db) => {
   return {
     /** All users of an app. */
     users: (of: OfApp): FindCursor<ReadUser> =>
-      users.find<ReadUser>(allOf(of), { hint: "app", projection: { created_at: 1, language: 1, country: 1 } }),
+      users.find<ReadUser>(allOf(of), { hint: "app", projection: only(userMembers) }),
 
     /** All subscriptions of an app. */
     subscriptions: (of: OfApp): FindCursor<ReadSubscription> =>
-      subscriptions.find<ReadSubscription>(allOf(of), {
-        hint: "app",
-        projection: { channel: 1, status: 1, device: 1, created_at: 1, unsubscribed_at: 1 },
-      }),
+      subscriptions.find<ReadSubscription>(allOf(of), { hint: "app", projection: only(subscriptionMembers) }),
 
-    /** When each user began sessions in a range of months, one user after another. */
+    /** When each user began sessions in a range of months, one user after another; who was merged is one of their own. */
     sessionsOfAll: async function* (
       { tenantId, appId }: OfApp,
       { from, to }: { from: Date; to: Date },
-    ): AsyncGenerator<Date[]> {
+    ): AsyncGenerator<Sessions> {
       const filter = { app_id: appId, user_id: { $gt: "" }, month: { $gte: monthOf(from), $lt: to } };
       const found = sessions.find({ ...filter, tenant_id: tenantId }, { hint: "user" }).sort({ user_id: 1, month: 1 });
-      let [user, at] = ["", [] as Date[]];
+      let [user, at]: [string, Date[]] = ["", []];
       for await (const row of found) {
-        if (row.user_id !== user && at.length > 0) yield at;
+        if (row.user_id !== user && at.length > 0) yield { user, at };
         at = row.user_id === user ? at : [];
         user = row.user_id;
         for (const quarter of row.quarters) at.push(new Date(row.month.getTime() + quarter * quarterMs));
       }
-      if (at.length > 0) yield at;
+      if (at.length > 0) yield { user, at };
     },
   };
 };
+
+/** When a user began sessions. */
+export type Sessions = { user: string; at: Date[] };
 
 const allOf = ({ tenantId, appId }: OfApp) => ({ app_id: appId, _id: { $gt: "" }, tenant_id: tenantId });

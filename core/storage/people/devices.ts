@@ -69,6 +69,7 @@ export const devices = (db: Db) => {
         token: reassignedToken(_id),
         status: "invalid" as const,
         status_reason: "token_reassigned",
+        invalid_since: now,
         updated_at: now,
       };
       const { matchedCount } = await rows.updateOne({ _id, tenant_id, token }, { $set: change });

@@ -1,4 +1,5 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
+import { cameAndWent } from "../../domain/people/came-back.ts";
 import { subscriptionEvent } from "../../domain/people/events.ts";
 import type { Channel, ContactChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
@@ -58,6 +59,7 @@ const mark = (
     status,
     status_reason: reason,
     updated_at: now,
+    ...cameAndWent(row.status, status, since),
     ...(status === "unsubscribed" && { unsubscribed_at: since }),
   };
   const kind = status === "invalid" ? "subscription.invalidated" : "subscription.unsubscribed";
@@ -94,7 +96,15 @@ export const contactSubscriptions = (db: Db) => {
       const { channel, address, reason } = of;
       await rows.updateOne(
         { app_id: appId, channel, token: address, tenant_id: tenantId, status: "unsubscribed", status_reason: reason },
-        { $set: { status: "subscribed", status_reason: null, unsubscribed_at: null, updated_at: now } },
+        {
+          $set: {
+            status: "subscribed",
+            status_reason: null,
+            unsubscribed_at: null,
+            ...cameAndWent("unsubscribed", "subscribed", now),
+            updated_at: now,
+          },
+        },
       );
     },
 
@@ -113,8 +123,12 @@ const restored =
   ): Promise<boolean> => {
     const at = { app_id: appId, channel, token: address, tenant_id: tenantId };
     const ended = { status: "invalid", status_reason: { $in: [...reasons] } } as const;
-    const subscribed = { status: "subscribed", status_reason: null, updated_at: now } as const;
-    const optedOut = { status: "unsubscribed", status_reason: "api", updated_at: now } as const;
+    const back = (after: "subscribed" | "unsubscribed") => ({
+      ...cameAndWent("invalid", after, now),
+      updated_at: now,
+    });
+    const subscribed = { status: "subscribed", status_reason: null, ...back("subscribed") } as const;
+    const optedOut = { status: "unsubscribed", status_reason: "api", ...back("unsubscribed") } as const;
     for (const [before, after] of [
       [{ unsubscribed_at: null }, subscribed],
       [{ unsubscribed_at: { $ne: null } }, optedOut],

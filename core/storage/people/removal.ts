@@ -38,7 +38,7 @@ export const mergedRemovals = (user: UserRow, { keys, removed_at: now, is_erased
   }));
 
 /** Our ids of the users who were merged into one. */
-const mergedIdsOf = ({ merged_keys = [] }: UserRow): string[] =>
+export const mergedIdsOf = ({ merged_keys = [] }: Pick<UserRow, "merged_keys">): string[] =>
   merged_keys.filter((key) => key.startsWith(ownLabel)).map((key) => key.slice(ownLabel.length));
 
 const ownLabel = "user_id:";

@@ -25,9 +25,26 @@ describe("analytics of an audience", function () {
       aSubscription({ ...of_(0), channel: "email", created_at: at(3) }),
       aSubscription({ ...of_(1), channel: "email", created_at: at(3), ...gone }),
       aSubscription({ ...of_(1), channel: "ios_push", created_at: at(2), device: { app_version: "2.1" } }),
-      aSubscription({ ...of_(2), channel: "ios_push", created_at: at(30), status: "invalid" }),
+      aSubscription({
+        ...of_(2),
+        channel: "ios_push",
+        created_at: at(30),
+        status: "invalid",
+        invalid_since: at(2),
+        resubscribed_at: at(3),
+      }),
+      aSubscription({
+        ...of_(2),
+        channel: "web_push",
+        created_at: at(30),
+        resubscribed_at: at(1),
+        invalid_since: null,
+      }),
     ];
+    const merged = aUser(app);
+    Object.assign(people[1] ?? {}, { merged_keys: [`user_id:${merged._id}`, "crm:7"] });
     await seed(site.db, { users: people, subscriptions });
+    await sessionMonths(site.db).add(merged, at(3, 15), new Date()); // on a day on which they had one by themselves, too
     for (const [n, days] of [0, 0, 1].entries())
       await sessionMonths(site.db).add({ ...app, _id: people[days]?._id ?? "" }, at(3 - (n % 2)), new Date());
     const range = `timezone=UTC&from=${at(3, 0).toISOString()}&to=${at(0, 0).toISOString()}`;
@@ -42,8 +59,8 @@ describe("analytics of an audience", function () {
     const byLanguage = await ask(queries[0] ?? "");
     expect(byLanguage.current).to.deep.include({
       users: 3,
-      subscriptions: 4,
-      subscribed: 2,
+      subscriptions: 5,
+      subscribed: 3,
       unsubscribed: 1,
       invalid: 1,
     });
@@ -57,16 +74,17 @@ describe("analytics of an audience", function () {
       { key: "de", count: 2 },
       { key: "none", count: 1 },
     ]);
-    const quiet = { new_users: 0, new_subscriptions: 0, unsubscribed: 0, net: 0, active_users: 0 };
+    const came = { new_users: 0, new_subscriptions: 0, reactivated: 0, active_users: 0 };
+    const quiet = { ...came, unsubscribed: 0, invalidated: 0, net: 0 };
     expect(byLanguage.series).to.deep.equal([
       { ...quiet, at: at(3, 0).toISOString(), new_users: 2, new_subscriptions: 2, net: 2, active_users: 2 },
-      { ...quiet, at: at(2, 0).toISOString(), new_users: 1, new_subscriptions: 1, net: 1, active_users: 1 },
-      { ...quiet, at: at(1, 0).toISOString(), unsubscribed: 1, net: -1 },
+      { ...quiet, at: at(2, 0).toISOString(), new_users: 1, new_subscriptions: 1, invalidated: 1, active_users: 1 },
+      { ...quiet, at: at(1, 0).toISOString(), unsubscribed: 1, reactivated: 1, net: -1 },
     ]);
     const byVersion = await ask(queries[1] ?? "");
     expect(byVersion.groups).to.deep.equal([
       { key: "2.1", count: 1 },
-      { key: "none", count: 1 },
+      { key: "none", count: 2 },
     ]);
     expect(byVersion.series?.reduce((sum, one) => sum + one.new_users, 0)).to.equal(3);
   });

@@ -16,15 +16,15 @@ describe("an address that is given again", () => {
     {
       it: "is good again when it was invalid",
       read: { ...subscribed, ...gone },
-      becomes: { status: "subscribed", status_reason: null },
+      becomes: { status: "subscribed", status_reason: null, invalid_since: null, resubscribed_at: now },
     },
     {
       it: "is unsubscribed when it had been before it became invalid",
       read: { ...unsubscribed, ...gone },
-      becomes: { status: "unsubscribed", status_reason: "api" },
+      becomes: { status: "unsubscribed", status_reason: "api", invalid_since: null },
     },
   ]) {
-    it(name, () => expect(revived(read)).to.deep.equal(becomes));
+    it(name, () => expect(revived(read, now)).to.deep.equal(becomes));
   }
 });
 
@@ -35,7 +35,13 @@ describe("a status that is asked for", () => {
       it: "subscribes",
       read: { ...unsubscribed, ...gone },
       status: "subscribed" as const,
-      becomes: { status: "subscribed", status_reason: null, unsubscribed_at: null },
+      becomes: {
+        status: "subscribed",
+        status_reason: null,
+        unsubscribed_at: null,
+        invalid_since: null,
+        resubscribed_at: now,
+      },
     },
     {
       it: "unsubscribes now",
@@ -47,7 +53,7 @@ describe("a status that is asked for", () => {
       it: "keeps since when somebody is unsubscribed",
       read: { ...unsubscribed, ...gone },
       status: "unsubscribed" as const,
-      becomes: { status: "unsubscribed", status_reason: "api", unsubscribed_at: before },
+      becomes: { status: "unsubscribed", status_reason: "api", unsubscribed_at: before, invalid_since: null },
     },
   ]) {
     it(name, () => expect(statusChange(read, status, now)).to.deep.equal(becomes));
