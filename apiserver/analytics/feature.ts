@@ -81,8 +81,8 @@ const routes = [
     query: MessageReportQuery,
     reply: MessageReport,
     locate: appOfPath,
-    handle: async ({ use, params, resource, signal }) => ({
-      body: await use.messageReport(resource, params["messageId"] ?? "", signal),
+    handle: async ({ use, params, resource, query, signal }) => ({
+      body: await use.messageReport(resource, { messageId: params["messageId"] ?? "", query }, signal),
     }),
   }),
   route({

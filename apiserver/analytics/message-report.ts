@@ -1,10 +1,13 @@
+import { type CourseInterval, courseOf } from "#core/domain/analytics/courses.ts";
 import { percentileOf } from "#core/domain/analytics/latency.ts";
 import { addTo, channelsIn, noMetrics, ratesOf } from "#core/domain/analytics/metrics.ts";
+import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { hourMs } from "#core/domain/durations.ts";
 import { upliftInterval, upliftOf } from "#core/domain/experiments/statistics.ts";
-import { NotFound } from "#core/errors.ts";
-import { MessageReport, ReportedMessage } from "#core/schema/analytics/message-report.ts";
+import { isTimeZone } from "#core/domain/time-zone.ts";
+import { invalid, NotFound } from "#core/errors.ts";
+import { MessageReport, type MessageReportQuery, ReportedMessage } from "#core/schema/analytics/message-report.ts";
 import { MessageMetrics } from "#core/schema/analytics/messages.ts";
 import type { Metrics } from "#core/schema/analytics/metrics.ts";
 import { showAs } from "#core/schema/json/show.ts";
@@ -21,13 +24,13 @@ import type { NarrowLimit } from "../limits/narrow-limit.ts";
 export type MessageReportDeps = {
   messages: Pick<Messages, "find">;
   reports: Pick<MessageReports, "find" | "ask">;
-  partsOf: (messageId: string) => Promise<MessageParts>;
+  partsOf: (messageId: string, begunAt: Date) => Promise<MessageParts>;
   limit: NarrowLimit;
   clock: Clock;
 };
 
 /** Deliveries that are read while somebody waits: some milliseconds of the store. */
-const mostRead = 1_000;
+const mostRead = 300;
 
 /**
  * What became of one message. Of one with many deliveries a job tells the parts apart once somebody asks, and again when they
@@ -35,7 +38,13 @@ const mostRead = 1_000;
  */
 export const messageReport =
   (deps: MessageReportDeps) =>
-  async (app: AppRow, messageId: string, signal: AbortSignal): Promise<MessageReport> => {
+  async (
+    app: AppRow,
+    { messageId, query }: { messageId: string; query: MessageReportQuery },
+    signal: AbortSignal,
+  ): Promise<MessageReport> => {
+    const { interval = "hour", timezone: zone = settingsOf(app).time_zone } = query;
+    if (!isTimeZone(zone)) throw invalid("timezone", `${zone} is not an IANA time zone`);
     await deps.limit("analytics.read", app._id);
     const now = deps.clock.now();
     const message = await deps.messages.find(app.tenant_id, messageId, signal);
@@ -53,7 +62,7 @@ export const messageReport =
       rates: ratesOf(totals, message.channels),
       variants: variantsOf(message),
       verdict: message.winner?.verdict ?? null,
-      parts: parts && shownParts(parts),
+      parts: parts && shownParts(parts, { begunAt: message.created_at, interval, zone }),
     });
   };
 
@@ -65,10 +74,10 @@ type KnownParts = MessageParts & { as_of: Date };
 const partsOf = async (
   { reports, partsOf: read }: MessageReportDeps,
   app: AppRow,
-  { _id, counts, updated_at: movedAt }: MessageRow,
+  { _id, counts, created_at: begunAt, updated_at: movedAt }: MessageRow,
   now: Date,
 ): Promise<KnownParts | null> => {
-  if ((counts.targeted ?? 0) <= mostRead) return { ...(await read(_id)), as_of: now };
+  if ((counts.targeted ?? 0) <= mostRead) return { ...(await read(_id, begunAt)), as_of: now };
   const known = await reports.find(ofApp(app), _id);
   const asOf = known?.as_of ?? null;
   const dueAt = known !== null && known.rests_until > now ? known.rests_until : now;
@@ -105,7 +114,10 @@ const sampleOf = ({ targeted = 0, sent = 0, converted = 0 }: Counts, isControl: 
 
 const mutable = (interval: readonly [number, number] | null): [number, number] | null => interval && [...interval];
 
-const shownParts = ({ as_of, cells, links, buttons, latency }: KnownParts) => ({
+const shownParts = (
+  { as_of, cells, links, buttons, latency, course = [] }: KnownParts,
+  of: { begunAt: Date; interval: CourseInterval; zone: string },
+) => ({
   as_of: as_of.toISOString(),
   by_channel: byChannel(cells),
   failures: failuresIn(cells),
@@ -113,6 +125,7 @@ const shownParts = ({ as_of, cells, links, buttons, latency }: KnownParts) => ({
   links: links.map(({ url, count, total = count }) => ({ url, unique_clicks: count, total_clicks: total })),
   buttons: buttons.map(({ id, count }) => ({ id, clicks: count })),
   latency: latencyOf(latency),
+  series: courseOf(course, of).map(({ at, ...counts }) => ({ at: at.toISOString(), ...counts })),
 });
 
 const byChannel = (cells: readonly PartCell[]) => {

@@ -75,17 +75,31 @@ const listed = (deps: MessagesDeps, app: AppRow, { asked: { range }, query }: As
   const { source, label, category, campaign_id: campaignId, template_id: templateId } = query;
   const times = { from: range.from, to: new Date(range.to.getTime() - 1) }; // the list has both ends
   const filter: MessageFilter = defined({ source: source?.[0], label, category, campaignId, templateId, ...times });
-  if (range.from >= range.to) return Promise.resolve<Within<MessageRow>>({ rows: [], isWhole: true });
+  if (range.from >= range.to) return Promise.resolve<Within<CountedRow>>({ rows: [], isWhole: true });
   const after = typeof place.after === "string" ? place.after : null;
-  const page = { after, isDescending: place.isDescending, limit: place.limit };
+  const page = { after, isDescending: place.isDescending, limit: place.limit, members };
   return deps.messages.list({ ...ofApp(app), filter }, page, AbortSignal.timeout(readMs));
 };
 
 const readMs = 10_000;
 
+/** What is shown and counted of a message: what it says may be a hundred times as long. */
+const members = [
+  "_id",
+  "name",
+  "source",
+  "labels",
+  "channels",
+  "counts",
+  "created_at",
+  "dispatched_at",
+  "started_at",
+] as const satisfies readonly (keyof MessageRow)[];
+type CountedRow = Pick<MessageRow, (typeof members)[number]>;
+
 /** All of a range. @throws ValidationError when there are more than are read */
-const rowsOf = async (deps: MessagesDeps, app: AppRow, question: Ask): Promise<MessageRow[]> => {
-  const all: MessageRow[] = [];
+const rowsOf = async (deps: MessagesDeps, app: AppRow, question: Ask): Promise<CountedRow[]> => {
+  const all: CountedRow[] = [];
   const { sortedMessages: most } = analyticsLimits;
   for (let after: string | null = null; ; after = all.at(-1)?._id ?? null) {
     const place = { after, sort: "created_at", isDescending: false, limit: most + 1 - all.length };
@@ -101,7 +115,7 @@ const rowsOf = async (deps: MessagesDeps, app: AppRow, question: Ask): Promise<M
 };
 
 /** A message counts under each of its labels. */
-const totalsOfLabels = (rows: readonly MessageRow[]): MessageTotals[] => {
+const totalsOfLabels = (rows: readonly CountedRow[]): MessageTotals[] => {
   const byLabel = new Map<string, { totals: Metrics; channels: Set<Channel> }>();
   for (const { labels, counts, channels } of rows)
     for (const label of labels.length === 0 ? ["none"] : new Set(labels)) {
@@ -118,7 +132,7 @@ const totalsOfLabels = (rows: readonly MessageRow[]): MessageTotals[] => {
   }));
 };
 
-const totalsOfMessage = (row: MessageRow): MessageTotals => {
+const totalsOfMessage = (row: CountedRow): MessageTotals => {
   const totals = { ...noMetrics(), ...row.counts };
   return showAs(MessageTotals, {
     key: row._id,

@@ -158,6 +158,7 @@ const report: MessageReport = {
         delivered: { median_ms: 2_100, p95_ms: 14_200 },
       },
     ],
+    series: [{ at: exampleTime, sent: 1_000, delivered: 980, opened: 310, clicked: 71, converted: 9 }],
   },
 };
 

@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { instantOfId } from "#core/domain/ids.ts";
 import { messageParts } from "#core/storage/analytics/message-parts.ts";
 import { type MessageReportRow, messageReportCollection } from "#core/storage/analytics/message-reports.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
@@ -19,7 +20,7 @@ export const messageReportJob = ({ db, clock }: MessageReportJobDeps): Job => {
     rows: collectionOf<MessageReportRow>(db, messageReportCollection),
     run: async ({ _id }) => {
       const [as_of, beganMs] = [clock.now(), performance.now()];
-      const parts = await partsOf(_id);
+      const parts = await partsOf(_id, instantOfId(_id));
       const rests_until = new Date(clock.now().getTime() + pauseTimes * (performance.now() - beganMs));
       return { end: { dueAt: null, set: { as_of, parts, rests_until } } };
     },

@@ -1,15 +1,32 @@
 import { type Static, Type } from "typebox";
 import { ChannelName, Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
+import { patterns } from "../json/patterns.ts";
 import { messageSources, messageStatuses } from "../messages/message.ts";
 import { Verdict } from "../messages/winner.ts";
 import { MessageMetrics } from "./messages.ts";
 import { Metrics, Rates } from "./metrics.ts";
 
-const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Object: Members, String: Text } = Type;
+const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Object: Members, Optional, String: Text } = Type;
 
-/** Query of `GET /v1/apps/{appId}/analytics/messages/{messageId}`: nothing can be asked of it. */
-export const MessageReportQuery = Closed({});
+/** Query of `GET /v1/apps/{appId}/analytics/messages/{messageId}`. */
+export const MessageReportQuery = Closed({
+  interval: Optional(
+    Enum(["minute", "hour", "day"], {
+      default: "hour",
+      description: "of `parts.series`: minutes of the first day, hours of the first 30 days, days of the first 399",
+    }),
+  ),
+  timezone: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 64,
+      pattern: patterns.timeZone,
+      description: "IANA name, by whose clocks hours and days begin; left out: that of the app",
+    }),
+  ),
+});
+export type MessageReportQuery = Static<typeof MessageReportQuery>;
 
 const Pair = List(Num(), { minItems: 2, maxItems: 2 });
 
@@ -53,6 +70,21 @@ const Parts = Members({
       delivered: Percentiles,
     }),
     { description: "`sent`: from the delivery's making; `delivered`: from its sending. Within 2 %" },
+  ),
+  series: List(
+    Members({
+      at: DateTime,
+      sent: Integer(),
+      delivered: Integer(),
+      opened: Integer(),
+      clicked: Integer(),
+      converted: Integer(),
+    }),
+    {
+      description:
+        "deliveries by when it happened, the first time of each, from the making of the message to the last that did; " +
+        "an interval without any has zeros",
+    },
   ),
 });
 

@@ -1,5 +1,7 @@
-import type { Collection, Db, Document } from "mongodb";
+import type { Collection, Db, Document, Long } from "mongodb";
+import { type CourseCount, type CourseStep, courseSteps } from "../../domain/analytics/courses.ts";
 import { classRatio } from "../../domain/analytics/latency.ts";
+import { dayMs, quarterMs } from "../../domain/durations.ts";
 import type { Metrics } from "../../schema/analytics/metrics.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
@@ -13,6 +15,8 @@ export type MessageParts = {
   links: { url: string; count: number; total?: number }[];
   buttons: { id: string; count: number }[];
   latency: PartLatency[];
+  /** Absent in what a former release has kept. */
+  course?: CourseCount[];
 };
 
 /** Deliveries that are alike in all of these. */
@@ -30,17 +34,18 @@ export type PartLatency = { channel: Channel; step: "sent" | "delivered"; class:
 export const mostParts = 500;
 const most = { links: 50, buttons: 20 };
 
-/** Reads all deliveries of a message, four times. */
+/** Reads all deliveries of a message, ten times. `begunAt`: of the message; until a day after, its course is told by the minute. */
 export const messageParts =
   (db: Db) =>
-  async (messageId: string): Promise<MessageParts> => {
+  async (messageId: string, begunAt: Date): Promise<MessageParts> => {
     const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
     const of = { message_id: messageId, position: anyText };
-    const [cells, clicks, sent, delivered] = await Promise.all([
+    const [cells, clicks, sent, delivered, course] = await Promise.all([
       cellsOf(rows, of),
       clicksOf(rows, of),
       timesOf(rows, of, { step: "sent", from: "created_at", to: "sent_at" }),
       timesOf(rows, of, { step: "delivered", from: "sent_at", to: "delivered_at" }),
+      courseOf(rows, of, begunAt),
     ]);
     const links = summed(clicks, ({ url }) => url).map(([url, sums]) => ({ url, ...sums }));
     const buttons = summed(clicks, ({ button }) => button).map(([id, { count }]) => ({ id, count }));
@@ -49,6 +54,7 @@ export const messageParts =
       links: links.slice(0, most.links),
       buttons: buttons.slice(0, most.buttons),
       latency: [...sent, ...delivered],
+      course,
     };
   };
 
@@ -144,3 +150,23 @@ const timesOf = async (rows: Collection<DeliveryRow>, of: Of, { step, from, to }
     .toArray();
   return found.map(({ _id, count }) => ({ channel: _id.channel, step, class: _id.class, count }));
 };
+
+/** Of an instant in the first day of the message its minute, of a later one its quarter of an hour, ms. */
+const courseOf = async (rows: Collection<DeliveryRow>, of: Of, begunAt: Date): Promise<CourseCount[]> => {
+  const minutesEnd = new Date(begunAt.getTime() + dayMs);
+  const ofStep = async (step: CourseStep): Promise<CourseCount[]> => {
+    const ms = { $subtract: [`$${step}_at`, epoch] };
+    const unit = { $cond: [{ $lt: [`$${step}_at`, minutesEnd] }, minuteMs, quarterMs] };
+    const at_ms: Document = { $subtract: [ms, { $mod: [ms, unit] }] };
+    const stages = [
+      { $match: { ...of, [`${step}_at`]: { $gt: longAgo } } },
+      { $group: { _id: at_ms, count: { $sum: 1 } } },
+    ];
+    const found = await firstOf(rows.aggregate<{ _id: number | Long; count: number }>(stages, read));
+    return found.map(({ _id, count }) => ({ step, at_ms: Number(_id), count }));
+  };
+  return (await Promise.all(courseSteps.map(ofStep))).flat();
+};
+
+const epoch = new Date(0);
+const minuteMs = 60_000;

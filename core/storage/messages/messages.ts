@@ -105,15 +105,18 @@ export const messages = (db: Db) => {
       await rows.updateOne({ _id: id, tenant_id: tenantId }, { $unset: { idempotency_key: "" } });
     },
 
-    /** One page in the order of creation; ids sort by it. Of large messages as many as come to {@link pageBytes}. */
-    list: (
+    /** One page in the order of creation; ids sort by it. Of large messages as many as come to {@link pageBytes}. Left out `members`: all. */
+    list: <Member extends keyof MessageRow = keyof MessageRow>(
       { tenantId, appId, filter }: { tenantId: string; appId: string; filter: MessageFilter },
-      page: PagePlace & { limit: number },
+      page: PagePlace & { limit: number; members?: readonly Member[] },
       signal: AbortSignal,
-    ): Promise<Within<MessageRow>> =>
+    ): Promise<Within<Pick<MessageRow, Member>>> =>
       readWithin(
         rows
-          .find({ app_id: appId, tenant_id: tenantId, ...conditions(filter, page) }, { signal, projection: unseen })
+          .find<Pick<MessageRow, Member>>(
+            { app_id: appId, tenant_id: tenantId, ...conditions(filter, page) },
+            { signal, projection: page.members === undefined ? unseen : only(page.members) },
+          )
           .sort({ _id: page.isDescending ? -1 : 1 })
           .hint(indexOf(filter, page))
           .limit(page.limit),
@@ -149,6 +152,7 @@ const lookups = (rows: Collection<MessageRow>) => ({
 });
 
 const unseen = { email_html: 0 };
+const only = (members: readonly string[]) => Object.fromEntries(members.map((name) => [name, 1]));
 const pageBytes = 8_000_000; // a message has up to 2 MB, and a page up to 200
 
 /** 20 bodies of 2 MB stay below MongoDB's 48 MB; two writes keep one busy while the other's answer is read. */

@@ -83,8 +83,8 @@ describe("analytics of an audience", function () {
     ]);
     const byVersion = await ask(queries[1] ?? "");
     expect(byVersion.groups).to.deep.equal([
-      { key: "2.1", count: 1 },
       { key: "none", count: 2 },
+      { key: "2.1", count: 1 },
     ]);
     expect(byVersion.series?.reduce((sum, one) => sum + one.new_users, 0)).to.equal(3);
   });

@@ -192,6 +192,9 @@ describe("analytics of messages", () => {
       { url: "https://shop.example/sale", unique_clicks: 1, total_clicks: 1 },
     ]);
     expect(parts?.buttons).to.deep.equal([{ id: "buy", clicks: 2 }]);
+    const points = parts?.series.filter((one) => one.sent + one.clicked > 0) ?? [];
+    expect(points.reduce((sum, one) => sum + one.sent, 0)).to.equal(3);
+    expect(points.reduce((sum, one) => sum + one.clicked, 0)).to.equal(2);
     const [{ sent, delivered } = { sent: null, delivered: null }] = parts?.latency ?? [];
     expect(sent?.median_ms).to.be.within(196, 204);
     expect(delivered?.p95_ms).to.be.within(1_960, 2_040);
@@ -248,7 +251,8 @@ describe("analytics of messages", () => {
       ["?sort=machine_opens", "sort"],
       ["?limit=101", "limit"],
       ["?cursor=nonsense", "cursor"],
-      [`/${id}?interval=minute`, "interval"],
+      [`/${id}?interval=week`, "interval"],
+      [`/${id}?timezone=Mars/Olympus`, "timezone"],
     ] as const;
     for (let n = 0; n < faults.length; n += 4) {
       const asking = n === 0 ? of : await own(); // each app may ask five times a second
