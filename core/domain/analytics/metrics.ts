@@ -4,11 +4,15 @@ import { type Channel, isContact } from "../../schema/vocabulary/channels.ts";
 /** Metrics that are not zero. */
 export type Counted = Partial<Metrics>;
 
-export const noMetrics = (): Metrics => Object.fromEntries(metrics.map((name) => [name, 0])) as Metrics; // sound: has them all
+const zeros = Object.fromEntries(metrics.map((name) => [name, 0])) as Metrics; // sound: has them all
+export const noMetrics = (): Metrics => ({ ...zeros }); // a timeseries has thousands
 
 /** Adds, in place. */
 export const addTo = (sum: Counted, more: Counted): void => {
-  for (const [name, count] of Object.entries(more) as [Metric, number][]) sum[name] = (sum[name] ?? 0) + count;
+  for (const name of metrics) {
+    const count = more[name] ?? 0;
+    if (count !== 0) sum[name] = (sum[name] ?? 0) + count;
+  }
 };
 
 /** Metrics of each channel. */
