@@ -4,9 +4,7 @@ import type { AudienceCounts, AudienceSpec } from "../../domain/analytics/audien
 import type { FunnelStep } from "../../domain/analytics/funnel.ts";
 import type { Cohort, RetentionSpec } from "../../domain/analytics/retention.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
-import { retryConflicts, unlessTaken } from "../mongo/duplicate.ts";
-import { dueIndex } from "../work/due.ts";
-import type { JobRow } from "../work/jobs.ts";
+import { askFor, newReport, type ReportRow, reportCollection } from "./reports.ts";
 
 /** What is asked of the histories of people. `cohort`: null, by when they were seen first; `back`: null, sessions. */
 export type PeopleQuestion =
@@ -17,32 +15,14 @@ export type PeopleQuestion =
 export type PeopleResult = { cohorts: Cohort[] } | { steps: FunnelStep[] } | { audience: AudienceCounts };
 
 /** Who came back, how far people came, or who is there: counted by a job once somebody asks. `_id` follows from app and question. */
-export type PeopleReportRow = JobRow & {
+export type PeopleReportRow = ReportRow & {
   question: PeopleQuestion;
-  asked_at: Date;
-  /** When the histories were read; null before. */
-  as_of: Date | null;
   result: PeopleResult | null;
-  /** Not counted again before. */
-  rests_until: Date;
   /** People whom former counts have read. */
   read_before: number;
 };
 
-const keptDays = 7; // since somebody asked
-
-export const peopleReportCollection: CollectionSpec = {
-  name: "people_reports",
-  indexes: [
-    { key: { app_id: 1 }, name: "app" },
-    { key: { asked_at: 1 }, name: "retention", expireAfterSeconds: keptDays * 86_400 },
-    dueIndex,
-  ],
-  owner: { kind: "app", member: "app_id" },
-  appRemoval: { index: "app" },
-  erasure: { kept: "names nobody" },
-  retention: { index: "retention" },
-};
+export const peopleReportCollection: CollectionSpec = reportCollection("people_reports", { keptDays: 7 });
 
 export type PeopleReports = ReturnType<typeof peopleReports>;
 
@@ -54,26 +34,11 @@ export const peopleReports = (db: Db) => {
 
     /** Has it counted, or counted again, unless it is about to be. */
     ask: async ({ tenantId, appId }: OfApp, question: PeopleQuestion, now: Date): Promise<void> => {
-      const row = { ...newReport(question, now), _id: reportIdOf(appId, question), tenant_id: tenantId, app_id: appId };
-      const isNew = await unlessTaken(() => retryConflicts(() => rows.insertOne(row)), null);
-      if (isNew !== null) return;
-      const filter = { _id: row._id, tenant_id: tenantId, due_at: null };
-      await rows.updateOne(filter, { $set: { asked_at: now, due_at: now } });
+      const of = { _id: reportIdOf(appId, question), tenant_id: tenantId, app_id: appId };
+      await askFor(rows, { ...newReport(now), ...of, question, result: null, read_before: 0 }, now);
     },
   };
 };
 
 export const reportIdOf = (appId: string, question: PeopleQuestion): string =>
   hash("sha256", JSON.stringify([appId, question]), "base64url").slice(0, 32);
-
-const newReport = (question: PeopleQuestion, now: Date) => ({
-  question,
-  asked_at: now,
-  as_of: null,
-  result: null,
-  rests_until: now,
-  read_before: 0,
-  due_at: now,
-  lease: null,
-  fence: 0,
-});
