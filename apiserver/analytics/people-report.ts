@@ -42,7 +42,7 @@ export type MadeQuestion = { question: PeopleQuestion; keptSince?: Date };
 
 /**
  * Answers a question about people from what a job has counted. It counts once somebody asks, and again when they ask while
- * that may have changed. Source: docs/decisions/0203.
+ * that may have changed. Who names no range gets the one that was counted last. Source: docs/decisions/0203.
  */
 export const peopleReport =
   (deps: PeopleReportDeps) =>
@@ -56,18 +56,21 @@ export const peopleReport =
     const facts = { now, zone: settingsOf(app).time_zone, keptDays: plan.retention_days, unit: "quarter" as const };
     const asked = askedRange(query, facts);
     const { question, keptSince = asked.completeFrom } = await questionOf(asked, now);
-    const known = await deps.reports.find(ofApp(app), question);
+    const asking = { isLatest: query.from === undefined && query.to === undefined };
+    const known = await deps.reports.find(ofApp(app), question, asking);
     const isAsked = isToBeCounted(known, question, now);
     if (isAsked) {
       await deps.limit("analytics.count", app._id);
-      await deps.reports.ask(ofApp(app), question, now);
+      await deps.reports.ask(ofApp(app), question, now, asking);
     }
-    const since = [asked.completeFrom, keptSince, await sessionsSince(deps, app, question, now)];
+    const range = known?.result ? (known.counted ?? question).range : asked.range;
+    const keptFrom = asked.completeFrom > asked.range.from ? asked.completeFrom : range.from;
+    const since = [keptFrom, keptSince, await sessionsSince(deps, app, question, now)];
     return {
       question,
       result: known?.result ?? null,
       members: {
-        ...asked.range,
+        ...range,
         timezone: asked.timezone,
         clamped: asked.clamped,
         complete_from: new Date(Math.max(...since.map((at) => at.getTime()))),

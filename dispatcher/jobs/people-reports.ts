@@ -43,7 +43,7 @@ export const peopleReportJob = ({ db, clock }: PeopleReportJobDeps): Job => {
       const result = await answerOf(read, ofRow(row), { question: row.question, asOf: as_of, progress: count });
       const pauseMs = Math.max(shortestPauseMs, pauseTimes * (performance.now() - beganMs));
       const rests_until = new Date(clock.now().getTime() + pauseMs);
-      return { end: { dueAt: null, set: { as_of, result, rests_until, read_before: people } } };
+      return { end: { dueAt: null, set: { as_of, result, counted: row.question, rests_until, read_before: people } } };
     },
   });
 };

@@ -18,6 +18,6 @@ export const messageReports = (db: Db) => {
 
     /** Has the report made, or made again at `dueAt`, unless it is about to be. */
     ask: ({ tenantId, appId }: OfApp, messageId: string, { now, dueAt }: { now: Date; dueAt: Date }): Promise<void> =>
-      askFor(rows, { ...newReport(now), _id: messageId, tenant_id: tenantId, app_id: appId, parts: null }, dueAt),
+      askFor(rows, { ...newReport(now), _id: messageId, tenant_id: tenantId, app_id: appId, parts: null }, { dueAt }),
   };
 };

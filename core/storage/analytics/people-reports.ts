@@ -18,6 +18,8 @@ export type PeopleResult = { cohorts: Cohort[] } | { steps: FunnelStep[] } | { a
 export type PeopleReportRow = ReportRow & {
   question: PeopleQuestion;
   result: PeopleResult | null;
+  /** What `result` is of; absent before, and in what a former release has counted. */
+  counted?: PeopleQuestion;
   /** People whom former counts have read. */
   read_before: number;
 };
@@ -29,16 +31,24 @@ export type PeopleReports = ReturnType<typeof peopleReports>;
 export const peopleReports = (db: Db) => {
   const rows = collectionOf<PeopleReportRow>(db, peopleReportCollection);
   return {
-    find: ({ tenantId, appId }: OfApp, question: PeopleQuestion): Promise<PeopleReportRow | null> =>
-      rows.findOne({ _id: reportIdOf(appId, question), app_id: appId, tenant_id: tenantId }),
+    find: ({ tenantId, appId }: OfApp, question: PeopleQuestion, kind?: Asking): Promise<PeopleReportRow | null> =>
+      rows.findOne({ _id: reportIdOf(appId, question, kind), app_id: appId, tenant_id: tenantId }),
 
     /** Has it counted, or counted again, unless it is about to be. */
-    ask: async ({ tenantId, appId }: OfApp, question: PeopleQuestion, now: Date): Promise<void> => {
-      const of = { _id: reportIdOf(appId, question), tenant_id: tenantId, app_id: appId };
-      await askFor(rows, { ...newReport(now), ...of, question, result: null, read_before: 0 }, now);
+    ask: async ({ tenantId, appId }: OfApp, question: PeopleQuestion, now: Date, kind?: Asking): Promise<void> => {
+      const of = { _id: reportIdOf(appId, question, kind), tenant_id: tenantId, app_id: appId };
+      const row = { ...newReport(now), ...of, question, result: null, read_before: 0 };
+      await askFor(rows, row, { dueAt: now, set: { question } });
     },
   };
 };
 
-export const reportIdOf = (appId: string, question: PeopleQuestion): string =>
-  hash("sha256", JSON.stringify([appId, question]), "base64url").slice(0, 32);
+/** `latest`: of the range that ends when it is asked, which is the same question each time. */
+export type Asking = { isLatest: boolean };
+
+export const reportIdOf = (
+  appId: string,
+  question: PeopleQuestion,
+  { isLatest }: Asking = { isLatest: false },
+): string =>
+  hash("sha256", JSON.stringify([appId, isLatest ? { ...question, range: null } : question]), "base64url").slice(0, 32);

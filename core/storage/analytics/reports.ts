@@ -38,14 +38,14 @@ export const newReport = (now: Date) => ({
   fence: 0,
 });
 
-/** Has a report made, or made again at `dueAt`, unless it is about to be. */
+/** Has a report made, or made again at `dueAt` and with `set`, unless it is about to be. */
 export const askFor = async <Row extends ReportRow>(
   rows: Collection<Row>,
   row: OptionalUnlessRequiredId<Row> & ReportRow,
-  dueAt: Date,
+  { dueAt, set = {} }: { dueAt: Date; set?: Partial<Row> },
 ): Promise<void> => {
   if (await insertNew(rows, row)) return;
   const idle = { _id: row._id, tenant_id: row.tenant_id, due_at: null } as Filter<Row>; // sound: Row has these members
-  const asked = { asked_at: row.asked_at, due_at: dueAt } as MatchKeysAndValues<Row>; // as these
+  const asked = { ...set, asked_at: row.asked_at, due_at: dueAt } as MatchKeysAndValues<Row>; // as these
   await rows.updateOne(idle, { $set: asked });
 };

@@ -82,6 +82,17 @@ describe("analytics of messages", () => {
       ["news", 5, 1, "delivered"],
       ["none", 2, 0, "sent"],
     ]);
+    const odd = ['$set.a"b', "50 % off, today", "–üöß 🎈\\n", "none.", "__proto__"];
+    await seed(of, now - hourMs, { ...counts(1, 1), labels: odd });
+    const all = (await call(`?${range(now - dayMs, now)}&group_by=label&sort=sent`, of)).body.data;
+    expect(all.filter(({ totals }) => totals.sent === 1).map(({ key }) => key)).to.have.members(odd);
+    for (const label of odd.slice(0, 2)) {
+      const { body: found } = await call(`?${range(now - dayMs, now)}&label=${encodeURIComponent(label)}`, of);
+      expect(
+        found.data.map(({ totals }) => totals.sent),
+        label,
+      ).to.deep.equal([1]);
+    }
     const page = await call(`?${range(now - dayMs, now)}&group_by=label&label=news&sort=sent&limit=1`, of);
     expect(page.body.data.map(({ key }) => key)).to.deep.equal(["news"]);
     expect(page.body.has_more).to.equal(true);

@@ -239,6 +239,23 @@ describe("analytics of people", function () {
     expect(await reports().countDocuments({ app_id: one.app._id })).to.equal(0);
   });
 
+  it("are shown at once to who names no range, as they were counted last", async () => {
+    const of = await own();
+    await call("periods=1", of);
+    await count(of);
+    const counted = (await call("periods=1", of)).body;
+    expect(counted.cohorts).to.have.length.within(30, 32);
+    const former = { from: new Date(now - 90 * dayMs), to: new Date(now - 60 * dayMs) };
+    const earlier = { "counted.range": former, rests_until: new Date(0) };
+    await reports().updateOne({ app_id: of.app._id }, { $set: earlier }); // as if that was asked two months ago
+    const { from: shownFrom, to: shownTo, cohorts, progress } = (await call("periods=1", of)).body;
+    expect([shownFrom, shownTo]).to.deep.equal([former.from.toISOString(), former.to.toISOString()]);
+    expect([cohorts, progress]).to.deep.equal([counted.cohorts, { people: 0 }]);
+    await count(of);
+    expect(Date.parse((await call("periods=1", of)).body.to)).to.be.at.least(now);
+    expect(await reports().countDocuments({ app_id: of.app._id })).to.equal(1);
+  });
+
   it("begin where what the plan keeps begins", async () => {
     const short = await seedTenant(site.db, { plan: { _id: "analytics_short", retention_days: 10, api_rps: 1_000 } });
     const { body } = await call(wholeRange, short);
