@@ -38,7 +38,11 @@ const currentOf = ({ users, by_channel: found }: AudienceCounts) => {
   };
 };
 
-const seriesOf = ({ series }: AudienceCounts) =>
+/** A former release has counted without some members. */
+type Without<T, Name extends keyof T> = Omit<T, Name> & Partial<Pick<T, Name>>;
+type KeptPoint = Without<AudienceCounts["series"][number], "invalidated" | "reactivated">;
+
+const seriesOf = ({ series }: { series: readonly KeptPoint[] }) =>
   series.map(({ at, invalidated = 0, reactivated = 0, ...counts }) => ({
     at: at.toISOString(),
     ...counts,
