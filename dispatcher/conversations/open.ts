@@ -77,13 +77,25 @@ export const conversations = (
     const isTaken = new Map(await Promise.all(taken));
     return all.map(({ of }) => isTaken.get(of.appId) === true);
   };
-  const gathered = gather({ write, ...batched, isOfOne });
+  const gathered = gather({ write: toldAgain(write), ...batched, isOfOne });
   return {
     receive: async (one) => one.arrivals.length > 0 && gathered(one),
     isTaking: async (of) => (await rulesOf(deps.directory, of)) !== null,
     parts,
   };
 };
+
+/** What failed together is tried apart: some of it may be stored by then and not told, and is told again. */
+export const toldAgain =
+  <T>(write: (all: readonly Received[]) => Promise<T>) =>
+  async (all: readonly Received[]): Promise<T> => {
+    try {
+      return await write(all);
+    } catch (error) {
+      for (const one of all) one.isRepeated = true;
+      throw error;
+    }
+  };
 
 type ReceiveOfApp = Pick<ConversationsDeps, "directory"> & {
   receive: ReturnType<typeof receiveMessages>;

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { inboundMessage, said } from "#core/channels/kit/inbound.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
+import { toldAgain } from "../../../../dispatcher/conversations/open.ts";
 import { receiveMessages } from "../../../../dispatcher/conversations/receive.ts";
 import { aSubscription } from "../../../support/rows/fixtures.ts";
 
@@ -33,5 +34,12 @@ describe("messages of people who are told of", () => {
     const rules = settingsOf({}).conversations;
     await receive(of, [{ of, provider: "whatsapp", channel: "whatsapp", message }], { isRepeated: false, rules });
     expect(done).to.deep.equal(["session", "kept", "hs.conversation.opened", "hs.conversation.message_received"]);
+  });
+
+  it("are told again when they are tried apart, as some may be stored and not told", async () => {
+    const received = { of: { tenantId: "ten_1", appId: "app_1" }, arrivals: [], isRepeated: false };
+    const failing = toldAgain(async () => Promise.reject(new Error("one of them cannot be stored")));
+    await failing([received]).catch(() => undefined);
+    expect(await toldAgain(async ([one]) => one?.isRepeated)([received])).to.equal(true);
   });
 });
