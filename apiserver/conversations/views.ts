@@ -1,6 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { orderView } from "#core/domain/conversations/personal-data.ts";
-import { canReply, isFailedReply } from "#core/domain/conversations/reply.ts";
+import { canReply, isFailedReply, notAccepted } from "#core/domain/conversations/reply.ts";
 import { hourMs } from "#core/domain/durations.ts";
 import { isSessionOpen } from "#core/domain/people/session.ts";
 import { Conversation } from "#core/schema/conversations/conversation.ts";
@@ -115,7 +115,7 @@ const messageView = async (
     media: await Promise.all((row.media ?? []).map((one) => mediaView(deps, row, one))),
     order: orderView(row.order),
     reaction: row.reaction && { emoji: row.reaction.emoji },
-    ...(row.direction === "inbound" ? { status: "received" as const } : outboundOf(delivery)),
+    ...(row.direction === "inbound" ? { status: "received" as const } : outboundOf(row, delivery)),
   });
 
 type Outbound = Pick<ConversationMessage, "status" | "error"> & {
@@ -126,9 +126,10 @@ type Outbound = Pick<ConversationMessage, "status" | "error"> & {
   read_at?: Date | undefined;
 };
 
-/** A reply waits until it has a delivery. */
-const outboundOf = (delivery: DeliveryRow | null): Outbound => {
-  if (delivery === null) return { status: "queued", error: null };
+/** A reply waits until it has a delivery, unless it was never accepted. */
+const outboundOf = ({ unsent }: ConversationMessageRow, delivery: DeliveryRow | null): Outbound => {
+  if (delivery === null)
+    return unsent === true ? { status: "failed", error: notAccepted } : { status: "queued", error: null };
   const { provider, provider_message_id, sent_at, delivered_at, opened_at: read_at } = delivery;
   const status = statusOf(delivery);
   return {

@@ -14,9 +14,13 @@ import { type ConversationRow, conversationCollection } from "#core/storage/conv
 import { type Conversations, conversations } from "#core/storage/conversations/conversations.ts";
 import { touching } from "#core/storage/conversations/touching.ts";
 import type { Directory } from "#core/storage/directory.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf, type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
+import { findIds } from "#core/storage/mongo/pages.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
 import { countingTimer } from "./counting.ts";
+import { failUnsent } from "./unsent.ts";
 import { waitingConversations, watchWaiting } from "./waiting.ts";
 
 export type TimedDeps = {
@@ -42,7 +46,9 @@ export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: An
   const touch = touching(deps);
   const waiting = waitingConversations();
   watchWaiting(deps.registry, waiting);
-  const change = changeInTime({ ...deps, store: conversations(deps.db, deps.clock), box, touch });
+  const store = conversations(deps.db, deps.clock);
+  const fail = failUnsent({ store, accepted: acceptedOf(deps.db), clock: deps.clock });
+  const change = changeInTime({ ...deps, store, box, touch, failUnsent: fail });
   return {
     parts: [box],
     timers: [
@@ -58,8 +64,17 @@ export const timedConversations = (deps: TimedDeps): { parts: Part[]; timers: An
   };
 };
 
+/** Those of some notifications that there are. */
+const acceptedOf = (db: Db) => {
+  const rows = collectionOf<MessageRow>(db, messageCollection);
+  return async (ids: readonly string[]): Promise<ReadonlySet<string>> =>
+    new Set(await findIds(rows, { _id: { $in: [...ids] } }));
+};
+
 export type ChangeInTimeDeps = Pick<TimedDeps, "directory" | "clock"> & {
   store: Pick<Conversations, "find" | "put" | "lookAgain">;
+  /** Has replies fail that were never accepted. */
+  failUnsent: ReturnType<typeof failUnsent>;
   box: Pick<Outbox, "flush" | "flushDue">;
   /** Has the conversations of an app counted, without being waited for. */
   touch: (of: OfApp) => void;
@@ -73,9 +88,13 @@ type DueConversation = Pick<ConversationRow, "_id" | "tenant_id" | "app_id" | "o
  * @throws Unavailable when the stream of events is away
  */
 export const changeInTime =
-  ({ directory, clock, store, box, touch }: ChangeInTimeDeps) =>
+  ({ directory, clock, store, box, touch, failUnsent: fail }: ChangeInTimeDeps) =>
   async (due: DueConversation): Promise<void> => {
-    if (due.outbox.length > 0) return void (await box.flushDue(due)); // due again in 10 s
+    if (due.outbox.length > 0) {
+      const found = await store.find(ofRow(due), due._id); // its events wait since whoever made them was cut off
+      const { isEarly, row } = found === null ? { isEarly: false, row: due } : await fail(found);
+      return isEarly ? undefined : void (await box.flushDue(row)); // due again in 10 s
+    }
     const [read, app] = await Promise.all([store.find(ofRow(due), due._id), directory.app(due.app_id)]);
     if (read === null || app === null) return;
     const rules = settingsOf(app).conversations;

@@ -22,3 +22,10 @@ export const canReply = (
 export const isFailedReply = (status: DeliveryStatus): boolean => failures.includes(status);
 
 const failures: readonly DeliveryStatus[] = ["failed", "errored", "bounced", "suppressed", "expired", "cancelled"];
+
+/** Why a reply failed that was put into its conversation, and that nobody came to accept. */
+export const notAccepted = {
+  code: "NOT_ACCEPTED",
+  message: "its request was cut off, and not repeated",
+  provider_code: null,
+} as const;

@@ -3,12 +3,14 @@ import type { Clock } from "../../domain/clock.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { arrivals } from "./arrivals.ts";
 import { type ConversationRow, conversationCollection } from "./conversation-row.ts";
+import { type ConversationMessageRow, conversationMessageCollection } from "./message-row.ts";
 
 export type Conversations = ReturnType<typeof conversations>;
 
 /** Conversations as the REST interface reads and changes them. */
 export const conversations = (db: Db, clock: Clock) => {
   const rows = collectionOf<ConversationRow>(db, conversationCollection);
+  const messages = collectionOf<ConversationMessageRow>(db, conversationMessageCollection);
   const { change, keep, stored } = arrivals(db, clock);
   return {
     find: ({ tenantId, appId }: OfApp, id: string): Promise<ConversationRow | null> =>
@@ -28,6 +30,13 @@ export const conversations = (db: Db, clock: Clock) => {
     /** Has one looked at then, unless it was changed meanwhile. */
     lookAgain: async ({ _id, seq }: Pick<ConversationRow, "_id" | "seq">, dueAt: Date | null): Promise<void> => {
       await rows.updateOne({ _id, seq, outbox: { $size: 0 } }, { $set: { due_at: dueAt } });
+    },
+
+    /** Says of replies that they were never accepted; those that are not stored are. */
+    failUnsent: async (unsent: readonly ConversationMessageRow[]): Promise<void> => {
+      await keep(unsent);
+      const ids = unsent.map(({ _id }) => _id);
+      await messages.updateMany({ _id: { $in: ids } }, { $set: { unsent: true, updated_at: clock.now() } });
     },
 
     /** Stores the messages that a conversation came to have last, where whoever changed it was cut off before that. */

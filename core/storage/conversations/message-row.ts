@@ -60,6 +60,8 @@ export type ConversationMessageRow = Partial<DueWork> & {
   reply_to_id?: string;
   /** The notification that a reply was sent as: what became of it is in its delivery. */
   message_id?: string;
+  /** That notification was never accepted: whoever asked for it was cut off. */
+  unsent?: true;
   author: { type: "contact" | "api_key" | "system"; id: string | null };
   provider?: string;
   /** The provider's id of it, as it is kept: docs/decisions/0066. */

@@ -1,11 +1,14 @@
 import { expect } from "chai";
 import { conversationEvent } from "#core/domain/conversations/events.ts";
 import { hourMs } from "#core/domain/durations.ts";
+import { newId } from "#core/domain/ids.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
 import { conversations } from "#core/storage/conversations/conversations.ts";
+import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import { changeInTime } from "../../../../dispatcher/conversations/timed.ts";
+import { failUnsent } from "../../../../dispatcher/conversations/unsent.ts";
 import { seedConversation } from "../../../support/rows/conversations.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 
@@ -34,6 +37,7 @@ describe("conversations in time", () => {
       store: conversations(db(), { now: () => now }),
       box: { flush: publish, flushDue: publish },
       touch: () => undefined,
+      failUnsent: async (one) => ({ isEarly: false, row: one }),
     });
     await handle({ ...row, ...found });
     const stored = await db().collection<ConversationRow>("conversations").findOne({ _id: row._id });
@@ -113,6 +117,7 @@ describe("conversations in time", () => {
       },
       box: { flush: () => expect.fail("nothing is to be told"), flushDue: () => expect.fail("nor this") },
       touch: () => expect.fail("nobody has changed it"),
+      failUnsent: () => expect.fail("nothing waits"),
     });
     await handle(row);
     expect(await store.find({ tenantId: of.tenant_id, appId: of.app_id }, row._id)).to.include({
@@ -120,5 +125,52 @@ describe("conversations in time", () => {
       priority: "urgent",
       seq: 2,
     });
+  });
+
+  it("tell of a reply that nobody came to accept, once its request is over for sure", async () => {
+    const { row, message } = await seedConversation(db(), of);
+    const madeAt = ago(0);
+    const { provider: _provider, provider_message_id: _id, ...said } = message;
+    const reply: ConversationMessageRow = {
+      ...said,
+      _id: newId("conversationMessage", madeAt),
+      direction: "outbound",
+      message_id: newId("message", madeAt),
+      created_at: madeAt,
+    };
+    const facts = { conversation: row, cause: "api_key", seq: 2, from: [row._id, "2"], at: madeAt } as const;
+    const waits = { seq: 2, appended: [reply], outbox: [conversationEvent("hs.conversation.updated", facts)] };
+    await db().collection<ConversationRow>("conversations").updateOne({ _id: row._id }, { $set: waits });
+    const run = async (afterMs: number, isThere: boolean): Promise<void> => {
+      const clock = { now: () => new Date(madeAt.getTime() + afterMs) };
+      const store = conversations(db(), clock);
+      const publish = async (one: Pick<ConversationRow, "outbox">) => (told.push(...one.outbox), true);
+      const accepted = async (ids: readonly string[]) => new Set(isThere ? ids : []);
+      const handle = changeInTime({
+        directory: { app: async () => ({}) as AppRow },
+        clock,
+        store,
+        box: { flush: publish, flushDue: publish },
+        touch: () => undefined,
+        failUnsent: failUnsent({ store, accepted, clock }),
+      });
+      const due = await store.find({ tenantId: of.tenant_id, appId: of.app_id }, row._id);
+      await handle(due ?? expect.fail("it is gone"));
+    };
+    await run(59_000, false);
+    expect(names(), "it may still be accepted").to.deep.equal([]);
+    await run(60_000, true);
+    expect(names(), "it was").to.deep.equal([["hs.conversation.updated", "api_key"]]);
+    told.splice(0);
+    await run(60_000, false);
+    expect(names()).to.deep.equal([
+      ["hs.conversation.updated", "api_key"],
+      ["hs.conversation.message_failed", "timer"],
+    ]);
+    const stored = await db().collection<ConversationMessageRow>("conversation_messages").findOne({ _id: reply._id });
+    expect(stored).to.include({ unsent: true, message_id: reply.message_id });
+    told.splice(0);
+    await run(60_000, false);
+    expect(names(), "once: its event has one id").to.have.lengthOf(2);
   });
 });
