@@ -1,6 +1,6 @@
 import { adviceOn } from "#core/domain/analytics/advice.ts";
 import type { Sample } from "#core/domain/analytics/day-table.ts";
-import { domainOfKey, failureOfKey, suppressedOfKey } from "#core/domain/analytics/quarters.ts";
+import { countryOfKey, domainOfKey, failureOfKey, suppressedOfKey } from "#core/domain/analytics/quarters.ts";
 import { Failures, type FailuresQuery } from "#core/schema/analytics/deliveries.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";
@@ -24,7 +24,7 @@ type Ask = Question<FailuresQuery>;
 
 const failed = async (deps: CountsDeps, app: AppRow, { asked: { range }, query }: Ask): Promise<Failures["data"]> => {
   const { group_by: grouping = "error_code" } = query;
-  const table = grouping === "domain" ? "domains" : "failures";
+  const table = grouping === "domain" ? "domains" : grouping === "country" ? "countries" : "failures";
   const groupOf = (text: string): string | null => {
     const { name, channel } = namedBy(grouping, text);
     return isAsked(query, channel) ? JSON.stringify([name ?? "none", channel]) : null;
@@ -47,6 +47,10 @@ type Grouping = NonNullable<FailuresQuery["group_by"]>;
 
 const namedBy = (grouping: Grouping, key: string): { name: string | null; channel: Failed["channel"] } => {
   if (grouping === "domain") return { name: domainOfKey(key), channel: "email" };
+  if (grouping === "country") {
+    const { country, channel } = countryOfKey(key);
+    return { name: country, channel };
+  }
   const failure = failureOfKey(key);
   return { name: failure[grouping], channel: failure.channel };
 };

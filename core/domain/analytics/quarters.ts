@@ -1,6 +1,6 @@
 import type { Metrics } from "../../schema/analytics/metrics.ts";
 import type { Message } from "../../schema/messages/message.ts";
-import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { type Channel, isPhone } from "../../schema/vocabulary/channels.ts";
 import type { Entry } from "./day-table.ts";
 import { addTo, type Counted } from "./metrics.ts";
 
@@ -32,8 +32,17 @@ export type Suppressed = Pick<CellKey, "channel"> & { reason: string; count: num
 /** Mails that failed at the addresses of a domain; null of those whose person was erased. */
 export type FailedDomain = Pick<Failure, "count" | "last_at" | "message_id"> & { domain: string | null };
 
+/** Messages to phones that failed in a country; null where nobody knows which. */
+export type FailedCountry = Pick<Failure, "channel" | "count" | "last_at" | "message_id"> & { country: string | null };
+
 /** What is kept of a quarter of an hour. */
-export type QuarterCounts = { cells: Cell[]; failures: Failure[]; suppressed: Suppressed[]; domains: FailedDomain[] };
+export type QuarterCounts = {
+  cells: Cell[];
+  failures: Failure[];
+  suppressed: Suppressed[];
+  domains: FailedDomain[];
+  countries: FailedCountry[];
+};
 
 /** Deliveries of a quarter that are alike in all that is told apart, with all of their metrics. */
 export type Tally = CellKey & {
@@ -41,6 +50,8 @@ export type Tally = CellKey & {
   reason: string | null;
   /** Of a mail with an error code. */
   domain: string | null;
+  /** Of a message to a phone with an error code. */
+  country: string | null;
   last_at: Date;
   message_id: string;
   counts: Metrics;
@@ -68,11 +79,13 @@ export const quarterCountsOf = async (tallies: AsyncIterable<Tally>): Promise<Qu
   for (const failure of rest.failures.values()) addFailure(made.failures, failure);
   for (const one of rest.suppressed.values()) addSuppressed(made.suppressed, one);
   for (const one of rest.domains.values()) addDomain(made.domains, one);
+  for (const one of rest.countries.values()) addCountry(made.countries, one);
   return {
     cells: [...made.cells.values()],
     failures: [...made.failures.values()],
     suppressed: [...made.suppressed.values()],
     domains: [...made.domains.values()],
+    countries: [...made.countries.values()],
   };
 };
 
@@ -81,6 +94,7 @@ type Making = {
   failures: Map<string, Failure>;
   suppressed: Map<string, Suppressed>;
   domains: Map<string | null, FailedDomain>;
+  countries: Map<string, FailedCountry>;
 };
 
 const nothingMade = (): Making => ({
@@ -88,12 +102,14 @@ const nothingMade = (): Making => ({
   failures: new Map(),
   suppressed: new Map(),
   domains: new Map(),
+  countries: new Map(),
 });
 
 const largestFirst = (a: Tally, b: Tally): number =>
   b.counts.targeted - a.counts.targeted || (tallyKey(a) < tallyKey(b) ? -1 : 1);
 
-const tallyKey = (one: Tally): string => JSON.stringify([cellKey(one), one.error_code, one.reason, one.domain]);
+const tallyKey = (one: Tally): string =>
+  JSON.stringify([cellKey(one), one.error_code, one.reason, one.domain, one.country]);
 
 const add = (made: Making, tally: Tally): void => {
   const { counts, error_code: code, reason, channel } = tally;
@@ -101,6 +117,7 @@ const add = (made: Making, tally: Tally): void => {
   const failed = counts.failed + counts.errored + counts.expired + counts.bounced;
   if (failed > 0) addFailure(made.failures, { ...tally, error_code: code ?? "UNKNOWN", count: failed });
   if (failed > 0 && channel === "email") addDomain(made.domains, { ...tally, count: failed });
+  if (failed > 0 && isPhone(channel)) addCountry(made.countries, { ...tally, count: failed });
   if (counts.suppressed === 0) return;
   addSuppressed(made.suppressed, { channel, reason: reason ?? other, count: counts.suppressed });
 };
@@ -160,8 +177,25 @@ const addDomain = (
   all.set(name, { ...latest, count: known.count + count });
 };
 
+/** There are some 250 countries. */
+const addCountry = (
+  all: Map<string, FailedCountry>,
+  { channel, country, count, last_at, message_id }: FailedCountry,
+): void => {
+  const key = JSON.stringify([channel, country]);
+  const known = all.get(key) ?? { channel, country, count: 0, last_at, message_id };
+  const latest = known.last_at >= last_at ? known : { ...known, last_at, message_id };
+  all.set(key, { ...latest, count: known.count + count });
+};
+
 /** What a quarter's counters are kept as. */
-export const tablesOf = ({ cells, failures, suppressed, domains }: QuarterCounts): Record<CounterTable, Entry[]> => ({
+export const tablesOf = ({
+  cells,
+  failures,
+  suppressed,
+  domains,
+  countries,
+}: QuarterCounts): Record<CounterTable, Entry[]> => ({
   cells: cells.map((cell) => ({ key: cellKey(cell), counts: cell.counts })),
   failures: failures.map(({ last_at, message_id, count, ...of }) => ({
     key: failureKey(of),
@@ -177,10 +211,15 @@ export const tablesOf = ({ cells, failures, suppressed, domains }: QuarterCounts
     counts: { count },
     sample: { last_at, message_id },
   })),
+  countries: countries.map(({ channel, country, last_at, message_id, count }) => ({
+    key: JSON.stringify([channel, country]),
+    counts: { count },
+    sample: { last_at, message_id },
+  })),
 });
 
 /** Tables of counters of a day. */
-export const counterTables = ["cells", "failures", "suppressed", "domains"] as const;
+export const counterTables = ["cells", "failures", "suppressed", "domains", "countries"] as const;
 export type CounterTable = (typeof counterTables)[number];
 
 /** What deliveries of a cell are told apart by. */
@@ -214,4 +253,10 @@ export const suppressedOfKey = (key: string): Pick<Suppressed, "channel" | "reas
 export const domainOfKey = (key: string): FailedDomain["domain"] => {
   const [domain] = JSON.parse(key) as [string | null]; // sound: tablesOf wrote it
   return domain;
+};
+
+/** Where failed messages to phones went. */
+export const countryOfKey = (key: string): Pick<FailedCountry, "channel" | "country"> => {
+  const [channel, country] = JSON.parse(key) as [FailedCountry["channel"], string | null]; // sound: tablesOf wrote it
+  return { channel, country };
 };

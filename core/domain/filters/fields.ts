@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { customEventLimits } from "../../schema/events/custom.ts";
-import { channels, isContact } from "../../schema/vocabulary/channels.ts";
+import { channels, isPhone } from "../../schema/vocabulary/channels.ts";
 import { phoneCountry } from "../people/phone-country.ts";
 import type { KindName } from "./kinds.ts";
 import { factsOf, type Subject } from "./subject.ts";
@@ -88,9 +88,6 @@ const domainOf = (address: string): string => address.slice(address.lastIndexOf(
 
 const countryOf = ({ subscription }: Subject): string | null =>
   subscription !== null && isPhone(subscription.channel) ? phoneCountry(subscription.token) : null;
-
-const isPhone = (channel: string): boolean =>
-  channels.some((one) => one === channel && isContact(one) && one !== "email");
 
 const ofAddress: Reads = { users: [], subscriptions: ["channel", "token"] };
 

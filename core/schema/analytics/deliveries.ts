@@ -131,16 +131,20 @@ export const FailuresQuery = Closed({
   ...plainRange,
   channel: filterQuery.channel,
   group_by: Optional(
-    Enum(["error_code", "provider", "domain"], {
+    Enum(["error_code", "provider", "domain", "country"], {
       default: "error_code",
-      description: "what they are told apart by; `domain`: mails alone, by the domain of their address",
+      description:
+        "what they are told apart by; `domain`: mails alone, by the domain of their address; `country`: messages to phones alone, by that of their number",
     }),
   ),
 });
 export type FailuresQuery = Static<typeof FailuresQuery>;
 
 const Failed = Members({
-  key: Text({ description: "the code, the provider or the domain; `none`: of none; `other`: of all others" }),
+  key: Text({
+    description:
+      "the code, the provider, the domain or the country (ISO 3166-1 alpha-2); `none`: of none; `other`: of all others",
+  }),
   channel: ChannelName,
   count: Integer({ description: "deliveries that failed, bounced or expired" }),
   share: Num({ description: "of all of these in the range" }),

@@ -17,5 +17,8 @@ export const contactChannels = ["email", "sms", "whatsapp", "rcs"] as const sati
 
 export type ContactChannel = (typeof contactChannels)[number];
 
+/** Whether its addresses are phone numbers. */
+export const isPhone = (channel: string): boolean => isContact(channel) && channel !== "email";
+
 export const isContact = (channel: string): channel is ContactChannel =>
   (contactChannels as readonly string[]).includes(channel);

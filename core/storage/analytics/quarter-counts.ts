@@ -34,7 +34,16 @@ export const oldestChange =
 type Group = Record<Metric, number> & {
   _id: Pick<
     Tally,
-    "channel" | "source" | "template_id" | "campaign_id" | "category" | "provider" | "error_code" | "reason" | "domain"
+    | "channel"
+    | "source"
+    | "template_id"
+    | "campaign_id"
+    | "category"
+    | "provider"
+    | "error_code"
+    | "reason"
+    | "domain"
+    | "country"
   >;
   last_at: Date;
   message_id: string;
@@ -89,6 +98,7 @@ const group: Document = {
     provider: orNull("provider"),
     error_code: orNull("error_code"),
     reason: orNull("suppression_reason"),
+    country: { $cond: [{ $gt: ["$error_code", ""] }, orNull("country"), null] },
     domain: { $cond: [isFailedMail, domain, null] },
   },
   ...metricSums,

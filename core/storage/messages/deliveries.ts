@@ -47,6 +47,8 @@ export type DeliveryRow = Progress & {
   /** As callers name the live activity that it is of. */
   activity_id?: string;
   channel: Channel;
+  /** Of a phone number: ISO 3166-1 alpha-2. */
+  country?: string;
   /** Null once the person is erased. */
   address_masked: string | null;
   /** A ULID: the order of the list, unique and growing with the time of writing. */

@@ -3,6 +3,8 @@ import { mayFailForNow } from "#core/channels/refusals.ts";
 import { ulid } from "#core/domain/ids.ts";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
 import { endOf } from "#core/domain/messages/receipts.ts";
+import { phoneCountry } from "#core/domain/people/phone-country.ts";
+import { isPhone } from "#core/schema/vocabulary/channels.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, type Tried, triesBefore } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
@@ -169,11 +171,17 @@ const common = ({ deliveryId, chunk, subscription, now, activityId, variantId, c
   ...(chunk.fallback && { fallback_of: chunk.fallback.of[subscription._id] ?? "" }),
   ...(chunk.zone_unknown && { time_zone_source: "app_default" as const }),
   channel: chunk.channel,
+  ...(isPhone(chunk.channel) && inCountry(subscription.token)),
   address_masked: maskAddress(chunk.channel, subscription.token),
   position: ulid(now),
   created_at: now,
   updated_at: now,
 });
+
+const inCountry = (number: string) => {
+  const country = phoneCountry(number);
+  return country === null ? {} : { country };
+};
 
 const of = ({
   source,

@@ -50,7 +50,7 @@ export const seedDays = async (
   const last_at = new Date();
   const failure = { channel: "email", provider: "smtp", count: 1, last_at, message_id: "msg_1" } as const;
   const failures = ["HARD_BOUNCE", "SPAM_REJECTED", "EXPIRED"].map((error_code) => ({ ...failure, error_code }));
-  const quarter = { cells: made, failures, suppressed: [], domains: [], at: new Date() };
+  const quarter = { cells: made, failures, suppressed: [], domains: [], countries: [], at: new Date() };
   const first = lastDay();
   for (let n = 0; n < dayMs / quarterMs; n++)
     await deliveryCounters(db).keep(ofApp(app), new Date(first.getTime() + n * quarterMs), quarter);

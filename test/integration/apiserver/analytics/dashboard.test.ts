@@ -38,6 +38,7 @@ describe("the dashboard for app teams", () => {
       ],
       suppressed: [],
       domains: [],
+      countries: [],
       at: now,
     });
     const row = aSentMessage({ tenant_id: app.tenant_id, app_id: app._id }, newId("message", now), 2);

@@ -40,6 +40,7 @@ describe("analytics of deliveries", () => {
       failures: [],
       suppressed: [],
       domains: [],
+      countries: [],
       ...counts,
       at: new Date(),
     });
@@ -215,23 +216,24 @@ describe("analytics of deliveries", () => {
     ]);
     expect(body.suppressed).to.deep.equal([{ reason: "quota", count: 2 }]);
     const ofMail = { last_at: new Date(now), message_id: "msg_4" };
-    const kept = [
+    const domains = [
       { domain: "mail.example", count: 4, ...ofMail },
       { domain: null, count: 1, ...ofMail },
     ];
-    await keep(own, now - 2 * hourMs, { domains: kept });
-    const byDomain = await call(`failures?${range(now - dayMs, now)}&group_by=domain`, own);
-    const domains = byDomain.body.data.map((one) => [one.key, one.channel, one.count, one.sample_message]);
-    expect(domains).to.deep.equal([
+    const countries = [{ channel: "sms" as const, country: "DE", count: 2, ...ofMail }];
+    await keep(own, now - 2 * hourMs, { domains, countries });
+    const by = async (grouping: string) => {
+      const { data } = (await call(`failures?${range(now - dayMs, now)}&group_by=${grouping}`, own)).body;
+      return data.map((one) => [one.key, one.channel, one.count, one.sample_message]);
+    };
+    expect(await by("country")).to.deep.equal([["DE", "sms", 2, "msg_4"]]);
+    expect(await by("domain")).to.deep.equal([
       ["mail.example", "email", 4, "msg_4"],
       ["none", "email", 1, "msg_4"],
     ]);
-    const byProvider = await call(`failures?${range(now - dayMs, now)}&group_by=provider&channel=email`, own);
-    expect(byProvider.body.data.map(({ key, count }) => [key, count])).to.deep.equal([["smtp", 4]]);
-    expect((await call(`failures?${range(now - dayMs, now)}&channel=sms`, own)).body).to.deep.include({
-      data: [],
-      suppressed: [],
-    });
+    expect((await by("provider&channel=email")).map(([key, , count]) => [key, count])).to.deep.equal([["smtp", 4]]);
+    const ofTexts = await call(`failures?${range(now - dayMs, now)}&channel=sms`, own);
+    expect(ofTexts.body).to.deep.include({ data: [], suppressed: [] });
   });
 
   it("say until when and from when on all is counted, and where what the plan keeps begins", async () => {
@@ -274,7 +276,7 @@ describe("analytics of deliveries", () => {
       [`timeseries?metric=sent,opened,clicked&group_by=source&${range(now - 400 * dayMs, now)}`, "interval"],
       ["timeseries?metric=sent&group_by=label", "group_by"],
       ["channels?channel=email,fax", "channel[1]"],
-      ["failures?group_by=country", "group_by"],
+      ["failures?group_by=city", "group_by"],
       ["overview?label=spring", "label"],
       ["timeseries?metric=sent&segment_id=seg_1", "segment_id"],
       ["channels?chanel=email", "chanel"],

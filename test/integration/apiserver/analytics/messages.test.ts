@@ -134,6 +134,7 @@ describe("analytics of messages", () => {
       failures: [],
       suppressed: [],
       domains: [],
+      countries: [],
       at: new Date(),
       cells: [cell("spring", 3), cell("autumn", 8), cell(null, 1)],
     });

@@ -206,6 +206,7 @@ describe("counters of deliveries", function () {
         machine_clicked_at: now,
       }),
       one({ status: "bounced", bounced_at: now, error_code: "HARD_BOUNCE" }),
+      one({ status: "failed", failed_at: now, error_code: "LANDLINE", channel: "sms", country: "DE" }),
       { ...unsent, _id: newId("delivery", now), status: "suppressed", suppression_reason: "frequency_cap" },
       { ...unsent, _id: newId("delivery", now), status: "scheduled" },
     ]);
@@ -219,9 +220,14 @@ describe("counters of deliveries", function () {
       },
       { of: ["email", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, bounced: 1 } },
       { of: ["email", "api", null, null, null, null], counts: { targeted: 1, suppressed: 1 } },
+      { of: ["sms", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, failed: 1 } },
     ]);
     expect(await firstDay(db, of.app_id, "failures")).to.deep.equal([
       { of: ["email", provider, "HARD_BOUNCE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
+      { of: ["sms", provider, "LANDLINE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
+    ]);
+    expect(await firstDay(db, of.app_id, "countries")).to.deep.equal([
+      { of: ["sms", "DE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
     ]);
     expect(await firstDay(db, of.app_id, "domains")).to.deep.equal([
       { of: [`mail${process.pid}.example`], counts: { count: 1 }, sample: { last_at: now, message_id } },
