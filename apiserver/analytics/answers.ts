@@ -9,7 +9,7 @@ import { type Asked, askedRange, type RangeQuery, type RangeUnit } from "./range
 export type AnswersDeps = { limit: NarrowLimit; clock: Clock };
 
 /** What is asked, of which range, and when. */
-export type Question<Query> = { query: Query; asked: Asked; now: Date };
+export type Question<Query> = { query: Query; asked: Asked; now: Date; keptDays: number };
 
 const mostKept = 16_000_000; // characters; most answers have some thousands, a timeseries a million at most
 const keptMs = { past: 60_000, reachesNow: 2_000 };
@@ -34,7 +34,7 @@ export const answering = <Query extends RangeQuery, Answer extends object>(
     const key = JSON.stringify([app._id, asked.range, asked.previous, asked.timezone, asked.clamped, query]);
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const made = await answer(app, { query, asked, now });
+    const made = await answer(app, { query, asked, now, keptDays: plan.retention_days });
     kept.set(key, made, { ttl: asked.range.to >= now ? keptMs.reachesNow : keptMs.past });
     return made;
   };

@@ -72,6 +72,9 @@ const overview: Overview = {
   totals,
   rates,
   change: { ...totals, ...Object.fromEntries(Object.keys(totals).map((name) => [name, 0])), failed: null },
+  active_subscriptions: 1_300,
+  active_users: { dau: 310, wau: 620, mau: 880 },
+  audience_as_of: exampleTime,
 };
 
 const timeseries: Timeseries = {
@@ -186,7 +189,12 @@ const statuses = { subscriptions: 1_500, subscribed: 1_300, unsubscribed: 150, i
 const audience: Audience = {
   ...plain,
   progress: null,
-  current: { users: 1_000, ...statuses, by_channel: [{ channel: "email", ...statuses }] },
+  current: {
+    users: 1_000,
+    active_users: { dau: 310, wau: 620, mau: 880 },
+    ...statuses,
+    by_channel: [{ channel: "email", ...statuses }],
+  },
   groups: [{ key: "de", count: 700 }],
   series: [
     {

@@ -40,7 +40,7 @@ export const analyticsUseCases = ({ db, limit, clock, cursors }: AnalyticsPlatfo
   };
   const people = { reports: peopleReports(db), firstSession: sessionMonths(db).first, limit, clock };
   return {
-    overview: overview(deps),
+    overview: overview({ ...deps, reports: people.reports }),
     timeseries: timeseries(deps),
     channels: channelTotals(deps),
     failures: failures(deps),

@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import { type AudienceCounts, audienceOf } from "#core/domain/analytics/audience.ts";
+import { type AudienceCounts, activeMs, audienceOf } from "#core/domain/analytics/audience.ts";
 import { funnelOf } from "#core/domain/analytics/funnel.ts";
 import { type Cohort, retentionOf } from "#core/domain/analytics/retention.ts";
 import type { Clock } from "#core/domain/clock.ts";
@@ -96,7 +96,9 @@ const audience = async (
     if (owner === undefined) counted.sessions(at);
     else together.set(owner, [...(together.get(owner) ?? []), ...at]);
   };
-  await each(read.sessionsOfAll(of, question.range), seeSessions, false);
+  const { from, to } = question.range;
+  const since = new Date(Math.min(from.getTime(), to.getTime() - activeMs));
+  await each(read.sessionsOfAll(of, { from: since, to }), seeSessions, false);
   for (const at of together.values()) counted.sessions(at);
   return counted.counts();
 };

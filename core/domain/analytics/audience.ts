@@ -2,6 +2,7 @@ import type { AudienceGrouping } from "../../schema/analytics/audience.ts";
 import { analyticsLimits } from "../../schema/analytics/query.ts";
 import type { CohortUnit } from "../../schema/analytics/retention.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { dayMs } from "../durations.ts";
 import type { CameAndWent } from "../people/came-back.ts";
 import { boundsOf, intervalOf } from "./intervals.ts";
 
@@ -37,8 +38,14 @@ export type AudienceCounts = {
   users: number;
   by_channel: (Statuses & { channel: Channel })[];
   groups: { key: string; count: number }[] | null;
+  /** Different users with a session in the last day, week and 30 days before the range ends. */
+  active: Record<keyof typeof activeDays, number>;
   series: ({ at: Date } & CameAndWentIn)[];
 };
+
+const activeDays = { dau: 1, wau: 7, mau: 30 } as const;
+/** Sessions are needed from so long before the end of a range. */
+export const activeMs = activeDays.mau * dayMs;
 
 export type Audience = {
   user: (user: AudienceUser) => void;
@@ -54,6 +61,7 @@ export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audie
   const series = bounds.slice(0, -1).map((at) => ({ at, ...nobody }));
   const channels = new Map<Channel, Statuses>();
   const groups = new Map<string, number>();
+  const active = { dau: 0, wau: 0, mau: 0 };
   let users = 0;
   const at = (when: Date) => series[intervalOf(bounds, when)];
   const group = (key: string | null | undefined): void => {
@@ -85,11 +93,15 @@ export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audie
       if (back !== undefined) back.reactivated += 1;
     },
     sessions: (all) => {
+      const last = Math.max(...all.map((when) => (when < range.to ? when.getTime() : 0)));
+      for (const name of ["dau", "wau", "mau"] as const)
+        if (last >= range.to.getTime() - activeDays[name] * dayMs) active[name] += 1;
       for (const interval of new Set(all.map(at))) if (interval !== undefined) interval.active_users += 1;
     },
     counts: () => ({
       users,
       by_channel: [...channels].map(([channel, counts]) => ({ channel, ...counts })),
+      active,
       groups: grouping === null ? null : mostFrequent(groups),
       series,
     }),

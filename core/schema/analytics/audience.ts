@@ -33,9 +33,16 @@ const statuses = {
   invalid: Integer({ description: "their provider knows them no longer" }),
 };
 
+/** Different users whose devices began sessions. */
+export const ActiveUsers = Members(
+  { dau: Integer(), wau: Integer(), mau: Integer() },
+  { description: "different users whose devices began a session in the last day, 7 days and 30 days" },
+);
+
 const Current = Members(
   {
     users: Integer(),
+    active_users: Nullable(ActiveUsers),
     ...statuses,
     by_channel: List(Members({ channel: ChannelName, ...statuses }), { description: "one for each channel" }),
   },

@@ -3,6 +3,7 @@ import { ChannelName, Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { messageSources } from "../messages/message.ts";
 import { channels } from "../vocabulary/channels.ts";
+import { ActiveUsers } from "./audience.ts";
 import { type Metric, Metrics, metrics, Rates, rates } from "./metrics.ts";
 import { analyticsLimits, quarterRangeQuery, rangeReply } from "./query.ts";
 
@@ -54,7 +55,19 @@ const comparedReply = {
 };
 
 /** What became of all deliveries of a range. */
-export const Overview = Members({ ...comparedReply, totals: Metrics, rates: Rates, change: Change });
+export const Overview = Members({
+  ...comparedReply,
+  totals: Metrics,
+  rates: Rates,
+  change: Change,
+  active_subscriptions: Nullable(
+    Integer({ description: "subscriptions that are subscribed, at `audience_as_of`, whatever the range is" }),
+  ),
+  active_users: Nullable(ActiveUsers),
+  audience_as_of: Nullable(
+    Text({ format: "date-time", description: "when these were counted: by a job, once somebody asks; null before" }),
+  ),
+});
 export type Overview = Static<typeof Overview>;
 
 /** What a timeseries is divided into. */

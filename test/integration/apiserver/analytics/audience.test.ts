@@ -89,6 +89,27 @@ describe("analytics of an audience", function () {
     expect(byVersion.series?.reduce((sum, one) => sum + one.new_users, 0)).to.equal(3);
   });
 
+  it("is in the overview as it was counted last, with who was active in a day, a week and 30 days", async () => {
+    const { app, token } = await seedTenant(site.db, { plan });
+    const of = { tenant_id: app.tenant_id, app_id: app._id };
+    const users = [1, 2, 3, 4].map(() => aUser(of));
+    const subscriptions = users.map(({ _id }) => aSubscription({ ...of, user_id: _id }));
+    await seed(site.db, { users, subscriptions });
+    const now = new Date();
+    for (const [n, hours] of [1, 30, 200, 2_000].entries())
+      await sessionMonths(site.db).add(
+        { ...of, _id: users[n]?._id ?? "" },
+        new Date(now.getTime() - hours * hourMs),
+        now,
+      );
+    const overview = async (query: string) =>
+      (await site.api.call("GET", `/v1/apps/${app._id}/analytics/overview${query}`, { token })).body;
+    expect(await overview("")).to.deep.include({ active_subscriptions: null, active_users: null });
+    await countReports(site.db, app._id);
+    const counted = { active_subscriptions: 4, active_users: { dau: 1, wau: 2, mau: 3 } };
+    expect(await overview("?timezone=Asia/Tokyo")).to.deep.include(counted);
+  });
+
   it("is that of the app alone, and what cannot be asked is refused by its member", async () => {
     const { app } = await seedTenant(site.db, { plan });
     const path = `/v1/apps/${app._id}/analytics/audience`;
