@@ -33,8 +33,10 @@ export const audienceQuestion = ({ range, zone, unit, grouping }: AudienceSpec):
   grouping,
 });
 
-/** Of a former release without who is active. */
-type KeptCounts = Omit<AudienceCounts, "active"> & Partial<Pick<AudienceCounts, "active">>;
+/** A former release has counted without some members. */
+type Without<T, Name extends keyof T> = Omit<T, Name> & Partial<Pick<T, Name>>;
+type KeptCounts = Without<AudienceCounts, "active">;
+type KeptPoint = Without<AudienceCounts["series"][number], "invalidated" | "reactivated">;
 
 const none = { subscriptions: 0, subscribed: 0, unsubscribed: 0, invalid: 0 };
 
@@ -51,10 +53,6 @@ const currentOf = ({ users, active, by_channel: found }: KeptCounts) => {
     by_channel,
   };
 };
-
-/** A former release has counted without some members. */
-type Without<T, Name extends keyof T> = Omit<T, Name> & Partial<Pick<T, Name>>;
-type KeptPoint = Without<AudienceCounts["series"][number], "invalidated" | "reactivated">;
 
 const seriesOf = ({ series }: { series: readonly KeptPoint[] }) =>
   series.map(({ at, invalidated = 0, reactivated = 0, ...counts }) => ({
