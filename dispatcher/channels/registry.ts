@@ -133,12 +133,22 @@ const guarded = (one: Opened, deps: SendersDeps) => {
     hasReached: breakers.hasReached,
     /** The content rendered for one language, cut to what fits, with what is left of its ttl; returns the call that sends it. */
     prepare: (message: MessageRow, language: string | null, ttlSeconds: number): Send => {
-      const { _id: messageId, email_html: html, options, category, live_activity: activity } = message;
+      const { _id: messageId, email_html: html, options, category, live_activity: activity, accepted } = message;
+      const { recipients_estimate: recipients } = accepted;
       const live = activity && { ...activity, at: message.created_at };
       const said = saidIn(message.content);
       const content = html === undefined ? said : { ...said, email_body: html };
       const send = account.prepare(
-        fitted(channel, { messageId, content, options, category, language, ttlSeconds, ...(live && { live }) }),
+        fitted(channel, {
+          messageId,
+          content,
+          options,
+          category,
+          language,
+          ttlSeconds,
+          recipients,
+          ...(live && { live }),
+        }),
       );
       let spans = 0;
       return async (...given) => {

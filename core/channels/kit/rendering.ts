@@ -9,6 +9,8 @@ export type Rendering = {
   category?: string | null;
   language: string | null;
   ttlSeconds: number;
+  /** For how many the message was about when it was accepted; left out: for few. */
+  recipients?: number;
   /** Of a message that starts, updates or ends a live activity. */
   live?: LiveActivityPush;
 };

@@ -1,4 +1,5 @@
 import { localised } from "../../domain/messages/languages.ts";
+import { reportSpreadSeconds } from "../../domain/messages/report-spread.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
 import { headerText } from "../kit/header-text.ts";
 import { lastKept, type Rendering } from "../kit/rendering.ts";
@@ -26,7 +27,7 @@ export const renderWebPush = lastKept(
 );
 
 /** What the service worker of a site receives, as JSON; members without a value are left out. */
-const payloadOf = ({ messageId, content, options, language }: Omit<Rendering, "ttlSeconds">) => ({
+const payloadOf = ({ messageId, content, options, language, recipients = 0 }: Omit<Rendering, "ttlSeconds">) => ({
   message_id: messageId,
   title: localised(content.headings, language),
   body: localised(content.contents, language),
@@ -45,11 +46,16 @@ const payloadOf = ({ messageId, content, options, language }: Omit<Rendering, "t
   require_interaction: content.require_interaction,
   /** A later notification of the same tag replaces this one. */
   tag: options.collapse_id,
+  /** Over how many seconds reports that it came are spread; none: each is made at once. */
+  report_within_s: reportSpreadSeconds(recipients) || undefined,
 });
 
-/** The plaintext for one recipient. */
-export const webPushBody = ({ payload }: WebPushMessage, deliveryId: string): string =>
-  JSON.stringify({ ...payload, delivery_id: deliveryId });
+/** The plaintext for one recipient. What only spreads reports is left out where it would be too much. */
+export const webPushBody = ({ payload }: WebPushMessage, deliveryId: string): string => {
+  const whole = JSON.stringify({ ...payload, delivery_id: deliveryId });
+  if (payload.report_within_s === undefined || Buffer.byteLength(whole) <= maxWebPushBytes) return whole;
+  return JSON.stringify({ ...payload, report_within_s: undefined, delivery_id: deliveryId });
+};
 
 /** Where a click leads that is counted on its way; null for what is no address to lead to. */
 export type ClickAddress = (deliveryId: string, to: string) => string | null;
@@ -59,10 +65,10 @@ export type ClickAddress = (deliveryId: string, to: string) => string | null;
  * over `navigate`. Without an address to lead to, or where both do not fit, it is as {@link webPushBody} has it.
  * Source: Push API, 3.4 (declarative push messages); docs/payloads.md#web-push.
  */
-export const declarativeBody = ({ payload }: WebPushMessage, deliveryId: string, address: ClickAddress): string => {
-  const plain = { ...payload, delivery_id: deliveryId };
+export const declarativeBody = (message: WebPushMessage, deliveryId: string, address: ClickAddress): string => {
+  const { payload } = message;
   const navigate = payload.url === undefined ? null : address(deliveryId, payload.url);
-  if (navigate === null) return JSON.stringify(plain);
+  if (navigate === null) return webPushBody(message, deliveryId);
   const { title, body, icon, tag } = payload;
   const actions = payload.actions?.map(({ action, title: text, url }) => ({
     action,
@@ -70,8 +76,9 @@ export const declarativeBody = ({ payload }: WebPushMessage, deliveryId: string,
     navigate: (url === undefined ? null : address(deliveryId, url)) ?? navigate,
   }));
   const shown = { title: title ?? body ?? "", body: title === undefined ? undefined : body, icon, tag, actions };
-  const both = JSON.stringify({ web_push: 8030, notification: { ...shown, navigate }, ...plain });
-  return Buffer.byteLength(both) > maxWebPushBytes ? JSON.stringify(plain) : both;
+  const own = { ...payload, delivery_id: deliveryId };
+  const both = JSON.stringify({ web_push: 8030, notification: { ...shown, navigate }, ...own });
+  return Buffer.byteLength(both) > maxWebPushBytes ? webPushBody(message, deliveryId) : both;
 };
 
 /** A topic has at most 32 characters of URL-safe base64. RFC 8030 5.4. */

@@ -1,6 +1,7 @@
 import { ask } from "../http.ts";
 import { pushOf } from "../push-of.ts";
 import { store } from "../store.ts";
+import { waitMs } from "./spread.ts";
 
 /** What a push of Herald's holds. Source: docs/payloads.md#web-push. */
 type Payload = {
@@ -15,6 +16,7 @@ type Payload = {
   url?: string;
   data?: unknown;
   require_interaction?: boolean;
+  report_within_s?: number;
   actions?: { action: string; title: string; icon?: string; url?: string }[];
   notification?: { navigate: string; actions?: { action: string; navigate: string }[] };
 };
@@ -81,11 +83,12 @@ const show = async (self: ServiceWorkerGlobalScope, payload: Payload | null): Pr
     .catch(() => self.registration.showNotification(head, { data: kept }));
 };
 
-/** Tells the service that a message came. A report that is lost is lost. */
+/** Tells the service that a message came, of a message to many some time later. A report that is lost is lost. */
 const received = async (payload: Payload | null): Promise<void> => {
-  const { message_id, delivery_id } = payload ?? {};
+  const { message_id, delivery_id, report_within_s: withinS = 0 } = payload ?? {};
   if (!message_id || !delivery_id) return;
   const receipt = { type: "received", message_id, delivery_id, occurred_at: new Date().toISOString() };
+  await new Promise((resolve) => setTimeout(resolve, waitMs(withinS, Math.random())));
   for (const install of await store.installs().catch(() => []))
     if (install.secret !== null)
       await ask(install, "receipts", { method: "POST", body: { receipts: [receipt] } }).catch(() => null);

@@ -96,6 +96,13 @@ describe("the accounts of a process", () => {
     expect(rendered[0]?.content).to.deep.equal({ contents: { en: "x" } });
   });
 
+  it("are told for about how many it is", async () => {
+    const { all, rendered } = given();
+    const accepted = { recipients_estimate: 5_000, external_id_missing: [] };
+    (await use(all, 0)).prepare(aMessage({ accepted }), null, 60);
+    expect(rendered[0]?.recipients).to.equal(5_000);
+  });
+
   it("keep who waits for their pace from taking a place", async () => {
     const account = {
       name: "meta",

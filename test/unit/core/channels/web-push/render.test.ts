@@ -87,6 +87,33 @@ describe("a rendered web push", () => {
     ]);
   });
 
+  for (const [recipients, seconds] of [
+    [999, undefined],
+    [1_000, 1],
+    [12_345, 12],
+    [1_000_000, 20],
+  ] as const)
+    it(`has ${recipients} browsers report that it came within ${seconds ?? 0} seconds`, () => {
+      const message = { messageId: "msg_1", content: { contents: { en: "x" }, url: "https://x.test/" }, options: {} };
+      const push = renderWebPush({ ...message, language: null, ttlSeconds: 60, recipients });
+      const address = () => "https://links.test/c/1";
+      for (const body of [webPushBody(push, "dlv_1"), declarativeBody(push, "dlv_1", address)])
+        expect(JSON.parse(body)["report_within_s"]).to.equal(seconds);
+    });
+
+  it("says nothing of that where it would be too much", () => {
+    const largest = (recipients: number) => {
+      const plain = Buffer.byteLength(webPushBody(render({ contents: { en: "" } }), "dlv_1"));
+      const content = { contents: { en: "x".repeat(maxWebPushBytes - plain) } };
+      return webPushBody(
+        renderWebPush({ messageId: "msg_1", content, options: {}, language: null, ttlSeconds: 60, recipients }),
+        "dlv_1",
+      );
+    };
+    expect(Buffer.byteLength(largest(0))).to.equal(maxWebPushBytes);
+    expect(largest(5_000)).to.equal(largest(0));
+  });
+
   it("leaves out what the content does not say", () => {
     expect(JSON.parse(webPushBody(render({ contents: { en: "Text" } }), "dlv_1"))).to.have.all.keys(
       "message_id",
