@@ -7,6 +7,7 @@ import { dueChange, nextLook } from "#core/domain/conversations/timing.ts";
 import { type EventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { type Outbox, outbox } from "#core/queue/outbox.ts";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
+import { watchWaiting } from "#core/runtime/metrics/dispatcher.ts";
 import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -21,7 +22,7 @@ import { findIds } from "#core/storage/mongo/pages.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
 import { countingTimer } from "./counting.ts";
 import { failUnsent } from "./unsent.ts";
-import { waitingConversations, watchWaiting } from "./waiting.ts";
+import { waitingConversations } from "./waiting.ts";
 
 export type TimedDeps = {
   db: Db;

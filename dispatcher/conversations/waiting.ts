@@ -1,8 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { Registry } from "prom-client";
 import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Tallies } from "#core/domain/conversations/tally.ts";
-import { metricsIn } from "#core/runtime/metrics/series.ts";
 import { lookMs } from "#core/storage/conversations/counts.ts";
 
 export type Waiting = {
@@ -33,11 +31,3 @@ export const waitingConversations = (nowMs: () => number = Date.now): Waiting =>
     },
   };
 };
-
-/** Declares the gauge of them. */
-export const watchWaiting = (registry: Registry, { sum }: Pick<Waiting, "sum">): void =>
-  metricsIn(registry).level(
-    "herald_conversations_waiting",
-    "conversations in which somebody waits for an answer, of all apps; 0 in the dispatchers that do not count them",
-    (into) => into.set(sum()),
-  );

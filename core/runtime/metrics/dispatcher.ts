@@ -177,3 +177,11 @@ export const watchLevels = (registry: Registry, levels: DispatcherLevels): void 
     ["channel"],
   );
 };
+
+/** Declares the gauge of conversations that wait, of the apps that this process counts. */
+export const watchWaiting = (registry: Registry, { sum }: { sum: () => number }): void =>
+  metricsIn(registry).level(
+    "herald_conversations_waiting",
+    "conversations in which somebody waits for an answer, of all apps; 0 in the dispatchers that do not count them",
+    (into) => into.set(sum()),
+  );

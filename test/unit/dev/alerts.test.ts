@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
-import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
+import { watchLevels, watchWaiting } from "#core/runtime/metrics/dispatcher.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import { rootDir } from "../../../dev/files/paths.ts";
@@ -22,6 +22,7 @@ const exported = (): Set<string> => {
   };
   watchDependencies(apiserver, {});
   watchLevels(dispatcher, { unsaved: () => 0, unsavedLimit: 1, openBreakers: () => ({}) });
+  watchWaiting(dispatcher, { sum: () => 0 });
   watchWebhookLevels(dispatcher, { endpointQueues: () => 0, inFlight: () => 0, partitions: () => 0 });
   watchOperatorLevels(operator, { stores: makeStores(allKinds), streams: async () => [] });
   const names = [apiserver, dispatcher, operator].flatMap((registry) =>
