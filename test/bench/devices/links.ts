@@ -9,7 +9,7 @@ import type { Measurement } from "../measure-all.ts";
 import { runLoad } from "../messages/load.ts";
 import { costsOf } from "./costs.ts";
 
-const whole = { links: 15_000, warmUp: 3_000 };
+const whole = { links: 15_000, warmUp: 6_000 };
 const short: typeof whole = { links: 40, warmUp: 10 };
 const connections = 64;
 const kinds = [
