@@ -16,7 +16,7 @@ export type Counted = "total" | Attribution["kind"];
 
 /**
  * Events or conversions of names in a range of full hours, from the roll-ups of their days: whole days are added up by the store, of the
- * first and the last day its hours are. Each name is asked for by itself: all in one query take three times as long.
+ * first and the last day its hours are. Each name is asked for by itself: all in one query take twice as long.
  */
 export const eventSums = (db: Db) => {
   const events = collectionOf<HoursRow>(db, eventDayCollection);
