@@ -12,8 +12,9 @@ import { retention } from "#core/storage/messages/retention.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { namedLease } from "#core/storage/work/leases.ts";
+import { removalOfApps } from "../work/kept-apps.ts";
 import { capRemoval, capRemovalMs } from "./caps.ts";
-import { conversationsPurge } from "./conversations.ts";
+import { keptConversations } from "./conversations.ts";
 import { fileSweep } from "./files.ts";
 import { purge } from "./retention.ts";
 
@@ -47,13 +48,16 @@ export const cleanUpParts = ({ db, files, metrics, ...deps }: CleanUpPartsDeps):
     day: namedLease(db, { ...deps, name: "cap removal", leaseMs: capRemovalMs }),
   });
   const sweep = fileSweep({ ...deps, files, isOurs: isOurs("files") });
-  const talks = conversationsPurge({
+  const ofConversations = {
     ...deps,
     appsAfter: keptApps(db),
-    ...conversationRetention(db, files),
     isOurs: isOurs("conversations"),
     setAside: countAside(metrics.queue, "conversation-retention"),
-  });
+  };
+  const talks = removalOfApps(
+    ofConversations,
+    keptConversations({ ...ofConversations, ...conversationRetention(db, files) }),
+  );
   const kept = [removal, caps, talks];
   return { parts: files.kind === "none" ? kept : [...kept, sweep], timers: [] };
 };

@@ -16,8 +16,9 @@ import { events as eventStore } from "#core/storage/events/events.ts";
 import { keptApps } from "#core/storage/events/retention.ts";
 import { namedLease } from "#core/storage/work/leases.ts";
 import { eventBatch } from "../webhooks/match/event-batch.ts";
+import { removalOfApps } from "../work/kept-apps.ts";
 import { messagesAtOnce, type RecordDeps, recordEvents } from "./record.ts";
-import { eventRetention } from "./retention.ts";
+import { keptEvents } from "./retention.ts";
 
 export type EventPartsDeps = Omit<RecordDeps, "callbacks" | "metrics"> & {
   nats: Nats;
@@ -64,14 +65,12 @@ const retentionPart = ({ db, holder, clock, log, metrics }: EventPartsDeps): Par
   const lease = namedLease(db, { name: "event retention", holder, leaseMs, clock });
   const { nextName, removeOlder } = eventStore(db);
   const { find } = eventDefinitions(db);
-  return eventRetention({
-    appsAfter: keptApps(db),
+  const things = keptEvents({
     nextName,
     daysOf: async (app, name) => (await find(app, name))?.retention_days ?? null,
     removeOlder,
-    isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
-    setAside: countAside(metrics.queue, "event-retention"),
-    clock,
-    log,
   });
+  const isOurs = async () => (await lease.extend()) || (await lease.take()) !== null;
+  const setAside = countAside(metrics.queue, "event-retention");
+  return removalOfApps({ appsAfter: keptApps(db), isOurs, setAside, clock, log }, things);
 };

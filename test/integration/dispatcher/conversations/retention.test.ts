@@ -14,8 +14,9 @@ import { notes } from "#core/storage/conversations/notes.ts";
 import { conversationRetention } from "#core/storage/conversations/retention.ts";
 import { openFiles } from "#core/storage/files/open.ts";
 import { testDir } from "../../../../dev/files/paths.ts";
-import { conversationsPass } from "../../../../dispatcher/clean-up/conversations.ts";
+import { keptConversations } from "../../../../dispatcher/clean-up/conversations.ts";
 import { countConversations } from "../../../../dispatcher/conversations/counting.ts";
+import { passOverApps } from "../../../../dispatcher/work/kept-apps.ts";
 import { seedConversation } from "../../../support/rows/conversations.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 
@@ -68,17 +69,15 @@ describe("conversations that are over", function () {
     await count();
 
     const pages = [[{ ...app, days: 10 }], []];
-    const isDone = await conversationsPass(
-      {
-        ...conversationRetention(db(), files),
-        appsAfter: async () => pages.shift() ?? [],
-        isOurs: async () => true,
-        setAside: () => expect.fail("it was set aside"),
-        clock: { now: () => new Date(Date.now() + 60_000) }, // files are younger than what they belong to here
-        log: createLog({ program: "dispatcher", level: "fatal" }),
-      },
-      signal,
-    );
+    const deps = {
+      ...conversationRetention(db(), files),
+      appsAfter: async () => pages.shift() ?? [],
+      isOurs: async () => true,
+      setAside: () => expect.fail("it was set aside"),
+      clock: { now: () => new Date(Date.now() + 60_000) }, // files are younger than what they belong to here
+      log: createLog({ program: "dispatcher", level: "fatal" }),
+    };
+    const isDone = await passOverApps(deps, keptConversations(deps), signal);
     expect(isDone).to.equal(true);
     const tally = async () => (await conversationCounts(db()).find(app))?.tallies[tallyKey("whatsapp", "none")];
     expect(await tally()).to.include({ closed: 2, open: 1 });

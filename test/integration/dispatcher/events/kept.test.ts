@@ -10,7 +10,8 @@ import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { type EventPlace, type EventRow, eventCollection, events } from "#core/storage/events/events.ts";
 import { keptApps } from "#core/storage/events/retention.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { retentionPass } from "../../../../dispatcher/events/retention.ts";
+import { keptEvents } from "../../../../dispatcher/events/retention.ts";
+import { passOverApps } from "../../../../dispatcher/work/kept-apps.ts";
 import { aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { aReceived, aRecorder, type GivenEvent } from "../../../support/system/custom-events.ts";
@@ -94,7 +95,7 @@ describe("custom events that are kept", function () {
       clock,
       log: createLog({ program: "dispatcher", level: "fatal" }),
     };
-    expect(await retentionPass(deps, new AbortController().signal)).to.equal(true);
+    expect(await passOverApps(deps, keptEvents(deps), new AbortController().signal)).to.equal(true);
     const agesOf = async (name: string) =>
       (await stored({ name }))
         .map(({ occurred_at: at }) => (noon.getTime() - at.getTime()) / dayMs)
