@@ -16,7 +16,7 @@ export type Counted = "total" | Attribution["kind"];
 
 /**
  * Events or conversions of names in a range of full hours, from the roll-ups of their days: whole days are added up by the store, of the
- * first and the last day its hours are. Each name is asked for by itself: all in one query take twice as long.
+ * first and the last day its hours are. Some names at a time are asked for side by side: all in one query take twice as long.
  */
 export const eventSums = (db: Db) => {
   const events = collectionOf<HoursRow>(db, eventDayCollection);
@@ -28,10 +28,12 @@ export const eventSums = (db: Db) => {
       range: HourRange,
     ): Promise<ReadonlyMap<string, EventSum>> => {
       const rows = counted === "total" ? events : conversions;
-      const ofName = (name: string) => ({ app_id: appId, name, tenant_id: tenantId });
-      const filters = names.map((name) => ({ ...ofName(name), ...(counted !== "total" && { attribution: counted }) }));
       const parts = await Promise.all(
-        filters.flatMap((filter) => [wholeDays(rows, filter, range), edgeDays(rows, filter, range)]),
+        pagesOf(names).flatMap((some) => {
+          const ofNames = { app_id: appId, name: { $in: some }, tenant_id: tenantId };
+          const filter = counted === "total" ? ofNames : { ...ofNames, attribution: counted };
+          return [wholeDays(rows, filter, range), edgeDays(rows, filter, range)];
+        }),
       );
       const sums = new Map<string, EventSum>(names.map((name) => [name, { count: 0, sum: 0 }]));
       for (const { name, count, sum } of parts.flat()) {
@@ -42,6 +44,13 @@ export const eventSums = (db: Db) => {
     },
   };
 };
+
+const namesAtOnce = 5; // each query takes a connection, of which opening one takes longer than to read five names
+
+const pagesOf = (names: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(names.length / namesAtOnce) }, (_, n) =>
+    names.slice(n * namesAtOnce, (n + 1) * namesAtOnce),
+  );
 
 /** Half-open; both ends are full hours. */
 export type HourRange = { from: Date; to: Date };
