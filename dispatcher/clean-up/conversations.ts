@@ -6,7 +6,12 @@ export type KeptConversationsDeps = ConversationRetention & { isOurs: () => Prom
 
 /** Conversations that are over are kept as long as the plan, or the app, keeps messages. */
 export const keptConversations = ({ removeOldest, isOurs, clock }: KeptConversationsDeps): KeptThings => ({
-  name: "conversation_retention",
+  name: "conversation retention",
+  says: {
+    failed: "conversation_retention.failed",
+    setAside: "conversation_retention.set_aside",
+    done: "conversation_retention.done",
+  },
   remove: async (app, before, onPage, stop) => {
     const since = before(app.days);
     while (await isOurs()) {

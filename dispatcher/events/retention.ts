@@ -11,7 +11,12 @@ export type EventRetentionDeps = {
 
 /** Custom events are kept as long as their definition says, at most as long as the plan does. */
 export const keptEvents = ({ nextName, daysOf, removeOlder }: EventRetentionDeps): KeptThings => ({
-  name: "event_retention",
+  name: "event retention",
+  says: {
+    failed: "event_retention.failed",
+    setAside: "event_retention.set_aside",
+    done: "event_retention.done",
+  },
   remove: async (app, before, onPage, stop) => {
     for (let name = await nextName(app, ""); name !== null && !stop.aborted; name = await nextName(app, name)) {
       const days = Math.min((await daysOf(app, name)) ?? app.days, app.days);

@@ -23,8 +23,9 @@ export type KeptAppsDeps = {
 
 /** What goes once it is kept no longer. */
 export type KeptThings = {
-  /** Begins the events of the log: `event_retention`. */
   name: string;
+  /** The events of the log. */
+  says: { failed: string; setAside: string; done: string };
   /** Removes what an app had before an instant; tells after each page how much went, and ends when that throws. */
   remove: (app: KeptApp, before: (days: number) => Date, onPage: OnPage, stop: AbortSignal) => Promise<void>;
 };
@@ -32,11 +33,11 @@ export type KeptThings = {
 /** Removes things of apps once they are kept no longer: a pass every six hours, in one process. */
 export const removalOfApps = (deps: KeptAppsDeps, things: KeptThings): Part =>
   passes({
-    name: things.name.replaceAll("_", " "),
+    name: things.name,
     everyMs: 6 * 3_600_000,
     failedMs: 600_000,
     pass: (stop) => passOverApps(deps, things, stop),
-    onError: (err) => deps.log.warn({ err }, `${things.name}.failed`),
+    onError: (err) => deps.log.warn({ err }, things.says.failed),
   });
 
 /** One pass over every app; stops between pages when the program does. The others go on when an app fails; false then. */
@@ -54,7 +55,7 @@ export const passOverApps = async (deps: KeptAppsDeps, things: KeptThings, stop:
 
 const removeOf = async (
   { setAside, clock, log }: KeptAppsDeps,
-  { name, remove }: KeptThings,
+  { says, remove }: KeptThings,
   app: KeptApp,
   stop: AbortSignal,
 ): Promise<boolean> => {
@@ -69,11 +70,11 @@ const removeOf = async (
   } catch (err) {
     if (stop.aborted) return true;
     if (isPassing(err)) throw err;
-    log.error({ app: app.appId, err }, `${name}.set_aside`);
+    log.error({ app: app.appId, err }, says.setAside);
     setAside();
     return false;
   } finally {
-    if (removed > 0) log.info({ app: app.appId, removed }, `${name}.done`);
+    if (removed > 0) log.info({ app: app.appId, removed }, says.done);
   }
   return true;
 };
