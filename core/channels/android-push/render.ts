@@ -1,6 +1,7 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
-import { lastKept, type Rendering } from "../kit/rendering.ts";
+import { lastKept } from "../kit/push.ts";
+import type { Rendering } from "../kit/rendering.ts";
 import { liveUpdate } from "./live-update.ts";
 
 /** One push to Android devices, shared by the recipients of a language; `fcmBody` adds token and delivery id. */

@@ -2,7 +2,8 @@ import { localised } from "../../domain/messages/languages.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { badgeChangeOf } from "../kit/badge.ts";
 import { headerText } from "../kit/header-text.ts";
-import { lastKept, type Rendering } from "../kit/rendering.ts";
+import { lastKept } from "../kit/push.ts";
+import type { Rendering } from "../kit/rendering.ts";
 import { renderLiveActivity } from "./live-activity.ts";
 import type { ApnsPush } from "./push.ts";
 

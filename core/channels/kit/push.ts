@@ -2,6 +2,7 @@ import { languagesOf, localised } from "../../domain/messages/languages.ts";
 import type { FieldError } from "../../errors.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import type { ContentRule } from "./channel.ts";
+import type { Rendering } from "./rendering.ts";
 
 /** What every push channel carries: texts, data, or nothing but the wish to start the app in the background. */
 export const pushContent: ContentRule = {
@@ -22,6 +23,15 @@ const emptyPush = (content: Content): FieldError[] => {
   const [member, texts] = contents === undefined ? ["headings", headings] : ["contents", contents];
   const field = language !== null && texts?.[language] !== undefined ? `${member}.${language}` : member;
   return [{ field, message: "has no text; content_available asks for a push that shows nothing" }];
+};
+
+/** The same renderer, which gives again what it made of the last rendering: its size is judged right before it is sent. */
+export const lastKept = <Push>(render: (rendering: Rendering) => Push): ((rendering: Rendering) => Push) => {
+  let last: { of: Rendering; push: Push } | undefined;
+  return (rendering) => {
+    if (last?.of !== rendering) last = { of: rendering, push: render(rendering) };
+    return last.push;
+  };
 };
 
 /** The last 8 characters of a token: enough to recognise it, too few to use it. */

@@ -15,14 +15,5 @@ export type Rendering = {
   live?: LiveActivityPush;
 };
 
-/** The same renderer, which gives again what it made of the last rendering: its size is judged right before it is sent. */
-export const lastKept = <Push>(render: (rendering: Rendering) => Push): ((rendering: Rendering) => Push) => {
-  let last: { of: Rendering; push: Push } | undefined;
-  return (rendering) => {
-    if (last?.of !== rendering) last = { of: rendering, push: render(rendering) };
-    return last.push;
-  };
-};
-
 /** Stands for the id of a message or a delivery where only the size counts: every id is 30 characters long. */
 export const anId = "0".repeat(30);

@@ -1,8 +1,8 @@
 import { localised } from "../../domain/messages/languages.ts";
-import { reportSpreadSeconds } from "../../domain/messages/report-spread.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
 import { headerText } from "../kit/header-text.ts";
-import { lastKept, type Rendering } from "../kit/rendering.ts";
+import { lastKept } from "../kit/push.ts";
+import type { Rendering } from "../kit/rendering.ts";
 
 /** One web push, shared by the recipients of a language. `payload` lacks only the recipient's `delivery_id`. */
 export type WebPushMessage = {
@@ -49,6 +49,16 @@ const payloadOf = ({ messageId, content, options, language, recipients = 0 }: Om
   /** Over how many seconds reports that it came are spread; none: each is made at once. */
   report_within_s: reportSpreadSeconds(recipients) || undefined,
 });
+
+/**
+ * Over how many seconds those who get a message report that it came, so that not all do at once: 1,000 of them a second where that
+ * takes no longer than {@link longestSpreadSeconds}. 0: each at once.
+ */
+const reportSpreadSeconds = (recipients: number): number =>
+  Math.min(longestSpreadSeconds, Math.floor(recipients / 1_000));
+
+/** Browsers end a worker that has shown its push after half a minute. */
+const longestSpreadSeconds = 20;
 
 /** The plaintext for one recipient. What only spreads reports is left out where it would be too much. */
 export const webPushBody = ({ payload }: WebPushMessage, deliveryId: string): string => {

@@ -171,6 +171,28 @@ describe("runs of a warehouse export whose store fails", function () {
     expect(await here.bucket.rows(await here.bucket.manifests())).to.have.length(1_500);
   });
 
+  it("whose secrets were sealed by a key that is gone fail with AUTH where their export moved on, and take its present ones otherwise", async () => {
+    await seed(1_500);
+    for (const hasMoved of [true, false]) {
+      const row = await site.add({ ...here.destination, prefix: `${here.destination.prefix}-${hasMoved}` }, of);
+      const id = await site.begin(row, before, later);
+      await site.run(id, { partRows: 1_000, through: cutBehindOnePart() });
+      const sealed = Object.entries((await site.runNow(id))?.settings?.secrets ?? {});
+      expect(sealed, "the run has secrets of its own").to.not.be.empty;
+      const ofGoneKey = Object.fromEntries(sealed.map(([name, one]) => [name, { ...one, kid: "gone" }]));
+      await site.runs().updateOne({ _id: id }, { $set: { "settings.secrets": ofGoneKey } });
+      const moved = { ...row.destination, prefix: `${here.destination.prefix}-elsewhere` };
+      if (hasMoved) await site.exports().updateOne({ _id: row._id }, { $set: { destination: moved } });
+      site.shift(61_000);
+      await site.run(id, { partRows: 1_000 });
+      const run = await site.runNow(id);
+      if (hasMoved) expect(run?.error).to.deep.include({ code: "AUTH" });
+      else expect(run).to.deep.include({ status: "completed", error: null });
+      expect(JSON.stringify(run?.error), "no secret is told").not.to.contain(here.destination.secret_access_key);
+      site.shift(0);
+    }
+  });
+
   it("have the columns of their begin in all of their parts, also where one is left out meanwhile", async () => {
     await seed(1_500);
     const row = await site.add(here.destination, of);
