@@ -5,8 +5,8 @@ import type { FrequencyCap } from "../../schema/apps/frequency-cap.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
-import { findIds, type OnPage } from "../mongo/pages.ts";
-import { removePages } from "../work/removal-pages.ts";
+import type { OnPage } from "../mongo/pages.ts";
+import { removedAtOnce, removePages } from "../work/removal-pages.ts";
 
 /** What the frequency caps of an app have counted for a person, or for one of their addresses. Source: docs/decisions/0118. */
 export type CapTakeRow = { _id: string; app_id: string; takes: CapTake[]; expires_at: Date };
@@ -207,20 +207,21 @@ const mostTakes = 2_000;
 /** Of one app, and of a person by a hash: the ids say nothing of somebody who is erased. */
 const rowId = (appId: string, id: string): string => `${appId}/${hash("sha256", id, "base64url").slice(0, 22)}`;
 
-const lookedAtOnce = 5_000;
-
 const removeExpired = async (rows: Collection<CapTakeRow>, now: Date, onPage: OnPage): Promise<void> => {
-  for (let after: string | undefined = ""; after !== undefined; ) {
-    const rest: Filter<CapTakeRow> = { _id: { $gt: after } };
-    const last: string | undefined = (
-      await findIds(rows, rest, { sort: { _id: 1 }, skip: lookedAtOnce - 1, limit: 1, hint: "_id_" })
-    )[0];
-    const page = last === undefined ? rest : { _id: { $gt: after, $lte: last } };
-    const { deletedCount } = await rows.deleteMany({ ...page, expires_at: { $lte: now } });
-    onPage(deletedCount);
-    after = last;
+  for (let page = await endsBehind(rows, ""); page.length > 0; page = await endsBehind(rows, page.at(-1)?._id ?? "")) {
+    const ids = page.filter(({ expires_at: at }) => at <= now).map(({ _id }) => _id);
+    if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids }, expires_at: { $lte: now } });
+    onPage(ids.length);
   }
 };
+
+/** When each of a page behind an id ends, in the order of their ids. */
+const endsBehind = (rows: Collection<CapTakeRow>, id: string): Promise<Pick<CapTakeRow, "_id" | "expires_at">[]> =>
+  rows
+    .find({ _id: { $gt: id } }, { projection: { expires_at: 1 }, hint: "_id_", batchSize: removedAtOnce + 1 })
+    .sort({ _id: 1 })
+    .limit(removedAtOnce)
+    .toArray();
 
 const removeTakes = async (db: Db, appId: string, onPage?: OnPage): Promise<number> => {
   const filter = { _id: { $gte: `${appId}/`, $lt: `${appId}0` } }; // 0 comes behind the stroke

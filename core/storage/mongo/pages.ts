@@ -9,7 +9,7 @@ const mostAtOnce = 10_000; // ids in one reply of the server, when nothing limit
 export const findIds = async <Row extends { _id: string }>(
   rows: Collection<Row>,
   filter: Filter<Row>,
-  options: Pick<FindOptions, "hint" | "sort" | "skip" | "limit"> = {},
+  options: Pick<FindOptions, "hint" | "sort" | "limit"> = {},
 ): Promise<string[]> => {
   const batchSize = (options.limit ?? mostAtOnce) + 1; // one more than there can be: so the server leaves no cursor open
   const found = rows.find<{ _id: string }>(filter, { ...options, projection: { _id: 1 }, batchSize });
