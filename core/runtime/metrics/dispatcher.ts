@@ -71,7 +71,7 @@ const callbackMetrics = (registry: Registry) => {
       "herald_callback_items_total",
       "what was read in callbacks, by provider: receipts by their kind, messages of people (inbound), callbacks that are not as documented (unreadable), those that came before their certificate and were not signed with it (refused), mails that are put into no conversation (mail_automatic, mail_own, mail_unaddressed, mail_unreadable, mail_not_taken)",
       [
-        ...combinations({ provider: callbackProviders, kind: ["delivered", "unreadable"] }),
+        ...combinations({ provider: callbackProviders, kind: ["delivered", "inbound", "unreadable"] }),
         { provider: "ses", kind: "refused" },
       ],
     ),
