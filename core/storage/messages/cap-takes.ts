@@ -5,6 +5,7 @@ import type { FrequencyCap } from "../../schema/apps/frequency-cap.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
+import { idsBehind } from "../mongo/page-range.ts";
 import type { OnPage } from "../mongo/pages.ts";
 import { removedAtOnce, removePages } from "../work/removal-pages.ts";
 
@@ -218,7 +219,7 @@ const removeExpired = async (rows: Collection<CapTakeRow>, now: Date, onPage: On
 /** When each of a page behind an id ends, in the order of their ids. */
 const endsBehind = (rows: Collection<CapTakeRow>, id: string): Promise<Pick<CapTakeRow, "_id" | "expires_at">[]> =>
   rows
-    .find({ _id: { $gt: id } }, { projection: { expires_at: 1 }, hint: "_id_", batchSize: removedAtOnce + 1 })
+    .find({ _id: idsBehind("app", id) }, { projection: { expires_at: 1 }, batchSize: removedAtOnce + 1 })
     .sort({ _id: 1 })
     .limit(removedAtOnce)
     .toArray();
