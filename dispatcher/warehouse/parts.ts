@@ -39,7 +39,8 @@ type OfDataset = { run: WarehouseRunRow; settings: RunSettings; index: number };
 
 /**
  * Writes what is left of a dataset, part by part: each is recorded once it is in the store, with the place where the next
- * one begins. A part ends after so many rows or bytes, in the order of the changes: who writes it again writes the same.
+ * one begins. A part ends after so many rows or bytes, in the order of the changes: who writes it again writes the same,
+ * unless rows have changed meanwhile.
  * @throws LostRun, DestinationError, and what `progress` throws
  */
 export const writeParts = async (deps: PartsDeps, { run, settings, index }: OfDataset): Promise<PartRow[]> => {
