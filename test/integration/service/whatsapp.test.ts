@@ -157,7 +157,8 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     const conversation = (await conversations.findOne({ contact_address: from })) ?? expect.fail("none");
     const userId = conversation.user_id;
     expect(conversation).to.include({ contact_name: `Person ${from.slice(-4)}`, unread_count: 2, status: "open" });
-    await until(async () => (await messages()).every(({ media = [] }) => media[0]?.status !== "waiting"), endsMs);
+    const isSettled = (all: ConversationMessageRow[]) => all.every(({ media = [] }) => media[0]?.status !== "waiting");
+    await until(async () => (await messages()).length === 2 && isSettled(await messages()), endsMs);
     const [[first] = [], [second] = []] = (await messages()).map(({ media = [] }) => media);
     expect(first)
       .to.include({ status: "stored", mime_type: "image/jpeg", size_bytes: 9 })
