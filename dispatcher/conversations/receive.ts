@@ -61,7 +61,7 @@ const preparedBy = (all: readonly Arrival[], contacts: ReadonlyMap<string, Subsc
 
 type Wanted = { of: OfApp; prepared: readonly Prepared[]; making: Making };
 
-/** `known`: messages that were counted before. */
+/** `written`: messages that were counted here, or may have been; `known`: those that were counted before. */
 type Kept = {
   written: ConversationMessageRow[];
   known: ConversationMessageRow[];
@@ -70,16 +70,17 @@ type Kept = {
 
 const putIn = async ({ arrivals }: Pick<ReceiveDeps, "arrivals">, { of, prepared, making }: Wanted): Promise<Kept> => {
   const kept: Kept = { written: [], known: [], conversations: new Map() };
+  const tried = new Set<string>(); // some may be written although the answer did not say so
   let open = [...prepared];
   for (let attempt = 0; open.length > 0; attempt++) {
     if (attempt === attempts) throw new Unavailable("conversations that others change all the time");
     const places = new Map(open.map((one) => [placeOf(one.place), one]));
     const current = await arrivals.at(of, [...places.keys()]);
     const counted = await countedOf(arrivals, current, open);
-    const mine = new Set(kept.written.map(({ _id }) => _id));
-    kept.known.push(...open.flatMap(({ id }) => (mine.has(id) ? [] : (counted.get(id) ?? []))));
+    for (const { id } of open) (tried.has(id) ? kept.written : kept.known).push(...listOf(counted.get(id)));
     for (const row of current) kept.conversations.set(row._id, row);
     open = open.filter(({ id }) => !counted.has(id));
+    for (const { id } of open) tried.add(id);
     const written = await putNew(arrivals, { current, open, making });
     for (const row of written) kept.conversations.set(row._id, row);
     const added = written.flatMap((row) => row.appended);
@@ -89,6 +90,8 @@ const putIn = async ({ arrivals }: Pick<ReceiveDeps, "arrivals">, { of, prepared
   }
   return kept;
 };
+
+const listOf = <T>(one: T | undefined): T[] => (one === undefined ? [] : [one]);
 
 /** Those that are counted already, by their ids. What was counted last and is not stored is stored now. */
 const countedOf = async (

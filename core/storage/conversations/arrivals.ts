@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Clock } from "../../domain/clock.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
-import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
+import { inLockOrder, insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
 import { type ConversationRow, conversationCollection } from "./conversation-row.ts";
 import { type ConversationMessageRow, conversationMessageCollection } from "./message-row.ts";
@@ -47,14 +47,14 @@ export const arrivals = (db: Db, clock: Clock) => {
           .toArray(),
       ),
 
-    /** Stores new conversations; gives the ids of those whose place another one has taken meanwhile. */
+    /** Stores new conversations; gives the ids of those whose place is taken: by another, or by these if a try was made again. */
     open: (made: readonly ConversationRow[]): Promise<ReadonlySet<string>> =>
       made.length === 0 ? Promise.resolve(new Set()) : retryConflicts(() => insertMissing(conversations, made)),
 
-    /** Changes conversations; false when one is no longer as it was read: some are changed then. */
+    /** Changes conversations; false when one is no longer as it was read: some are changed then, or all. */
     change: async (changes: readonly ChangedConversation[]): Promise<boolean> => {
       if (changes.length === 0) return true;
-      const writes = changes.map(({ read, after }) => ({
+      const writes = inLockOrder(changes, ({ read }) => read._id).map(({ read, after }) => ({
         updateOne: { filter: { _id: read._id, seq: read.seq }, update: { $set: changedOf(read, after) } },
       }));
       const { matchedCount } = await retryConflicts(() => conversations.bulkWrite(writes, { ordered: false }));
@@ -63,7 +63,7 @@ export const arrivals = (db: Db, clock: Clock) => {
 
     /** Takes a closed conversation from its place, unless it was changed meanwhile. */
     leave: async (read: readonly ConversationRow[]): Promise<void> => {
-      const writes = read.map(({ _id, seq }) => ({
+      const writes = inLockOrder(read, ({ _id }) => _id).map(({ _id, seq }) => ({
         updateOne: { filter: { _id, seq }, update: { $unset: { place: "" as const }, $set: { seq: seq + 1 } } },
       }));
       if (writes.length > 0) await retryConflicts(() => conversations.bulkWrite(writes, { ordered: false }));

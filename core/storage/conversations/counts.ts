@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Counted, Tallies } from "../../domain/conversations/tally.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo, type OfApp } from "../mongo/collection.ts";
-import { retryConflicts } from "../mongo/duplicate.ts";
+import { inLockOrder, retryConflicts } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex, noWork } from "../work/due.ts";
 import type { ConversationRow } from "./conversation-row.ts";
 
@@ -92,7 +92,8 @@ export const conversationCounts = (db: Db) => {
     mark: async (marks: readonly Mark[]): Promise<void> => {
       const gone = marks.flatMap(({ id, counted }) => (counted === null ? [id] : []));
       if (gone.length > 0) await rows.deleteMany({ _id: { $in: gone }, gone: true });
-      const kept = marks.flatMap(({ id, seq, counted }) => (counted === null ? [] : { id, seq, counted }));
+      const all = marks.flatMap(({ id, seq, counted }) => (counted === null ? [] : { id, seq, counted }));
+      const kept = inLockOrder(all, ({ id }) => id);
       if (kept.length === 0) return;
       const asCounted = kept.map(({ id, seq, counted }) => ({
         updateOne: { filter: { _id: id, seq }, update: { $set: { counted: { ...counted, seq }, uncounted_at: null } } },

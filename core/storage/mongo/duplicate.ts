@@ -71,6 +71,13 @@ export const refusedOf = <T>(changes: readonly T[], error: unknown): T[] => {
   return refused.flatMap(({ index }) => changes[index] ?? []);
 };
 
+/**
+ * Writes in the order of their ids: whoever changes some of the same documents at the same moment waits then, instead of each for
+ * the other until PostgreSQL below FerretDB looks for a deadlock, after a second, and gives one of them up.
+ */
+export const inLockOrder = <T>(writes: readonly T[], idOf: (write: T) => string): T[] =>
+  writes.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+
 const attempts = 8;
 const pauseMs = 50; // before the second attempt; twice as long before each further one
 

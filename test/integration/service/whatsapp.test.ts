@@ -159,7 +159,8 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     expect(conversation).to.include({ contact_name: `Person ${from.slice(-4)}`, unread_count: 2, status: "open" });
     const isSettled = (all: ConversationMessageRow[]) => all.every(({ media = [] }) => media[0]?.status !== "waiting");
     await until(async () => (await messages()).length === 2 && isSettled(await messages()), endsMs);
-    const [[first] = [], [second] = []] = (await messages()).map(({ media = [] }) => media);
+    const files = (await messages()).flatMap(({ media = [] }) => media); // in any order: Meta tells whole seconds
+    const [first, second] = [files.find(({ key }) => key !== undefined), files.find(({ key }) => key === undefined)];
     expect(first)
       .to.include({ status: "stored", mime_type: "image/jpeg", size_bytes: 9 })
       .and.not.have.property("source");
@@ -186,7 +187,8 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     const conversations = system.db.collection<ConversationRow>("conversations");
     await until(async () => (await conversations.findOne({ contact_address: from })) !== null, endsMs);
     const { _id, subscription_id } = (await conversations.findOne({ contact_address: from })) ?? expect.fail("none");
-    await until(() => hasSession({ _id: subscription_id } as SubscriptionRow), endsMs); // of whom only the id is asked
+    const person = { _id: subscription_id } as SubscriptionRow; // of whom only the id is asked
+    await until(() => hasSession(person), endsMs);
     const ask = async (method: string, body?: object): Promise<{ status: number; body: Record<string, unknown> }> => {
       const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/conversations/${_id}/messages`, {
         method,
@@ -204,8 +206,9 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     const { body } = await ask("GET");
     const [last] = body["data"] as [{ status: string; text: string }]; // the latest first
     expect(last).to.include({ status: "read", text: "Yes, {{ really }}" });
-    const { session_expires_at: end } = await stored({ _id: subscription_id } as SubscriptionRow);
-    expect(((end?.getTime() ?? 0) - Date.now()) / 3_600_000).to.be.within(71, 72); // an advertisement led them here
+    const hours = async () => (Number((await stored(person)).session_expires_at) - Date.now()) / 3_600_000;
+    await until(async () => (await hours()) > 71, endsMs); // moved once the answer is stored, perhaps after its receipts
+    expect(await hours()).to.be.below(72); // an advertisement led them here
     expect(meta.log.tally("address").get(from)).to.equal(1);
   });
 
@@ -273,11 +276,8 @@ describe("WhatsApp, from what a person writes to what they read", function () {
 
   it("is sent to so many a second as its account takes, however many dispatchers there are", async () => {
     const both = [dispatcher, await system.start("dispatcher")];
-    await until(
-      async () =>
-        (await Promise.all(both.map((one) => counted([one], "herald_webhook_partitions")))).every((n) => n === 8),
-      endsMs,
-    ); // they know of each other
+    const partitions = () => Promise.all(both.map((one) => counted([one], "herald_webhook_partitions")));
+    await until(async () => (await partitions()).every((n) => n === 8), endsMs); // they know of each other
     const sentBy = () => Promise.all(both.map((one) => counted([one], "herald_deliveries_total")));
     const people = await Promise.all(Array.from({ length: 20 }, aPerson));
     const before = await sentBy();
@@ -286,10 +286,8 @@ describe("WhatsApp, from what a person writes to what they read", function () {
     const ids = await Promise.all(people.map((one) => send(system, api, { target: target(one), ...template })));
     await Promise.all(ids.map((id) => system.ended(id, endsMs)));
     const after = await sentBy();
-    expect(
-      after.every((count, n) => count > (before[n] ?? 0)),
-      "both sent",
-    ).to.equal(true);
+    const haveBoth = after.every((count, n) => count > (before[n] ?? 0));
+    expect(haveBoth, "both sent").to.equal(true);
     const tokens = new Set(people.map(({ token }) => token));
     const arrived = meta.log.page().filter(({ address }) => tokens.has(address)); // receipts name whole seconds only
     const sentMs = arrived.map(({ at }) => Date.parse(at));

@@ -44,14 +44,8 @@ describe("messages of people on their way into conversations", function () {
   const db = testDatabase("conversations");
   const told: EventEnvelope[] = [];
   const clicks: Receipt[] = [];
-  beforeEach(() => {
-    told.length = 0;
-    clicks.length = 0;
-  });
-  let clock = { now: () => new Date() };
-  afterEach(() => {
-    clock = { now: () => new Date() };
-  });
+  beforeEach(() => void [told.splice(0), clicks.splice(0)]);
+  const clock = { now: () => new Date() };
 
   /** A dispatcher as far as these messages go, with a store that may fail. */
   const aDispatcher = (change: (store: Arrivals) => Partial<Arrivals> = () => ({})) => {
@@ -70,7 +64,7 @@ describe("messages of people on their way into conversations", function () {
         told.push(...events);
         return true;
       },
-      clock: { now: () => clock.now() },
+      clock,
     });
     type How = { isRepeated?: boolean; channel?: ContactChannel };
     return (messages: readonly Inbound[], { isRepeated = false, channel = "whatsapp" }: How = {}): Promise<void> =>
@@ -193,6 +187,20 @@ describe("messages of people on their way into conversations", function () {
         expect(await messagesOf(conversation?._id ?? "")).to.have.length(3);
         expect(new Set(told.map(({ id }) => id)).size).to.equal(4);
       });
+
+  it("are told although the store does not say that it wrote them, as where a bulk was given up and made again", async () => {
+    const address = aNumber();
+    await aDispatcher()([wrote(address, "before")]);
+    told.length = 0;
+    const unsure = aDispatcher(({ open, change }) => ({
+      open: async (made) => (await open(made), new Set(made.map(({ _id }) => _id))),
+      change: async (changes) => (await change(changes)) && false,
+    }));
+    await unsure([wrote(address, "one"), wrote(address, "two"), wrote(aNumber(), "a stranger's")]);
+    const received = told.filter(({ data }) => data["name"] === "hs.conversation.message_received");
+    expect(new Set(received.map(({ id }) => id)).size).to.equal(3);
+    expect((await conversationsWith(address))[0]).to.include({ unread_count: 3, message_count: 3 });
+  });
 
   const close = async (address: string, closedAt: Date): Promise<void> => {
     const change = { status: "closed" as const, closed_at: closedAt, unread_count: 0 };
