@@ -1,5 +1,6 @@
-import { type CellKey, type CounterTable, cellOfKey } from "#core/domain/analytics/quarters.ts";
 import { type Axis, daysOf, plainAxis, type Spread, spread } from "#core/domain/analytics/spread.ts";
+import { type CellKey, type CounterTable, cellOfKey } from "#core/domain/analytics/tables.ts";
+import { invalid } from "#core/errors.ts";
 import type { DeliveryCounters } from "#core/storage/analytics/delivery-counters.ts";
 import type { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";
@@ -80,19 +81,45 @@ export type CellFilter = {
   category?: string;
   campaign_id?: string;
   template_id?: string;
+  label?: string;
+  segment_id?: string;
 };
 
-/** What deliveries of a key are told apart by; null when they are not among those that a query asks for. */
-export const askedCell = (
+/** The table whose cells are read, and what deliveries of a key are told apart by; null when they are not asked for. */
+export type AskedCells = { table: CounterTable; of: (key: string) => (CellKey & { name: string | null }) | null };
+
+/**
+ * What is read for a query.
+ * @throws ValidationError when it asks for two of labels, segments and statuses: deliveries are counted by one of them at a time
+ */
+export const askedCells = (filter: CellFilter, grouping?: string): AskedCells => {
+  const asked = (["label", "segment_id", "status"] as const).filter(
+    (name) => grouping === name || (name !== "status" && filter[name] !== undefined),
+  );
+  const [one, another] = asked;
+  if (one !== undefined && another !== undefined)
+    throw invalid(
+      filter[another as "label"] === undefined ? "group_by" : another,
+      `cannot be asked together with ${one}`,
+    );
+  const table = one === undefined ? "cells" : tables[one];
+  const name = one === undefined || one === "status" ? undefined : filter[one];
+  return { table, of: (key) => fitting(filter, name, cellOfKey(key)) };
+};
+
+const tables = { label: "labels", segment_id: "segments", status: "statuses" } as const;
+
+const fitting = <Of extends CellKey & { name: string | null }>(
   { channel, source, category, campaign_id, template_id }: CellFilter,
-  key: string,
-): CellKey | null => {
-  const cell = cellOfKey(key);
+  name: string | undefined,
+  cell: Of,
+): Of | null => {
   const isAsked =
     (channel?.includes(cell.channel) ?? true) &&
     (source?.includes(cell.source) ?? true) &&
     (category === undefined || category === cell.category) &&
     (campaign_id === undefined || campaign_id === cell.campaign_id) &&
-    (template_id === undefined || template_id === cell.template_id);
+    (template_id === undefined || template_id === cell.template_id) &&
+    (name === undefined || name === cell.name);
   return isAsked ? cell : null;
 };

@@ -1,6 +1,6 @@
 import { adviceOn } from "#core/domain/analytics/advice.ts";
 import type { Sample } from "#core/domain/analytics/day-table.ts";
-import { countryOfKey, domainOfKey, failureOfKey, suppressedOfKey } from "#core/domain/analytics/quarters.ts";
+import { countryOfKey, domainOfKey, failureOfKey, suppressedOfKey } from "#core/domain/analytics/tables.ts";
 import { Failures, type FailuresQuery } from "#core/schema/analytics/deliveries.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";

@@ -20,7 +20,7 @@ import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import type { Within } from "#core/storage/mongo/read-within.ts";
 import { type Cursors, readPage } from "../http/pages.ts";
 import { type AnswersDeps, answering, type Question } from "./answers.ts";
-import { askedCell, type CountsDeps, rangeAxis, rangeMembers, readCounts } from "./counts.ts";
+import { askedCells, type CountsDeps, rangeAxis, rangeMembers, readCounts } from "./counts.ts";
 import { metricsAt } from "./totals.ts";
 
 export type MessagesDeps = CountsDeps & AnswersDeps & { messages: Pick<Messages, "list">; cursors: Cursors };
@@ -48,16 +48,22 @@ type Ask = Question<MessagesQuery>;
 type Place = { after: SortPosition | string | null; sort: string; isDescending: boolean; limit: number };
 
 /** The order of a page. @throws ValidationError for what a grouping does not have */
-const checkedSort = ({ group_by: grouping = "message", sort, label, channel, source }: MessagesQuery): string => {
+const checkedSort = ({
+  group_by: grouping = "message",
+  sort,
+  segment_id: segment,
+  channel,
+  source,
+}: MessagesQuery): string => {
   const isOfMessages = grouping === "message" || grouping === "label";
   if (isOfMessages) {
     if (channel !== undefined)
       throw invalid("channel", "is for campaigns and templates: of a message all channels count");
     if ((source?.length ?? 1) > 1)
       throw invalid("source", "is one of messages; of campaigns and templates it may be several");
+    if (segment !== undefined) throw invalid("segment_id", "is for campaigns and templates");
     if (grouping === "message") return sort ?? "-created_at";
   }
-  if (label !== undefined && !isOfMessages) throw invalid("label", "is for group_by=message");
   if (sort?.endsWith("created_at") === true) throw invalid("sort", "created_at is an order of messages");
   return sort ?? "-targeted";
 };
@@ -154,11 +160,12 @@ const totalsOfGroups = async (
   { asked: { range }, query }: Ask,
   grouping: "campaign_id" | "template_id",
 ): Promise<MessageTotals[]> => {
+  const { table, of } = askedCells(query);
   const groupOf = (key: string): string | null => {
-    const cell = askedCell(query, key);
+    const cell = of(key);
     return cell === null ? null : JSON.stringify([cell[grouping] ?? "none", cell.channel]);
   };
-  const found = await readCounts(deps, app, { table: "cells", axis: rangeAxis(range), metrics, groupOf });
+  const found = await readCounts(deps, app, { table, axis: rangeAxis(range), metrics, groupOf });
   const byName = Map.groupBy(
     [...found].map(([group, spread]) => {
       const [name, channel] = JSON.parse(group) as [string, Channel]; // sound: groupOf wrote it
@@ -166,8 +173,8 @@ const totalsOfGroups = async (
     }),
     ({ name }) => name,
   );
-  return [...byName].map(([key, of]) => {
-    const byChannel = new Map<Channel, Metrics>(of.map(({ channel, counts }) => [channel, counts]));
+  return [...byName].map(([key, all]) => {
+    const byChannel = new Map<Channel, Metrics>(all.map(({ channel, counts }) => [channel, counts]));
     const totals = totalOf(byChannel);
     const rates = ratesOf(totals, query.channel ?? channelsIn(byChannel));
     return { key, ...noMessage, totals: showAs(MessageMetrics, totals), rates };

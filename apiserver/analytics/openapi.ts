@@ -72,6 +72,7 @@ const overview: Overview = {
   totals,
   rates,
   change: { ...totals, ...Object.fromEntries(Object.keys(totals).map((name) => [name, 0])), failed: null },
+  messages: 31,
   active_subscriptions: 1_300,
   active_users: { dau: 310, wau: 620, mau: 880 },
   audience_as_of: exampleTime,
@@ -247,5 +248,6 @@ export const docs: Docs = {
     campaign_id: "spring-sale",
     template_id: "tpl_01JDKQ4WSM3B9F0D5K7H2WTEMP",
     label: "black-friday",
+    segment_id: "seg_01JDKQ4WSM3B9F0D5K7H2WTEMP",
   },
 };

@@ -1,4 +1,5 @@
 import { changeOf, channelsIn, ratesOf, totalOf } from "#core/domain/analytics/metrics.ts";
+import { type MessageCell, messageOfKey } from "#core/domain/analytics/tables.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import { Overview, type OverviewQuery } from "#core/schema/analytics/deliveries.ts";
 import { type Metrics, metrics } from "#core/schema/analytics/metrics.ts";
@@ -9,7 +10,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import { type AnswersDeps, answering, type Question } from "./answers.ts";
 import { audienceQuestion } from "./audience.ts";
-import { type CountsDeps, rangeMembers, shownRange } from "./counts.ts";
+import { type CountsDeps, rangeAxis, rangeMembers, readCounts, shownRange } from "./counts.ts";
 import { askedRange } from "./range.ts";
 import { totalsByChannel } from "./totals.ts";
 
@@ -19,10 +20,11 @@ export type OverviewDeps = CountsDeps & AnswersDeps & { reports: Pick<PeopleRepo
 export const overview = (deps: OverviewDeps) =>
   answering<OverviewQuery, Overview>(deps, "quarter", async (app, question) => {
     const { range, previous } = question.asked;
-    const [members, now, before, audience] = await Promise.all([
+    const [members, now, before, messages, audience] = await Promise.all([
       rangeMembers(deps, app, question),
       totalsOf(deps, app, range, question),
       previous && totalsOf(deps, app, previous, question),
+      messagesOf(deps, app, range, question),
       audienceOf(deps, app, question),
     ]);
     return showAs(Overview, {
@@ -30,9 +32,36 @@ export const overview = (deps: OverviewDeps) =>
       ...now,
       previous: previous && before && { ...shownRange(previous), ...before },
       change: changesOf(now.totals, before?.totals),
+      messages,
       ...audience,
     });
   });
+
+const messagesOf = async (
+  deps: CountsDeps,
+  app: AppRow,
+  range: HourRange,
+  { query }: Question<OverviewQuery>,
+): Promise<number> => {
+  const groupOf = (key: string): string | null => (isAsked(query, messageOfKey(key)) ? "all" : null);
+  const found = await readCounts(deps, app, {
+    table: "messages",
+    axis: rangeAxis(range),
+    metrics: ["count"],
+    groupOf,
+  });
+  return found.get("all")?.[0] ?? 0;
+};
+
+/** Whether messages are over a channel that is asked for, and fit all else. */
+const isAsked = (query: OverviewQuery, of: Omit<MessageCell, "count">): boolean =>
+  (query.channel?.some((channel) => of.channels.includes(channel)) ?? true) &&
+  (query.source?.includes(of.source) ?? true) &&
+  (["category", "campaign_id", "template_id"] as const).every(
+    (name) => query[name] === undefined || query[name] === of[name],
+  ) &&
+  (query.label === undefined || of.labels.includes(query.label)) &&
+  (query.segment_id === undefined || of.segment_ids.includes(query.segment_id));
 
 /** Who is there, as it was counted last; it is counted again once somebody asks after a while. */
 const audienceOf = async (

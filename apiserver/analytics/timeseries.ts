@@ -1,6 +1,6 @@
 import { boundsOf, type CalendarUnit, hourOfWeek } from "#core/domain/analytics/intervals.ts";
 import { addTo, channelsIn, countedFor, noMetrics, ratesOf } from "#core/domain/analytics/metrics.ts";
-import { type CellKey, other } from "#core/domain/analytics/quarters.ts";
+import { other } from "#core/domain/analytics/quarters.ts";
 import { type Axis, plainAxis, type Spread } from "#core/domain/analytics/spread.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import { invalid } from "#core/errors.ts";
@@ -17,7 +17,7 @@ import { showAs } from "#core/schema/json/show.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type AnswersDeps, answering } from "./answers.ts";
-import { askedCell, type CountsDeps, rangeMembers, readCounts, wholeOf } from "./counts.ts";
+import { type AskedCells, askedCells, type CountsDeps, rangeMembers, readCounts, wholeOf } from "./counts.ts";
 import type { Asked } from "./range.ts";
 import { metricsAt } from "./totals.ts";
 
@@ -28,6 +28,7 @@ export const timeseries = (deps: CountsDeps & AnswersDeps) =>
     const interval = query.interval ?? "day";
     const axis = axisOf(interval, asked);
     checkSize(query, axis);
+    if (query.group_by === "status") checkOfStatus(query);
     const [members, groups] = await Promise.all([
       rangeMembers(deps, app, question),
       groupsOf(deps, app, { query, axis }),
@@ -45,14 +46,15 @@ type Group = { name: string | null; metrics: readonly Metric[]; channels: Readon
 
 const groupsOf = async (deps: CountsDeps, app: AppRow, { query, axis }: Ask): Promise<Group[]> => {
   const metrics = [...new Set(query.metric.flatMap(countedFor))];
+  const { table, of } = askedCells(query, query.group_by);
   const shown = query.group_by === undefined ? null : await mostFrequent(deps, app, { query, axis });
   const groupOf = (key: string): string | null => {
-    const cell = askedCell(query, key);
+    const cell = of(key);
     if (cell === null) return null;
     const name = shown === null ? null : nameOf(cell, query.group_by);
     return JSON.stringify([shown === null || shown.includes(name) ? name : other, cell.channel]);
   };
-  const found = await readCounts(deps, app, { table: "cells", axis, metrics, groupOf });
+  const found = await readCounts(deps, app, { table, axis, metrics, groupOf });
   const byName = Map.groupBy(
     [...found].map(([group, spread]) => ({ of: JSON.parse(group) as [string | null, Channel], spread })), // sound: groupOf wrote it
     ({ of: [name] }) => name,
@@ -63,16 +65,21 @@ const groupsOf = async (deps: CountsDeps, app: AppRow, { query, axis }: Ask): Pr
   });
 };
 
-const nameOf = (cell: CellKey, grouping: Grouping | undefined): string | null =>
-  grouping === undefined ? null : (cell[grouping] ?? "none");
+type Cell = NonNullable<ReturnType<AskedCells["of"]>>;
+
+const nameOf = (cell: Cell, grouping: Grouping | undefined): string | null => {
+  if (grouping === undefined) return null;
+  return (grouping === "label" || grouping === "status" ? cell.name : cell[grouping]) ?? "none";
+};
 
 /** The names of those groups with the most deliveries, and of what the others are where there are some. */
 const mostFrequent = async (deps: CountsDeps, app: AppRow, { query, axis }: Ask): Promise<(string | null)[]> => {
+  const { table, of } = askedCells(query, query.group_by);
   const groupOf = (key: string): string | null => {
-    const cell = askedCell(query, key);
+    const cell = of(key);
     return cell === null ? null : nameOf(cell, query.group_by);
   };
-  const found = await readCounts(deps, app, { table: "cells", axis: wholeOf(axis), metrics: ["targeted"], groupOf });
+  const found = await readCounts(deps, app, { table, axis: wholeOf(axis), metrics: ["targeted"], groupOf });
   const all = [...found].flatMap(([name, [count = 0]]) => (count > 0 ? [{ name, count }] : []));
   const named = all
     .filter(({ name }) => name !== other)
@@ -102,6 +109,12 @@ const axisOf = (interval: Interval, { range, timezone }: Asked): NamedAxis => {
   if (interval !== "hour_of_week") return { ...plainAxis(bounds), names: begins.map((at) => at.toISOString()) };
   const places = begins.map((at) => hourOfWeek(at, timezone));
   return { bounds, points: hoursOfWeek.length, pointOf: (n) => places[n] ?? 0, names: hoursOfWeek };
+};
+
+/** What a delivery is by now says nothing of what else it was. @throws ValidationError */
+const checkOfStatus = ({ metric }: TimeseriesQuery): void => {
+  const place = metric.findIndex((one) => one !== "targeted");
+  if (place !== -1) throw invalid(`metric[${place}]`, "must be targeted where group_by is status");
 };
 
 const hoursOfWeek = Array.from({ length: 168 }, (_, n) => {

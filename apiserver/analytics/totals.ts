@@ -4,7 +4,7 @@ import { metrics as allMetrics, type Metric, type Metrics } from "#core/schema/a
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { askedCell, type CellFilter, type CountsDeps, rangeAxis, readCounts } from "./counts.ts";
+import { askedCells, type CellFilter, type CountsDeps, rangeAxis, readCounts } from "./counts.ts";
 
 /** All metrics of a range, of each channel that has deliveries that are asked for. */
 export const totalsByChannel = async (
@@ -13,8 +13,9 @@ export const totalsByChannel = async (
   range: HourRange,
   query: CellFilter,
 ): Promise<ByChannel> => {
-  const groupOf = (key: string): string | null => askedCell(query, key)?.channel ?? null;
-  const found = await readCounts(deps, app, { table: "cells", axis: rangeAxis(range), metrics: allMetrics, groupOf });
+  const { table, of } = askedCells(query);
+  const groupOf = (key: string): string | null => of(key)?.channel ?? null;
+  const found = await readCounts(deps, app, { table, axis: rangeAxis(range), metrics: allMetrics, groupOf });
   return new Map([...found].map(([channel, spread]) => [channel as Channel, metricsAt(spread, allMetrics, 0)])); // sound: groupOf gave it
 };
 

@@ -3,6 +3,7 @@ import type { Timing } from "#core/domain/timing.ts";
 import type { Announcer } from "#core/queue/announce.ts";
 import { announceUses } from "#core/queue/announce-uses.ts";
 import { countedDeliveries } from "#core/storage/analytics/counted-deliveries.ts";
+import { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { audience as audienceStore } from "#core/storage/messages/audience.ts";
 import { choices } from "#core/storage/messages/choices.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
@@ -27,7 +28,7 @@ export const stores = ({
   announcer: Pick<Announcer, "changed">;
 }) => {
   const [messages, parts, people] = [messageWork(db), chunks(db), audienceStore(db)];
-  const usage = countedDeliveries(db);
+  const [usage, quarters] = [countedDeliveries(db), dueQuarters(db)];
   /** What was counted of a holder is done with once this has stored its end. */
   const ending = async (holder: { _id: string }, end: Promise<boolean>): Promise<boolean> => {
     const isOurs = await end;
@@ -49,7 +50,10 @@ export const stores = ({
         return taken;
       },
       extend: (message: MessageRow, now: Date) => messages.extend(message, now, leaseMs),
-      finish: (...given: Parameters<typeof messages.finish>) => ending(given[0], messages.finish(...given)),
+      finish: async (message: MessageRow, end: Parameters<typeof messages.finish>[1]) => {
+        await quarters.touchOf(message, end.counts); // before, so that who comes after a kill says it again
+        return ending(message, messages.finish(message, end));
+      },
       /** Of a planned message only chunks are left: what its turn sent is over. */
       rest: repeated((message: MessageRow, dueAt: Date, left: Left) => {
         const resting = messages.rest(message, dueAt, left);

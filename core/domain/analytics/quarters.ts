@@ -1,48 +1,22 @@
 import type { Metrics } from "../../schema/analytics/metrics.ts";
-import type { Message } from "../../schema/messages/message.ts";
-import { type Channel, isPhone } from "../../schema/vocabulary/channels.ts";
-import type { Entry } from "./day-table.ts";
+import { isPhone } from "../../schema/vocabulary/channels.ts";
 import { addTo, type Counted } from "./metrics.ts";
-
-/** What deliveries are told apart by. */
-export type CellKey = {
-  channel: Channel;
-  source: Message["source"];
-  template_id: string | null;
-  campaign_id: string | null;
-  category: string | null;
-  provider: string | null;
-};
-
-/** Counters of deliveries that are alike. */
-export type Cell = CellKey & { counts: Counted };
-
-/** Deliveries that failed for one reason. */
-export type Failure = Pick<CellKey, "channel" | "provider"> & {
-  error_code: string;
-  count: number;
-  last_at: Date;
-  /** One of the messages. */
-  message_id: string;
-};
-
-/** Deliveries that were suppressed for one reason. */
-export type Suppressed = Pick<CellKey, "channel"> & { reason: string; count: number };
-
-/** Mails that failed at the addresses of a domain; null of those whose person was erased. */
-export type FailedDomain = Pick<Failure, "count" | "last_at" | "message_id"> & { domain: string | null };
-
-/** Messages to phones that failed in a country; null where nobody knows which. */
-export type FailedCountry = Pick<Failure, "channel" | "count" | "last_at" | "message_id"> & { country: string | null };
-
-/** What is kept of a quarter of an hour. */
-export type QuarterCounts = {
-  cells: Cell[];
-  failures: Failure[];
-  suppressed: Suppressed[];
-  domains: FailedDomain[];
-  countries: FailedCountry[];
-};
+import {
+  type Cell,
+  type CellKey,
+  cellKey,
+  type FailedCountry,
+  type FailedDomain,
+  type Failure,
+  failureKey,
+  keyOf,
+  type MessageCell,
+  messageKey,
+  type NamedCell,
+  namedKey,
+  type QuarterCounts,
+  type Suppressed,
+} from "./tables.ts";
 
 /** Deliveries of a quarter that are alike in all that is told apart, with all of their metrics. */
 export type Tally = CellKey & {
@@ -52,6 +26,10 @@ export type Tally = CellKey & {
   domain: string | null;
   /** Of a message to a phone with an error code. */
   country: string | null;
+  status: string;
+  /** Of their message. */
+  labels: readonly string[];
+  segment_ids: readonly string[];
   last_at: Date;
   message_id: string;
   counts: Metrics;
@@ -68,20 +46,24 @@ export const other = "other";
 const others = { template_id: other, campaign_id: other, category: other, provider: other };
 
 /** Counters from tallies: what is left over for `other` is what there is least of, and the same each time. */
-export const quarterCountsOf = async (tallies: AsyncIterable<Tally>): Promise<QuarterCounts> => {
+export const quarterCountsOf = async (tallies: AsyncIterable<Tally>): Promise<Omit<QuarterCounts, "messages">> => {
   const made = nothingMade();
   const [first, rest]: [Tally[], Making] = [[], nothingMade()];
   for await (const tally of tallies)
     if (first.length < mostSorted) first.push(tally);
-    else add(rest, { ...tally, ...others, domain: tally.domain === null ? null : other });
+    else add(rest, withoutNames(tally));
   for (const tally of first.sort(largestFirst)) add(made, tally);
   for (const cell of rest.cells.values()) addTo(cellOf(made.cells, cell).counts, cell.counts);
+  for (const table of namedTables) for (const one of rest[table].values()) addNamed(made[table], one, one.counts);
   for (const failure of rest.failures.values()) addFailure(made.failures, failure);
   for (const one of rest.suppressed.values()) addSuppressed(made.suppressed, one);
   for (const one of rest.domains.values()) addDomain(made.domains, one);
   for (const one of rest.countries.values()) addCountry(made.countries, one);
   return {
     cells: [...made.cells.values()],
+    labels: [...made.labels.values()],
+    segments: [...made.segments.values()],
+    statuses: [...made.statuses.values()],
     failures: [...made.failures.values()],
     suppressed: [...made.suppressed.values()],
     domains: [...made.domains.values()],
@@ -89,8 +71,47 @@ export const quarterCountsOf = async (tallies: AsyncIterable<Tally>): Promise<Qu
   };
 };
 
+const namedTables = ["labels", "segments", "statuses"] as const;
+
+/** What is beyond those that are put in order: its names are not told apart. */
+const withoutNames = (tally: Tally): Tally => ({
+  ...tally,
+  ...others,
+  domain: tally.domain === null ? null : other,
+  labels: tally.labels.length === 0 ? [] : [other],
+  segment_ids: tally.segment_ids.length === 0 ? [] : [other],
+});
+
+/** The most frequent messages of a quarter; what is beyond has `other` for its names. */
+export const messagesOf = async (found: AsyncIterable<MessageCell>): Promise<MessageCell[]> => {
+  const first: MessageCell[] = [];
+  const all = new Map<string, MessageCell>();
+  const see = (cell: MessageCell, isNamed: boolean): void => {
+    const key = isNamed ? cell : { ...cell, ...namesOfOthers };
+    const known = all.get(messageKey(key)) ?? { ...key, count: 0 };
+    all.set(messageKey(key), { ...known, count: known.count + cell.count });
+  };
+  for await (const cell of found)
+    if (first.length < mostSorted) first.push(cell);
+    else see(cell, false);
+  first.sort((a, b) => b.count - a.count || (messageKey(a) < messageKey(b) ? -1 : 1));
+  for (const [n, cell] of first.entries()) see(cell, n < mostCells);
+  return [...all.values()];
+};
+
+const namesOfOthers = {
+  template_id: other,
+  campaign_id: other,
+  category: other,
+  labels: [other],
+  segment_ids: [other],
+};
+
 type Making = {
   cells: Map<string, Cell>;
+  labels: Map<string, NamedCell>;
+  segments: Map<string, NamedCell>;
+  statuses: Map<string, NamedCell>;
   failures: Map<string, Failure>;
   suppressed: Map<string, Suppressed>;
   domains: Map<string | null, FailedDomain>;
@@ -99,6 +120,9 @@ type Making = {
 
 const nothingMade = (): Making => ({
   cells: new Map(),
+  labels: new Map(),
+  segments: new Map(),
+  statuses: new Map(),
   failures: new Map(),
   suppressed: new Map(),
   domains: new Map(),
@@ -109,11 +133,24 @@ const largestFirst = (a: Tally, b: Tally): number =>
   b.counts.targeted - a.counts.targeted || (tallyKey(a) < tallyKey(b) ? -1 : 1);
 
 const tallyKey = (one: Tally): string =>
-  JSON.stringify([cellKey(one), one.error_code, one.reason, one.domain, one.country]);
+  JSON.stringify([
+    cellKey(one),
+    one.error_code,
+    one.reason,
+    one.domain,
+    one.country,
+    one.status,
+    one.labels,
+    one.segment_ids,
+  ]);
 
 const add = (made: Making, tally: Tally): void => {
   const { counts, error_code: code, reason, channel } = tally;
-  addTo(cellOf(made.cells, tally).counts, counted(counts));
+  const cell = cellOf(made.cells, tally);
+  addTo(cell.counts, counted(counts));
+  for (const name of new Set(tally.labels)) addNamed(made.labels, { ...cell, name }, counted(counts));
+  for (const name of new Set(tally.segment_ids)) addNamed(made.segments, { ...cell, name }, counted(counts));
+  addNamed(made.statuses, { ...cell, name: tally.status }, { targeted: counts.targeted });
   const failed = counts.failed + counts.errored + counts.expired + counts.bounced;
   if (failed > 0) addFailure(made.failures, { ...tally, error_code: code ?? "UNKNOWN", count: failed });
   if (failed > 0 && channel === "email") addDomain(made.domains, { ...tally, count: failed });
@@ -140,17 +177,17 @@ const cellOf = (cells: Map<string, Cell>, of: CellKey): Cell => {
   return made;
 };
 
-const keyOf = ({ channel, source, template_id, campaign_id, category, provider }: CellKey): CellKey => ({
-  channel,
-  source,
-  template_id,
-  campaign_id,
-  category,
-  provider,
-});
+/** As many names as are told apart, each in some cells. */
+const mostNamed = 10 * mostCells;
 
-/** Names a cell among others. */
-const cellKey = (of: CellKey): string => JSON.stringify(Object.values(keyOf(of)));
+const addNamed = (all: Map<string, NamedCell>, of: CellKey & { name: string }, counts: Counted): void => {
+  const isKnown = all.has(namedKey(of)) || all.size < mostNamed;
+  const { channel, source } = of;
+  const key = isKnown ? { name: of.name, ...keyOf(of) } : { name: other, channel, source, ...others };
+  const known = all.get(namedKey(key)) ?? { ...key, counts: {} };
+  addTo(known.counts, counts);
+  all.set(namedKey(key), known);
+};
 
 const addFailure = (failures: Map<string, Failure>, one: Failure): void => {
   const isNew = !failures.has(failureKey(one));
@@ -162,10 +199,6 @@ const addFailure = (failures: Map<string, Failure>, one: Failure): void => {
   const kept = failures.get(key);
   if (kept !== undefined) kept.count += count;
 };
-
-/** Names a failure among others. */
-const failureKey = ({ channel, provider, error_code }: Pick<Failure, "channel" | "provider" | "error_code">) =>
-  JSON.stringify([channel, provider, error_code]);
 
 const addDomain = (
   all: Map<string | null, FailedDomain>,
@@ -186,77 +219,4 @@ const addCountry = (
   const known = all.get(key) ?? { channel, country, count: 0, last_at, message_id };
   const latest = known.last_at >= last_at ? known : { ...known, last_at, message_id };
   all.set(key, { ...latest, count: known.count + count });
-};
-
-/** What a quarter's counters are kept as. */
-export const tablesOf = ({
-  cells,
-  failures,
-  suppressed,
-  domains,
-  countries,
-}: QuarterCounts): Record<CounterTable, Entry[]> => ({
-  cells: cells.map((cell) => ({ key: cellKey(cell), counts: cell.counts })),
-  failures: failures.map(({ last_at, message_id, count, ...of }) => ({
-    key: failureKey(of),
-    counts: { count },
-    sample: { last_at, message_id },
-  })),
-  suppressed: suppressed.map(({ channel, reason, count }) => ({
-    key: JSON.stringify([channel, reason]),
-    counts: { count },
-  })),
-  domains: domains.map(({ domain, last_at, message_id, count }) => ({
-    key: JSON.stringify([domain]),
-    counts: { count },
-    sample: { last_at, message_id },
-  })),
-  countries: countries.map(({ channel, country, last_at, message_id, count }) => ({
-    key: JSON.stringify([channel, country]),
-    counts: { count },
-    sample: { last_at, message_id },
-  })),
-});
-
-/** Tables of counters of a day. */
-export const counterTables = ["cells", "failures", "suppressed", "domains", "countries"] as const;
-export type CounterTable = (typeof counterTables)[number];
-
-/** What deliveries of a cell are told apart by. */
-export const cellOfKey = (key: string): CellKey => {
-  const [channel, source, template_id, campaign_id, category, provider] = JSON.parse(key) as Values; // sound: cellKey wrote it
-  return { channel, source, template_id, campaign_id, category, provider };
-};
-
-type Values = [
-  CellKey["channel"],
-  CellKey["source"],
-  CellKey["template_id"],
-  CellKey["campaign_id"],
-  CellKey["category"],
-  CellKey["provider"],
-];
-
-/** What failures are told apart by. */
-export const failureOfKey = (key: string): Pick<Failure, "channel" | "provider" | "error_code"> => {
-  const [channel, provider, error_code] = JSON.parse(key) as [Failure["channel"], string | null, string]; // sound: failureKey wrote it
-  return { channel, provider, error_code };
-};
-
-/** What suppressed deliveries are told apart by. */
-export const suppressedOfKey = (key: string): Pick<Suppressed, "channel" | "reason"> => {
-  const [channel, reason] = JSON.parse(key) as [Suppressed["channel"], string]; // sound: tablesOf wrote it
-  return { channel, reason };
-};
-
-/** The domain of failed mails. */
-export const domainOfKey = (key: string): FailedDomain["domain"] => {
-  const [domain] = JSON.parse(key) as [string | null]; // sound: tablesOf wrote it
-  return domain;
-};
-
-/** Where failed messages to phones went. */
-export const countryOfKey = (key: string): Pick<FailedCountry, "channel" | "country"> => {
-  const [channel, country] = JSON.parse(key) as [FailedCountry["channel"], string | null]; // sound: tablesOf wrote it
-  return { channel, country };
 };

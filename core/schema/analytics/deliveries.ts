@@ -27,6 +27,8 @@ export const filterQuery = {
   category: name("this category"),
   campaign_id: name("this campaign"),
   template_id: name("this template"),
+  label: name("this label"),
+  segment_id: name("this segment, by whose id they included it"),
 };
 
 /** Query of the overview. */
@@ -60,6 +62,7 @@ export const Overview = Members({
   totals: Metrics,
   rates: Rates,
   change: Change,
+  messages: Integer({ description: "messages that were accepted in the range, and whose sending has begun" }),
   active_subscriptions: Nullable(
     Integer({ description: "subscriptions that are subscribed, at `audience_as_of`, whatever the range is" }),
   ),
@@ -75,7 +78,16 @@ export const intervals = ["hour", "day", "week", "month", "hour_of_week"] as con
 export type Interval = (typeof intervals)[number];
 
 /** What deliveries can be told apart by. */
-export const groupings = ["channel", "source", "campaign_id", "template_id", "category", "provider"] as const;
+export const groupings = [
+  "channel",
+  "source",
+  "campaign_id",
+  "template_id",
+  "category",
+  "provider",
+  "label",
+  "status",
+] as const;
 export type Grouping = (typeof groupings)[number];
 
 const { compare: _compare, ...plainRange } = quarterRangeQuery;
@@ -99,7 +111,9 @@ export const TimeseriesQuery = Closed({
   ),
   group_by: Optional(
     Enum([...groupings], {
-      description: `a series for each of the ${analyticsLimits.groups} most frequent ones, and one of the others`,
+      description:
+        `a series for each of the ${analyticsLimits.groups} most frequent ones, and one of the others; \`label\`: one with several ` +
+        "counts in each; `status`: of `targeted` alone",
     }),
   ),
 });

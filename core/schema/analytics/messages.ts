@@ -39,9 +39,6 @@ export const analyticsMessagePaging = pagingOf({
 export const MessagesQuery = Closed({
   ...plainRange,
   ...filterQuery,
-  label: Optional(
-    Text({ minLength: 1, maxLength: 128, description: "messages that have this label alone; of `message` only" }),
-  ),
   group_by: Optional(
     Enum([...messageGroupings], {
       default: "message",

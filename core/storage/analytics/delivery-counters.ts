@@ -8,8 +8,8 @@ import {
   type Sample,
   withQuarter,
 } from "../../domain/analytics/day-table.ts";
-import { type CounterTable, counterTables, type QuarterCounts, tablesOf } from "../../domain/analytics/quarters.ts";
 import type { DaysOf, ReadDay } from "../../domain/analytics/spread.ts";
+import { type CounterTable, counterTables, type QuarterCounts, tablesOf } from "../../domain/analytics/tables.ts";
 import { dayMs, quarterMs } from "../../domain/durations.ts";
 import { dateText, dayOf } from "../../domain/events/days.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";

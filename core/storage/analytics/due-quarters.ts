@@ -2,8 +2,10 @@ import type { Collection, Db } from "mongodb";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { quarterMs } from "../../domain/durations.ts";
 import { gather } from "../../runtime/batching/gather.ts";
+import type { Counts } from "../../schema/messages/message.ts";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
 import { waitsForFirst } from "../messages/first-waiting.ts";
+import type { MessageRow } from "../messages/message-row.ts";
 import { type CollectionSpec, collectionOf, farAhead, type OfApp } from "../mongo/collection.ts";
 import { refusedOf, retryConflicts } from "../mongo/duplicate.ts";
 import { dueIndex } from "../work/due.ts";
@@ -39,32 +41,22 @@ const quartersAtOnce = 200; // of one write
 export const dueQuarters = (db: Db, clock: Clock = systemClock) => {
   const rows = collectionOf<DueQuarterRow>(db, dueQuarterCollection);
   const made = collectionOf<DeliveryRow>(db, deliveryCollection);
-  const add = gather({ write: (all: readonly Touched[]) => addAll(all), most: quartersAtOnce, inFlight: 1 });
-
-  const addAll = async (all: readonly Touched[]): Promise<void[]> => {
-    const each = [...new Map(all.map((one) => [one._id, one])).values()].sort((a, b) => (a._id < b._id ? -1 : 1));
-    await write(each).catch((error: unknown) => write(refusedOf(each, error))); // another made the same one
-    return all.map(() => undefined);
-  };
-
-  const write = (all: readonly Touched[]) => {
-    const now = clock.now();
-    const change = { $inc: { revision: 1 }, $min: { due_at: new Date(now.getTime() + togetherMs), as_of: now } };
-    const writes = all.map(({ _id, ...of }) => ({
-      updateOne: {
-        filter: { _id },
-        update: { ...change, $setOnInsert: { ...of, lease: null, fence: 0 } },
-        upsert: true,
-      },
-    }));
-    return retryConflicts(() => rows.bulkWrite(writes, { ordered: false }));
-  };
-
+  const add = gather({ write: adding(rows, clock), most: quartersAtOnce, inFlight: 1 });
   return {
     /** Has the quarters counted again in which these deliveries were made: they are stored as they are now. May be repeated. */
     touch: async (stored: readonly TouchedDelivery[]): Promise<void> => {
       const each = new Map(stored.filter(isCounted).map((row) => [touchedBy(row)._id, touchedBy(row)]));
       await Promise.all([...each.values()].map(add));
+    },
+
+    /** Has the quarter counted again in which a message was accepted, whose sending ends: what was sent in that quarter has done so. */
+    touchOf: async (
+      message: Pick<MessageRow, "tenant_id" | "app_id" | "created_at">,
+      { sent = 0 }: Counts,
+    ): Promise<void> => {
+      const of = touchedBy(message);
+      const isTouched = sent > 0 && quarterOf(clock.now()).getTime() === of.quarter.getTime();
+      if (!isTouched) await add(of);
     },
 
     /** Has all quarters of a range counted again that deliveries were made in; how many these are. One read for each of them. */
@@ -87,12 +79,39 @@ export const dueQuarters = (db: Db, clock: Clock = systemClock) => {
       (await rows.deleteOne({ _id, fence, revision })).deletedCount === 1,
 
     /** Until when everything of a range is counted; null when all of it is. */
-    countedUntil: async ({ tenantId, appId }: OfApp, { from, to }: { from: Date; to: Date }): Promise<Date | null> => {
-      const filter = { app_id: appId, quarter: { $gte: from, $lt: to }, tenant_id: tenantId };
-      const found = await rows.find(filter, { hint: "list", projection: { as_of: 1 } }).toArray();
-      const open = found.map(({ as_of: at }) => at.getTime()).filter((ms) => ms < farAhead.getTime());
-      return open.length === 0 ? null : new Date(Math.min(...open));
-    },
+    countedUntil: (of: OfApp, range: { from: Date; to: Date }): Promise<Date | null> => countedUntil(rows, of, range),
+  };
+};
+
+const countedUntil = async (
+  rows: Collection<DueQuarterRow>,
+  { tenantId, appId }: OfApp,
+  { from, to }: { from: Date; to: Date },
+): Promise<Date | null> => {
+  const filter = { app_id: appId, quarter: { $gte: from, $lt: to }, tenant_id: tenantId };
+  const found = await rows.find(filter, { hint: "list", projection: { as_of: 1 } }).toArray();
+  const open = found.map(({ as_of: at }) => at.getTime()).filter((ms) => ms < farAhead.getTime());
+  return open.length === 0 ? null : new Date(Math.min(...open));
+};
+
+const adding = (rows: Collection<DueQuarterRow>, clock: Clock) => {
+  const write = (all: readonly Touched[]) => {
+    const now = clock.now();
+    const change = { $inc: { revision: 1 }, $min: { due_at: new Date(now.getTime() + togetherMs), as_of: now } };
+    const writes = all.map(({ _id, ...of }) => ({
+      updateOne: {
+        filter: { _id },
+        update: { ...change, $setOnInsert: { ...of, lease: null, fence: 0 } },
+        upsert: true,
+      },
+    }));
+    return retryConflicts(() => rows.bulkWrite(writes, { ordered: false }));
+  };
+
+  return async (all: readonly Touched[]): Promise<void[]> => {
+    const each = [...new Map(all.map((one) => [one._id, one])).values()].sort((a, b) => (a._id < b._id ? -1 : 1));
+    await write(each).catch((error: unknown) => write(refusedOf(each, error))); // another made the same one
+    return all.map(() => undefined);
   };
 };
 

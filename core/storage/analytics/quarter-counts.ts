@@ -1,25 +1,59 @@
 import type { Db, Document } from "mongodb";
-import { mostCells, type QuarterCounts, quarterCountsOf, type Tally } from "../../domain/analytics/quarters.ts";
+import { messagesOf, mostCells, quarterCountsOf, type Tally } from "../../domain/analytics/quarters.ts";
+import type { MessageCell, QuarterCounts } from "../../domain/analytics/tables.ts";
 import { quarterMs } from "../../domain/durations.ts";
+import { beforeIdsOf } from "../../domain/ids.ts";
 import { evidence } from "../../domain/messages/progress.ts";
 import { type Metric, metrics } from "../../schema/analytics/metrics.ts";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
 import { neverSent } from "../messages/first-waiting.ts";
+import type { MessageRow } from "../messages/message-row.ts";
+import { messageCollection } from "../messages/messages.ts";
 import { collectionOf, farAhead, longAgo, type OfApp } from "../mongo/collection.ts";
 
 /** Counters of a quarter of an hour, made from the deliveries of an app that were made in it. */
 export const countQuarter =
   (db: Db) =>
-  async ({ tenantId, appId }: OfApp, quarter: Date): Promise<QuarterCounts> => {
-    const made = { $gte: quarter, $lt: new Date(quarter.getTime() + quarterMs) };
-    const filter = { app_id: appId, created_at: made, tenant_id: tenantId, $nor: [neverSent] };
-    const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
-    const found = rows.aggregate<Group>([{ $match: filter }, { $group: group }], {
-      hint: "made",
-      batchSize: mostCells + 1,
-    });
-    return quarterCountsOf(tallies(found));
+  async (of: OfApp, quarter: Date): Promise<QuarterCounts> => {
+    const range = { from: quarter, to: new Date(quarter.getTime() + quarterMs) };
+    const [counts, messages] = await Promise.all([countDeliveries(db, of, range), countMessages(db, of, range)]);
+    return { ...counts, messages };
   };
+
+type Range = { from: Date; to: Date };
+
+const countDeliveries = (db: Db, { tenantId, appId }: OfApp, { from, to }: Range) => {
+  const filter = { app_id: appId, created_at: { $gte: from, $lt: to }, tenant_id: tenantId, $nor: [neverSent] };
+  const found = collectionOf<DeliveryRow>(db, deliveryCollection).aggregate<Group>(
+    [{ $match: filter }, { $group: group }],
+    { hint: "made", batchSize: mostCells + 1 },
+  );
+  return quarterCountsOf(tallies(found));
+};
+
+/** Those whose sending has begun: a message and its id are of the same instant. */
+const countMessages = (db: Db, { tenantId, appId }: OfApp, { from, to }: Range): Promise<MessageCell[]> => {
+  const _id = { $gte: beforeIdsOf("message", from), $lt: beforeIdsOf("message", to) };
+  const filter = { app_id: appId, _id, tenant_id: tenantId, started_at: { $gt: longAgo } };
+  const key = {
+    channels: "$channels",
+    source: "$source",
+    template_id: orNull("template_id"),
+    campaign_id: orNull("campaign_id"),
+    category: orNull("category"),
+    labels: "$labels",
+    segment_ids: listOf("segment_ids"),
+  };
+  const stages = [{ $match: filter }, { $group: { _id: key, count: { $sum: 1 } } }];
+  const found = collectionOf<MessageRow>(db, messageCollection).aggregate<MessageGroup>(stages, { hint: "list" });
+  return messagesOf(messageCells(found));
+};
+
+type MessageGroup = { _id: Omit<MessageCell, "count">; count: number };
+
+async function* messageCells(found: AsyncIterable<MessageGroup>): AsyncGenerator<MessageCell> {
+  for await (const { _id, count } of found) yield { ..._id, count };
+}
 
 /** When a delivery of an app last changed that has not changed for the longest time; null without one. */
 export const oldestChange =
@@ -44,6 +78,9 @@ type Group = Record<Metric, number> & {
     | "reason"
     | "domain"
     | "country"
+    | "status"
+    | "labels"
+    | "segment_ids"
   >;
   last_at: Date;
   message_id: string;
@@ -54,6 +91,7 @@ async function* tallies(found: AsyncIterable<Group>): AsyncGenerator<Tally> {
 }
 
 const orNull = (member: string) => ({ $ifNull: [`$${member}`, null] });
+const listOf = (member: string) => ({ $ifNull: [`$${member}`, []] });
 const when = (condition: Document) => ({ $sum: { $cond: [condition, 1, 0] } });
 const has = (member: string) => ({ $gt: [`$${member}`, longAgo] });
 
@@ -98,6 +136,9 @@ const group: Document = {
     provider: orNull("provider"),
     error_code: orNull("error_code"),
     reason: orNull("suppression_reason"),
+    status: "$status",
+    labels: listOf("labels"),
+    segment_ids: listOf("segment_ids"),
     country: { $cond: [{ $gt: ["$error_code", ""] }, orNull("country"), null] },
     domain: { $cond: [isFailedMail, domain, null] },
   },

@@ -44,6 +44,8 @@ export type DeliveryRow = Progress & {
   source?: Exclude<MessageSource, "api">;
   template_id?: string;
   category?: string;
+  labels?: string[];
+  segment_ids?: string[];
   /** As callers name the live activity that it is of. */
   activity_id?: string;
   channel: Channel;

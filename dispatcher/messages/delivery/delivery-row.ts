@@ -33,7 +33,7 @@ export type Attempt = {
   /** Of a message that is part of a campaign. */
   campaignId?: string | undefined;
   /** What the delivery says of its message. */
-  message?: Pick<MessageRow, "source" | "template_id" | "category" | "conversation_id">;
+  message?: Pick<MessageRow, "source" | "template_id" | "category" | "labels" | "segment_ids" | "conversation_id">;
   /** Of a live activity: as callers name it. */
   activityId?: string | undefined;
   /** Of a message with variants: the one that they get. */
@@ -187,12 +187,16 @@ const of = ({
   source,
   template_id: template,
   category,
+  labels,
+  segment_ids: segments = [],
   conversation_id: conversation,
 }: NonNullable<Attempt["message"]>) => ({
   ...(conversation === undefined ? {} : { conversation_id: conversation }),
   ...(source === "api" ? {} : { source }),
   ...(template === undefined ? {} : { template_id: template }),
   ...(category === null ? {} : { category }),
+  ...(labels.length === 0 ? {} : { labels }),
+  ...(segments.length === 0 ? {} : { segment_ids: segments }),
 });
 
 const accepted = ({ providerId, segments }: Extract<Outcome, { kind: "sent" }>) => ({

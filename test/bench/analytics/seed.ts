@@ -1,4 +1,4 @@
-import type { Cell } from "#core/domain/analytics/quarters.ts";
+import type { Cell } from "#core/domain/analytics/tables.ts";
 import { dayMs, hourMs, quarterMs } from "#core/domain/durations.ts";
 import { dateText, lastDays } from "#core/domain/events/days.ts";
 import { newId } from "#core/domain/ids.ts";
@@ -50,7 +50,12 @@ export const seedDays = async (
   const last_at = new Date();
   const failure = { channel: "email", provider: "smtp", count: 1, last_at, message_id: "msg_1" } as const;
   const failures = ["HARD_BOUNCE", "SPAM_REJECTED", "EXPIRED"].map((error_code) => ({ ...failure, error_code }));
-  const quarter = { cells: made, failures, suppressed: [], domains: [], countries: [], at: new Date() };
+  const named = (name: string) => made.map((cell) => ({ ...cell, name }));
+  const statuses = ["sent", "delivered", "opened"].flatMap(named).map((one) => ({ ...one, counts: { targeted: 15 } }));
+  const alike = { channels, source: "api", ...names, labels: ["spring"], segment_ids: ["seg_1"], count: 3 } as const;
+  const more = { labels: named("spring"), segments: named("seg_1"), statuses, messages: [alike] };
+  const none = { suppressed: [], domains: [], countries: [] };
+  const quarter = { cells: made, ...more, failures, ...none, at: new Date() };
   const first = lastDay();
   for (let n = 0; n < dayMs / quarterMs; n++)
     await deliveryCounters(db).keep(ofApp(app), new Date(first.getTime() + n * quarterMs), quarter);

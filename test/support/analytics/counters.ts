@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Db } from "mongodb";
 import { unpack } from "#core/domain/analytics/columns.ts";
 import { quartersOfDay, type Sample } from "#core/domain/analytics/day-table.ts";
-import type { CounterTable } from "#core/domain/analytics/quarters.ts";
+import type { CounterTable, QuarterCounts } from "#core/domain/analytics/tables.ts";
 import { quarterMs } from "#core/domain/durations.ts";
 import { reportedOf } from "#core/domain/messages/progress.ts";
 import { type DeliveryCounterRow, deliveryCounterCollection } from "#core/storage/analytics/delivery-counters.ts";
@@ -11,6 +11,19 @@ import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { waitsForFirst } from "#core/storage/messages/first-waiting.ts";
 import { until } from "../until.ts";
+
+/** What is counted of a quarter without deliveries. */
+export const noCounts: QuarterCounts = {
+  cells: [],
+  labels: [],
+  segments: [],
+  statuses: [],
+  failures: [],
+  suppressed: [],
+  domains: [],
+  countries: [],
+  messages: [],
+};
 
 /** Counters of an app by the quarters of an hour in which its deliveries were made. */
 export type Counters = Record<string, Record<string, number>>;
@@ -84,9 +97,13 @@ const rowsOf = (db: Db, appId: string, table: CounterTable): Promise<DeliveryCou
     .toArray();
 
 /** Waits until the service has counted what is stored, which takes seconds. */
-export const expectCountersAreExact = async (db: Db, appId: string): Promise<void> => {
+export const expectCountersAreExact = async (
+  db: Db,
+  appId: string,
+  { withinMs = 30_000, paceMs }: { withinMs?: number; paceMs?: number } = {},
+): Promise<void> => {
   const isExact = async (): Promise<boolean> =>
     isDeepStrictEqual(await keptCounters(db, appId), await plainCounters(db, appId));
-  await until(isExact, 30_000).catch(() => undefined); // then the difference is shown
+  await until(isExact, withinMs, paceMs).catch(() => undefined); // then the difference is shown
   expect(await keptCounters(db, appId)).to.deep.equal(await plainCounters(db, appId));
 };

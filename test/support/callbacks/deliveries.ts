@@ -52,13 +52,18 @@ export const aSentMessage = (of: OfApp, id: string, sent: number): MessageRow =>
   });
 };
 
+const mailsAtOnce = 10_000; // FerretDB takes 25,000 in a write
+
 /** Stores mails of one message that has ended. */
 export const seedMails = async (db: Db, of: OfApp, count: number) => {
   const messageId = newId("message", new Date());
   const mails = Array.from({ length: count }, () => aMail(of, { message_id: messageId }));
   await db.collection<MessageRow>(messageCollection.name).insertOne(aSentMessage(of, messageId, count));
-  await db.collection<DeliveryRow>(deliveryCollection.name).insertMany(mails.map(({ delivery }) => delivery));
-  await db.collection<SubscriptionRow>(subscriptionCollection.name).insertMany(mails.map((one) => one.subscription));
+  for (let n = 0; n < mails.length; n += mailsAtOnce) {
+    const some = mails.slice(n, n + mailsAtOnce);
+    await db.collection<DeliveryRow>(deliveryCollection.name).insertMany(some.map(({ delivery }) => delivery));
+    await db.collection<SubscriptionRow>(subscriptionCollection.name).insertMany(some.map((one) => one.subscription));
+  }
   return { messageId, mails };
 };
 

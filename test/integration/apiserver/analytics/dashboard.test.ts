@@ -7,6 +7,7 @@ import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
+import { noCounts } from "../../../support/analytics/counters.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSentMessage } from "../../../support/callbacks/deliveries.ts";
 
@@ -32,13 +33,11 @@ describe("the dashboard for app teams", () => {
     const cell = { channel: "email", source: "api", template_id: null, campaign_id: null, category: null } as const;
     const now = new Date();
     await deliveryCounters(site.db).keep(ofApp(app), quarterOf(now), {
+      ...noCounts,
       cells: [{ ...cell, provider: "smtp", counts }],
       failures: [
         { channel: "email", provider: "smtp", error_code: "HARD_BOUNCE", count: 1, last_at: now, message_id: "msg_1" },
       ],
-      suppressed: [],
-      domains: [],
-      countries: [],
       at: now,
     });
     const row = aSentMessage({ tenant_id: app.tenant_id, app_id: app._id }, newId("message", now), 2);

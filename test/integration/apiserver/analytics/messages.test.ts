@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { Cell } from "#core/domain/analytics/quarters.ts";
+import type { Cell } from "#core/domain/analytics/tables.ts";
 import { dayMs, hourMs } from "#core/domain/durations.ts";
 import { newId } from "#core/domain/ids.ts";
 import { timings } from "#core/domain/timing.ts";
@@ -16,6 +16,7 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import { messageReportJob } from "../../../../dispatcher/jobs/message-reports.ts";
+import { noCounts } from "../../../support/analytics/counters.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aMail, aSentMessage } from "../../../support/callbacks/deliveries.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
@@ -131,12 +132,10 @@ describe("analytics of messages", () => {
       counts: { targeted: sent, sent, delivered: sent },
     });
     await deliveryCounters(site.db).keep(ofApp(of.app), quarterOf(new Date(now - hourMs)), {
-      failures: [],
-      suppressed: [],
-      domains: [],
-      countries: [],
+      ...noCounts,
       at: new Date(),
       cells: [cell("spring", 3), cell("autumn", 8), cell(null, 1)],
+      labels: [{ ...cell("spring", 2), name: "vip" }],
     });
     const day = range(now - dayMs, now);
     const { body } = await call(`?${day}&group_by=campaign_id`, of);
@@ -147,6 +146,8 @@ describe("analytics of messages", () => {
     ]);
     const byTemplate = await call(`?${day}&group_by=template_id&campaign_id=spring&channel=email`, of);
     expect(byTemplate.body.data.map(({ key, totals: { sent } }) => [key, sent])).to.deep.equal([["tpl_1", 3]]);
+    const ofLabel = await call(`?${day}&group_by=campaign_id&label=vip`, of);
+    expect(ofLabel.body.data.map(({ key, totals: { sent } }) => [key, sent])).to.deep.equal([["spring", 2]]);
   });
 
   const variants = [
@@ -256,7 +257,8 @@ describe("analytics of messages", () => {
     const faults = [
       ["?channel=email", "channel"],
       ["?source=api,test", "source"],
-      ["?group_by=campaign_id&label=a", "label"],
+      ["?group_by=campaign_id&label=a&segment_id=seg_1", "segment_id"],
+      ["?segment_id=seg_1", "segment_id"],
       ["?group_by=label&sort=created_at", "sort"],
       ["?group_by=label&channel=email", "channel"],
       ["?group_by=journey_id", "group_by"],

@@ -1,11 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { Db } from "mongodb";
 import { quarterMs } from "#core/domain/durations.ts";
 import { newId } from "#core/domain/ids.ts";
 import type { Receipt, ReceiptFact } from "#core/domain/messages/receipts.ts";
-import { timings } from "#core/domain/timing.ts";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { deliveryCounterCollection } from "#core/storage/analytics/delivery-counters.ts";
 import {
@@ -21,14 +18,13 @@ import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { collectionOf, farAhead } from "#core/storage/mongo/collection.ts";
 import { receiptApplier } from "../../../../dispatcher/callbacks/applier.ts";
-import { deliveryCountersJob } from "../../../../dispatcher/jobs/delivery-counters.ts";
 import { suppressions } from "../../../../dispatcher/suppressions/open.ts";
-import { firstDay, keptCounters, plainCounters } from "../../../support/analytics/counters.ts";
+import { keptCounters, plainCounters } from "../../../support/analytics/counters.ts";
+import { countDueQuarters } from "../../../support/analytics/due-quarters.ts";
 import { aMail, aReceipt, facts, seedMails } from "../../../support/callbacks/deliveries.ts";
 import { seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { lendDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
-import { keptLog } from "../../core/queue/helpers.ts";
 
 type Of = { tenant_id: string; app_id: string };
 
@@ -57,11 +53,7 @@ describe("counters of deliveries", function () {
   /** Counts all quarters that are due until so long from now. */
   const runDue = async (ms = 2_000): Promise<void> => {
     aheadMs += ms;
-    const stopping = new AbortController().signal;
-    const deps = { holder: randomUUID(), stopping, clock, log: keptLog().log, metrics: createMetrics("dispatcher") };
-    for (const { _id, due_at: at } of await dues())
-      if (at !== null && at <= clock.now())
-        await deliveryCountersJob({ db, clock }).run(_id, { ...deps, timing: timings.short }, stopping);
+    await countDueQuarters(db, clock, of.app_id);
   };
 
   const apply = (receipts: readonly Receipt[], { isRepeated = false, isKilled = false } = {}) => {
@@ -184,57 +176,6 @@ describe("counters of deliveries", function () {
     expect(await counted()).to.not.deep.equal(await plain());
     await recount();
     expect(await counted()).to.deep.equal(await plain());
-  });
-
-  it("tell deliveries apart by what their message is, and name what failed and what was suppressed", async () => {
-    const message_id = newId("message", new Date());
-    const now = new Date();
-    const one = (change: Partial<DeliveryRow>) => ({
-      ...aMail(of, { message_id }).delivery,
-      created_at: now,
-      ...change,
-    });
-    const { sent_at: _sent, provider: _provider, ...unsent } = one({});
-    await rows().insertMany([
-      one({ source: "campaign", campaign_id: "spring", template_id: "tpl_1", category: "news" }),
-      one({
-        source: "campaign",
-        campaign_id: "spring",
-        template_id: "tpl_1",
-        category: "news",
-        machine_opened_at: now,
-        machine_clicked_at: now,
-      }),
-      one({ status: "bounced", bounced_at: now, error_code: "HARD_BOUNCE" }),
-      one({ status: "failed", failed_at: now, error_code: "LANDLINE", channel: "sms", country: "DE" }),
-      { ...unsent, _id: newId("delivery", now), status: "suppressed", suppression_reason: "frequency_cap" },
-      { ...unsent, _id: newId("delivery", now), status: "scheduled" },
-    ]);
-    await dueQuarters(db, clock).touch(await rows().find({ message_id }).toArray());
-    await runDue();
-    const { provider = null } = one({});
-    expect(await firstDay(db, of.app_id, "cells")).to.have.deep.members([
-      {
-        of: ["email", "campaign", "tpl_1", "spring", "news", provider],
-        counts: { targeted: 2, sent: 2, machine_opens: 1, machine_clicks: 1 },
-      },
-      { of: ["email", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, bounced: 1 } },
-      { of: ["email", "api", null, null, null, null], counts: { targeted: 1, suppressed: 1 } },
-      { of: ["sms", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, failed: 1 } },
-    ]);
-    expect(await firstDay(db, of.app_id, "failures")).to.deep.equal([
-      { of: ["email", provider, "HARD_BOUNCE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
-      { of: ["sms", provider, "LANDLINE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
-    ]);
-    expect(await firstDay(db, of.app_id, "countries")).to.deep.equal([
-      { of: ["sms", "DE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
-    ]);
-    expect(await firstDay(db, of.app_id, "domains")).to.deep.equal([
-      { of: [`mail${process.pid}.example`], counts: { count: 1 }, sample: { last_at: now, message_id } },
-    ]);
-    expect(await firstDay(db, of.app_id, "suppressed")).to.deep.equal([
-      { of: ["email", "frequency_cap"], counts: { count: 1 } },
-    ]);
   });
 
   it("follow deliveries that are cancelled, or replaced by others", async () => {

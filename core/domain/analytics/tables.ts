@@ -1,0 +1,204 @@
+import type { Message } from "../../schema/messages/message.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import type { Entry } from "./day-table.ts";
+import type { Counted } from "./metrics.ts";
+
+/** What deliveries are told apart by. */
+export type CellKey = {
+  channel: Channel;
+  source: Message["source"];
+  template_id: string | null;
+  campaign_id: string | null;
+  category: string | null;
+  provider: string | null;
+};
+
+/** Counters of deliveries that are alike. */
+export type Cell = CellKey & { counts: Counted };
+
+/** Deliveries that failed for one reason. */
+export type Failure = Pick<CellKey, "channel" | "provider"> & {
+  error_code: string;
+  count: number;
+  last_at: Date;
+  /** One of the messages. */
+  message_id: string;
+};
+
+/** Deliveries that were suppressed for one reason. */
+export type Suppressed = Pick<CellKey, "channel"> & { reason: string; count: number };
+
+/** Mails that failed at the addresses of a domain; null of those whose person was erased. */
+export type FailedDomain = Pick<Failure, "count" | "last_at" | "message_id"> & { domain: string | null };
+
+/** Messages to phones that failed in a country; null where nobody knows which. */
+export type FailedCountry = Pick<Failure, "channel" | "count" | "last_at" | "message_id"> & { country: string | null };
+
+/** Counters of deliveries that are alike, and have a label, a segment or a status. */
+export type NamedCell = Cell & { name: string };
+
+/** Messages that are alike in all that can be asked for. */
+export type MessageCell = Pick<CellKey, "source" | "template_id" | "campaign_id" | "category"> & {
+  channels: readonly Channel[];
+  labels: readonly string[];
+  segment_ids: readonly string[];
+  count: number;
+};
+
+/** What is kept of a quarter of an hour. */
+export type QuarterCounts = {
+  cells: Cell[];
+  /** By label and by segment of their message: one with several counts under each. */
+  labels: NamedCell[];
+  segments: NamedCell[];
+  /** How many there are by status. */
+  statuses: NamedCell[];
+  failures: Failure[];
+  suppressed: Suppressed[];
+  domains: FailedDomain[];
+  countries: FailedCountry[];
+  /** Messages that were accepted in it, and sent. */
+  messages: MessageCell[];
+};
+
+/** What a quarter's counters are kept as. */
+export const tablesOf = ({
+  cells,
+  labels,
+  segments,
+  statuses,
+  failures,
+  suppressed,
+  domains,
+  countries,
+  messages,
+}: QuarterCounts): Record<CounterTable, Entry[]> => ({
+  cells: cells.map((cell) => ({ key: cellKey(cell), counts: cell.counts })),
+  labels: labels.map(named),
+  segments: segments.map(named),
+  statuses: statuses.map(named),
+  failures: failures.map(({ last_at, message_id, count, ...of }) => ({
+    key: failureKey(of),
+    counts: { count },
+    sample: { last_at, message_id },
+  })),
+  suppressed: suppressed.map(({ channel, reason, count }) => ({
+    key: JSON.stringify([channel, reason]),
+    counts: { count },
+  })),
+  domains: domains.map(({ domain, last_at, message_id, count }) => ({
+    key: JSON.stringify([domain]),
+    counts: { count },
+    sample: { last_at, message_id },
+  })),
+  countries: countries.map(({ channel, country, last_at, message_id, count }) => ({
+    key: JSON.stringify([channel, country]),
+    counts: { count },
+    sample: { last_at, message_id },
+  })),
+  messages: messages.map(({ count, ...of }) => ({ key: messageKey(of), counts: { count } })),
+});
+
+const named = (cell: NamedCell): Entry => ({ key: namedKey(cell), counts: cell.counts });
+
+/** Tables of counters of a day. */
+export const counterTables = [
+  "cells",
+  "labels",
+  "segments",
+  "statuses",
+  "failures",
+  "suppressed",
+  "domains",
+  "countries",
+  "messages",
+] as const;
+export type CounterTable = (typeof counterTables)[number];
+
+/** What deliveries of a cell are told apart by; null is the name of a cell that has none. */
+export const cellOfKey = (key: string): CellKey & { name: string | null } => {
+  const [channel, source, template_id, campaign_id, category, provider, name = null] = JSON.parse(key) as Values; // sound: cellKey or namedKey wrote it
+  return { channel, source, template_id, campaign_id, category, provider, name };
+};
+
+type Values = [
+  CellKey["channel"],
+  CellKey["source"],
+  CellKey["template_id"],
+  CellKey["campaign_id"],
+  CellKey["category"],
+  CellKey["provider"],
+  string?,
+];
+
+/** What failures are told apart by. */
+export const failureOfKey = (key: string): Pick<Failure, "channel" | "provider" | "error_code"> => {
+  const [channel, provider, error_code] = JSON.parse(key) as [Failure["channel"], string | null, string]; // sound: failureKey wrote it
+  return { channel, provider, error_code };
+};
+
+/** What suppressed deliveries are told apart by. */
+export const suppressedOfKey = (key: string): Pick<Suppressed, "channel" | "reason"> => {
+  const [channel, reason] = JSON.parse(key) as [Suppressed["channel"], string]; // sound: tablesOf wrote it
+  return { channel, reason };
+};
+
+/** The domain of failed mails. */
+export const domainOfKey = (key: string): FailedDomain["domain"] => {
+  const [domain] = JSON.parse(key) as [string | null]; // sound: tablesOf wrote it
+  return domain;
+};
+
+/** Where failed messages to phones went. */
+export const countryOfKey = (key: string): Pick<FailedCountry, "channel" | "country"> => {
+  const [channel, country] = JSON.parse(key) as [FailedCountry["channel"], string | null]; // sound: tablesOf wrote it
+  return { channel, country };
+};
+
+/** What messages are told apart by. */
+export const messageOfKey = (key: string): Omit<MessageCell, "count"> => {
+  const [channels, source, template_id, campaign_id, category, labels, segment_ids] = JSON.parse(key) as MessageValues; // sound: messageKey wrote it
+  return { channels, source, template_id, campaign_id, category, labels, segment_ids };
+};
+
+type MessageValues = [
+  MessageCell["channels"],
+  MessageCell["source"],
+  MessageCell["template_id"],
+  MessageCell["campaign_id"],
+  MessageCell["category"],
+  MessageCell["labels"],
+  MessageCell["segment_ids"],
+];
+
+/** The members of a cell's key alone, in their order. */
+export const keyOf = ({ channel, source, template_id, campaign_id, category, provider }: CellKey): CellKey => ({
+  channel,
+  source,
+  template_id,
+  campaign_id,
+  category,
+  provider,
+});
+
+/** Names a cell among others. */
+export const cellKey = (of: CellKey): string => JSON.stringify(Object.values(keyOf(of)));
+/** Names one of a label, segment or status among others. */
+export const namedKey = (of: CellKey & { name: string }): string =>
+  JSON.stringify([...Object.values(keyOf(of)), of.name]);
+
+/** Names messages among others. */
+export const messageKey = ({
+  channels,
+  source,
+  template_id,
+  campaign_id,
+  category,
+  labels,
+  segment_ids,
+}: Omit<MessageCell, "count">): string =>
+  JSON.stringify([channels, source, template_id, campaign_id, category, labels, segment_ids]);
+
+/** Names a failure among others. */
+export const failureKey = ({ channel, provider, error_code }: Pick<Failure, "channel" | "provider" | "error_code">) =>
+  JSON.stringify([channel, provider, error_code]);

@@ -1,0 +1,147 @@
+import { expect } from "chai";
+import type { Cell, QuarterCounts } from "#core/domain/analytics/tables.ts";
+import { dayMs, hourMs } from "#core/domain/durations.ts";
+import type { Failures, Overview, Timeseries } from "#core/schema/analytics/deliveries.ts";
+import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
+import { cell, keepCounts } from "../../../support/analytics/cells.ts";
+import { useSharedSite } from "../../../support/api/shared-site.ts";
+import { seedTenant } from "../../../support/rows/fixtures.ts";
+
+type Own = Pick<Awaited<ReturnType<typeof seedTenant>>, "app" | "token">;
+type Body = Overview & Timeseries & Failures;
+
+describe("analytics of deliveries that failed, or have names", () => {
+  const { site } = useSharedSite({ plan: { _id: "analytics", retention_days: 730 } });
+  const now = quarterOf(new Date()).getTime();
+  const plan = { _id: "analytics", retention_days: 730, api_rps: 1_000 };
+
+  const call = async (what: string, { app, token }: Own) => {
+    const { status, body } = await site.api.call("GET", `/v1/apps/${app._id}/analytics/${what}`, { token });
+    return { status, body: body as unknown as Body };
+  };
+  const instant = (ms: number) => new Date(ms).toISOString();
+  const range = (from: number, to: number) => `from=${instant(from)}&to=${instant(to)}`;
+  const keep = ({ app }: Own, at: number, counts: Partial<QuarterCounts>) => keepCounts(site.db, app, at, counts);
+
+  it("say why deliveries did not arrive, and what to do", async () => {
+    const own = await seedTenant(site.db, { plan });
+    const failed = (count: number, hoursAgo: number, message_id: string, error_code = "HARD_BOUNCE") =>
+      ({
+        channel: "email",
+        provider: "smtp",
+        error_code,
+        count,
+        last_at: new Date(now - hoursAgo * hourMs),
+        message_id,
+      }) as const;
+    await keep(own, now - 5 * hourMs, {
+      cells: [cell({ counts: { targeted: 9 } })],
+      failures: [failed(2, 4, "msg_1")],
+    });
+    await keep(own, now - 3 * hourMs, {
+      cells: [cell({ counts: { targeted: 9 } })],
+      failures: [failed(1, 2, "msg_2"), failed(1, 3, "msg_3", "other")],
+      suppressed: [{ channel: "email", reason: "quota", count: 2 }],
+    });
+    const { body } = await call(`failures?${range(now - dayMs, now)}`, own);
+    expect(body.data).to.deep.equal([
+      {
+        key: "HARD_BOUNCE",
+        channel: "email",
+        count: 3,
+        share: 0.75,
+        last_at: instant(now - 2 * hourMs),
+        sample_message: "msg_2",
+        retryable: false,
+        advice: "Nothing: there is no such mailbox, and its address is suppressed from now on.",
+      },
+      {
+        key: "other",
+        channel: "email",
+        count: 1,
+        share: 0.25,
+        last_at: instant(now - 3 * hourMs),
+        sample_message: "msg_3",
+        retryable: null,
+        advice: null,
+      },
+    ]);
+    expect(body.suppressed).to.deep.equal([{ reason: "quota", count: 2 }]);
+    const ofMail = { last_at: new Date(now), message_id: "msg_4" };
+    const domains = ["mail.example", null].map((domain, n) => ({ domain, count: 4 - 3 * n, ...ofMail }));
+    const countries = [{ channel: "sms" as const, country: "DE", count: 2, ...ofMail }];
+    await keep(own, now - 2 * hourMs, { domains, countries });
+    const by = async (grouping: string) => {
+      const { data } = (await call(`failures?${range(now - dayMs, now)}&group_by=${grouping}`, own)).body;
+      return data.map((one) => [one.key, one.channel, one.count, one.sample_message]);
+    };
+    expect(await by("country")).to.deep.equal([["DE", "sms", 2, "msg_4"]]);
+    expect(await by("domain")).to.deep.equal([
+      ["mail.example", "email", 4, "msg_4"],
+      ["none", "email", 1, "msg_4"],
+    ]);
+    expect((await by("provider&channel=email")).map(([key, , count]) => [key, count])).to.deep.equal([["smtp", 4]]);
+    const ofTexts = await call(`failures?${range(now - dayMs, now)}&channel=sms`, own);
+    expect(ofTexts.body).to.deep.include({ data: [], suppressed: [] });
+  });
+
+  it("are counted by label, segment and status, and messages beside them", async () => {
+    const own = await seedTenant(site.db, { plan });
+    const sent = (name: string, count: number, change: Partial<Cell> = {}) => ({
+      ...cell({ counts: { targeted: count, sent: count }, ...change }),
+      name,
+    });
+    const message = {
+      channels: ["email"],
+      source: "api",
+      template_id: null,
+      campaign_id: null,
+      category: null,
+    } as const;
+    await keep(own, now - hourMs, {
+      cells: [cell({ counts: { targeted: 9, sent: 9 } })],
+      labels: [sent("spring", 4), sent('vip, "EU"', 3, { category: "news" }), sent('vip, "EU"', 2)],
+      segments: [sent("seg_1", 6)],
+      statuses: [sent("opened", 7), sent("sent", 2)],
+      messages: [
+        { ...message, labels: ["spring"], segment_ids: [], count: 3 },
+        { ...message, channels: ["email", "sms"], labels: [], segment_ids: ["seg_1"], count: 2 },
+      ],
+    });
+    const day = range(now - dayMs, now);
+    const odd = encodeURIComponent('vip, "EU"');
+    const overviews = [
+      ["", 9, 5],
+      ["label=spring", 4, 3],
+      [`label=${odd}`, 5, 0],
+      [`label=${odd}&category=news`, 3, 0],
+    ] as const;
+    for (const [query, ...expected] of overviews) {
+      const { totals, messages } = (await call(`overview?${day}&${query}`, own)).body;
+      expect([totals.sent, messages], query).to.deep.equal(expected);
+    }
+    const others = await seedTenant(site.db, { plan }); // each app may ask five times a second
+    await keep(others, now - hourMs, {
+      labels: [sent("spring", 4), sent("vip", 5)],
+      segments: [sent("seg_1", 6)],
+      statuses: [sent("opened", 7), sent("sent", 2)],
+      messages: [{ ...message, channels: ["email", "sms"], labels: [], segment_ids: ["seg_1"], count: 2 }],
+    });
+    const by = async (query: string) => {
+      const { series } = (await call(`timeseries?${day}&interval=month&${query}`, others)).body;
+      return series.map(({ group, points }) => [group, points.reduce((sum, { value }) => sum + (value ?? 0), 0)]);
+    };
+    const labels = [
+      ["vip", 5],
+      ["spring", 4],
+    ];
+    expect(await by("metric=sent&group_by=label")).to.deep.equal(labels);
+    expect(await by("metric=targeted&group_by=status")).to.deep.equal([
+      ["opened", 7],
+      ["sent", 2],
+    ]);
+    expect(await by("metric=sent&segment_id=seg_1")).to.deep.equal([[null, 6]]);
+    const ofSegment = await call(`overview?${day}&segment_id=seg_1&channel=sms`, others);
+    expect([ofSegment.body.messages, ofSegment.body.totals.sent]).to.deep.equal([2, 0]);
+  });
+});

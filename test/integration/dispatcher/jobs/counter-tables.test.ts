@@ -1,0 +1,134 @@
+import { expect } from "chai";
+import type { Db } from "mongodb";
+import { quarterMs } from "#core/domain/durations.ts";
+import { newId } from "#core/domain/ids.ts";
+import { type DueQuarterRow, dueQuarterCollection, dueQuarters } from "#core/storage/analytics/due-quarters.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { firstDay } from "../../../support/analytics/counters.ts";
+import { countDueQuarters } from "../../../support/analytics/due-quarters.ts";
+import { aMail } from "../../../support/callbacks/deliveries.ts";
+import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { aMessage } from "../../../support/rows/work.ts";
+import { lendDatabase } from "../../../support/servers/database.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+
+describe("tables of counters of deliveries", function () {
+  this.timeout(120_000);
+  let db: Db;
+  let giveBack: () => Promise<void>;
+  let of: { tenant_id: string; app_id: string };
+
+  before(async () => {
+    ({ db, giveBack } = await lendDatabase((await testServers()).mongodbUrl));
+  });
+  beforeEach(async () => {
+    const { app } = await seedTenant(db);
+    of = { tenant_id: app.tenant_id, app_id: app._id };
+  });
+  after(() => giveBack?.());
+
+  const clock = { now: () => new Date() };
+  const rows = () => collectionOf<DeliveryRow>(db, deliveryCollection);
+  const dues = () => collectionOf<DueQuarterRow>(db, dueQuarterCollection).find({ app_id: of.app_id }).toArray();
+  const runDue = () => countDueQuarters(db, { now: () => new Date(Date.now() + 2_000) }, of.app_id);
+
+  it("tell deliveries apart by what their message is, and name what failed and what was suppressed", async () => {
+    const message_id = newId("message", new Date());
+    const now = new Date();
+    const one = (change: Partial<DeliveryRow>) => ({
+      ...aMail(of, { message_id }).delivery,
+      created_at: now,
+      ...change,
+    });
+    const { sent_at: _sent, provider: _provider, ...unsent } = one({});
+    await rows().insertMany([
+      one({
+        source: "campaign",
+        campaign_id: "spring",
+        template_id: "tpl_1",
+        category: "news",
+        labels: ["vip", "spring"],
+        segment_ids: ["seg_1"],
+      }),
+      one({
+        source: "campaign",
+        campaign_id: "spring",
+        template_id: "tpl_1",
+        category: "news",
+        machine_opened_at: now,
+        machine_clicked_at: now,
+      }),
+      one({ status: "bounced", bounced_at: now, error_code: "HARD_BOUNCE" }),
+      one({ status: "failed", failed_at: now, error_code: "LANDLINE", channel: "sms", country: "DE" }),
+      { ...unsent, _id: newId("delivery", now), status: "suppressed", suppression_reason: "frequency_cap" },
+      { ...unsent, _id: newId("delivery", now), status: "scheduled" },
+    ]);
+    await dueQuarters(db, clock).touch(await rows().find({ message_id }).toArray());
+    await runDue();
+    const { provider = null } = one({});
+    expect(await firstDay(db, of.app_id, "cells")).to.have.deep.members([
+      {
+        of: ["email", "campaign", "tpl_1", "spring", "news", provider],
+        counts: { targeted: 2, sent: 2, machine_opens: 1, machine_clicks: 1 },
+      },
+      { of: ["email", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, bounced: 1 } },
+      { of: ["email", "api", null, null, null, null], counts: { targeted: 1, suppressed: 1 } },
+      { of: ["sms", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, failed: 1 } },
+    ]);
+    const spring = ["email", "campaign", "tpl_1", "spring", "news", provider];
+    const labelled = ["spring", "vip"].map((name) => ({ of: [...spring, name], counts: { targeted: 1, sent: 1 } }));
+    expect(await firstDay(db, of.app_id, "labels")).to.have.deep.members(labelled);
+    expect(await firstDay(db, of.app_id, "segments")).to.deep.equal([
+      { of: [...spring, "seg_1"], counts: { targeted: 1, sent: 1 } },
+    ]);
+    const plainMail = ["email", "api", null, null, null];
+    expect(await firstDay(db, of.app_id, "statuses")).to.have.deep.members([
+      { of: [...spring, "sent"], counts: { targeted: 2 } },
+      { of: [...plainMail, provider, "bounced"], counts: { targeted: 1 } },
+      { of: [...plainMail, null, "suppressed"], counts: { targeted: 1 } },
+      { of: ["sms", "api", null, null, null, provider, "failed"], counts: { targeted: 1 } },
+    ]);
+    expect(await firstDay(db, of.app_id, "failures")).to.deep.equal([
+      { of: ["email", provider, "HARD_BOUNCE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
+      { of: ["sms", provider, "LANDLINE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
+    ]);
+    expect(await firstDay(db, of.app_id, "countries")).to.deep.equal([
+      { of: ["sms", "DE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
+    ]);
+    expect(await firstDay(db, of.app_id, "domains")).to.deep.equal([
+      { of: [`mail${process.pid}.example`], counts: { count: 1 }, sample: { last_at: now, message_id } },
+    ]);
+    expect(await firstDay(db, of.app_id, "suppressed")).to.deep.equal([
+      { of: ["email", "frequency_cap"], counts: { count: 1 } },
+    ]);
+  });
+
+  it("have the messages of their quarter beside them, once the sending of these has begun", async () => {
+    const at = new Date(Date.now() - 3 * quarterMs);
+    const made = (change: Partial<MessageRow>) =>
+      aMessage({ ...of, _id: newId("message", at), created_at: at, started_at: at, channels: ["email"], ...change });
+    const messages = [
+      made({ labels: ["vip"], segment_ids: ["seg_1"] }),
+      made({ labels: ["vip"], segment_ids: ["seg_1"] }),
+      made({ category: "news", channels: ["email", "sms"] }),
+      made({ started_at: null }),
+    ] as const;
+    await db.collection<MessageRow>(messageCollection.name).insertMany([...messages]);
+    await dueQuarters(db, clock).touchOf(messages[0], { sent: 5 });
+    await runDue();
+    const plainOne = ["api", null, null];
+    expect(await firstDay(db, of.app_id, "messages")).to.have.deep.members([
+      { of: [["email"], ...plainOne, null, ["vip"], ["seg_1"]], counts: { count: 2 } },
+      { of: [["email", "sms"], ...plainOne, "news", [], []], counts: { count: 1 } },
+    ]);
+    const ended = { ...of, created_at: clock.now() };
+    const atOnce = dueQuarters(db, { now: () => ended.created_at });
+    await atOnce.touchOf(ended, { sent: 1 }); // its delivery has said so
+    expect(await dues()).to.have.length(1);
+    await atOnce.touchOf(ended, { sent: 0 });
+    expect(await dues()).to.have.length(2);
+  });
+});
