@@ -13,29 +13,37 @@ import { knownErrors } from "../../../apiserver/reference/errors.ts";
 import type { GeneratedFile } from "../generated-file.ts";
 import { boundsTables } from "./bounds.ts";
 import { code, codes, figure, table, withTable } from "./markdown.ts";
+import { operationTables } from "./operation-tables.ts";
 import { accountTables, settingsTable } from "./settings-table.ts";
 
-/** Pages of docs/reference that people write, with the tables in them that follow from the code. */
+/** Pages of docs/ that people write, with the tables in them that follow from the code. */
 export const referenceTables = (): GeneratedFile[] =>
-  Object.entries(pages()).map(([name, tables]) => {
-    const path = `docs/reference/${name}`;
+  pages().map(([name, tables]) => {
+    const path = `docs/${name}`;
     return { path, text: Object.entries(tables).reduce((text, [of, rows]) => withTable(text, of, rows), read(path)) };
   });
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, "../../..", path), "utf8");
 
 /** The tables by their pages and names. */
-const pages = (): Record<string, Record<string, string>> => ({
-  "requests.md": { scopes: scopeTable(), "error codes": errorTable() },
-  "limits.md": {
+const pages = (): [string, Record<string, string>][] => {
+  const lists = operationTables();
+  const others = otherTables();
+  const names = new Set([...Object.keys(lists), ...Object.keys(others)]);
+  return [...names].map((name) => [name, { ...lists[name], ...others[name] }]);
+};
+
+const otherTables = (): Record<string, Record<string, string>> => ({
+  "reference/requests.md": { scopes: scopeTable(), "error codes": errorTable() },
+  "reference/limits.md": {
     plans: planTable(plansOfSamples()),
     "plan features": featureTable(plansOfSamples()),
     "narrow rates": rateTable(),
     quotas: quotaTable(),
     ...boundsTables(),
   },
-  "channels.md": accountTables(),
-  "settings.md": { "app settings": settingsTable() },
+  "reference/channels.md": accountTables(),
+  "reference/settings.md": { "app settings": settingsTable() },
 });
 
 const scopeTable = (): string =>

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { nextRequestAt } from "#core/domain/webhooks/retry.ts";
@@ -32,6 +32,15 @@ const rowsOf = (section: string): string[][] =>
 const named = (section: string, name: string): boolean => section.includes(`\`${name}\``);
 
 const written = (value: number): string => value.toLocaleString("en-US");
+
+/** Rows of tables that begin with an operation, on a page or a part of one that is not generated. */
+const operationsByHand = (page: string): string[] =>
+  page.includes("<!-- Generated from ")
+    ? []
+    : page
+        .replaceAll(/<!-- (.+): written by make generate -->.*?<!-- end of \1 -->/gs, "")
+        .split("\n")
+        .filter((line) => /^\| *\[?`(?:GET|POST|PUT|PATCH|DELETE) [/…]/.test(line));
 
 /** Names that a section of a page has to have. */
 const vocabularies: { page: string; heading: string; names: readonly string[] }[] = [
@@ -78,6 +87,21 @@ const bounds: Record<string, string[]> = {
 };
 
 describe("the tables of docs/reference", () => {
+  it("leave lists of operations to what is generated", () => {
+    const pages = globSync("docs/{*,reference/*,contributing/*}.md", { cwd: rootDir });
+    expect(pages).to.have.length.above(40);
+    const byHand = pages.flatMap((path) => operationsByHand(read(path)).map((row) => `${path}: ${row}`));
+    expect(byHand).to.deep.equal([]);
+  });
+
+  it("are looked through for operations, but where they are generated", () => {
+    const listed = "| `GET …/colors` | the colors |\n| [`POST /v1/colors`](#new) | a new one |";
+    expect(operationsByHand(`| Operation | |\n|---|---|\n${listed}\n`)).to.deep.equal(listed.split("\n"));
+    expect(operationsByHand(`<!-- colors: written by make generate -->\n\n${listed}\n\n<!-- end of colors -->\n`)).to.be
+      .empty;
+    expect(operationsByHand(`<!-- Generated from the routes. -->\n\n${listed}\n`)).to.be.empty;
+  });
+
   it("name every error code of a delivery", () => {
     for (const { page, heading, names } of vocabularies) {
       const section = sectionOf(page, heading);
