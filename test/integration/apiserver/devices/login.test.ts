@@ -34,6 +34,11 @@ describe("devices that log in", function () {
   before(async () => {
     for (const mode of ["off", "optional", "required"] as const)
       apps.set(mode, await seedTenant(site.db, { app: { identity_verification: mode, identity_keys: [...keys] } }));
+    const others = ["one", "theirs"].map((kid) => ({ kid, alg: "ES256" as const, public_key: pem(other.publicKey) }));
+    apps.set(
+      "another",
+      await seedTenant(site.db, { app: { identity_verification: "required", identity_keys: others } }),
+    );
   });
 
   type Asked = { app: string; secret?: string; token?: string; body?: object };
@@ -157,6 +162,14 @@ describe("devices that log in", function () {
     expect(new Set((await Promise.all(devices.map(ownerOf))).map(({ user }) => user)).size).to.equal(1);
   });
 
+  it("of another app log in with the keys of that one, which others refuse below", async () => {
+    for (const kid of ["one", "theirs"]) {
+      const device = await registered("another");
+      const token = await signed(device.app, `other-${kid}`, { head: { kid }, key: other.privateKey });
+      expect((await login(device, `other-${kid}`, token)).status).to.equal(200);
+    }
+  });
+
   const dayS = 86_400;
   const faults: { it: string; token: (app: string, name: string) => Promise<string>; reason: string }[] = [
     {
@@ -187,8 +200,13 @@ describe("devices that log in", function () {
       reason: "unknown_key",
     },
     {
-      it: "that another key has signed",
-      token: (app, name) => signed(app, name, { key: other.privateKey }),
+      it: "by a key of another app",
+      token: (app, name) => signed(app, name, { head: { kid: "theirs" }, key: other.privateKey }),
+      reason: "unknown_key",
+    },
+    {
+      it: "by a key of another app, which has the name of one of theirs",
+      token: (app, name) => signed(app, name, { head: { kid: "one" }, key: other.privateKey }),
       reason: "signature",
     },
     { it: "for another app", token: (app, name) => signed(app, name, { iss: "app_1" }), reason: "issuer" },
