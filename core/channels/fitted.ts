@@ -4,7 +4,7 @@ import { definitionOf } from "./all.ts";
 import type { Rendering } from "./kit/rendering.ts";
 
 /**
- * A message for one language as its provider takes it: while it is too large, its body, then its subtitle, then its title
+ * A message for one language as its provider takes it: while it is too large, what only spreads reports is left out, then its body, then its subtitle, then its title
  * is cut between two characters and ends with an ellipsis. Data is never cut: what is still too large stays so, for the
  * provider to refuse. Source: docs/reference/channels.md#payload-limits.
  */
@@ -12,9 +12,10 @@ export const fitted = (channel: Channel, rendering: Rendering): Rendering => {
   const limit = definitionOf(channel).limit ?? null;
   if (limit === null) return rendering;
   const fits = (one: Rendering): boolean => Buffer.byteLength(limit.body(one)) <= limit.maxBytes;
-  let one = rendering;
+  if (fits(rendering)) return rendering; // asked once of what fits: this renders the whole payload, of a template for each recipient
+  let one: Rendering = { ...rendering, recipients: 0 };
   for (const member of cuttable) {
-    if (fits(one)) return one; // asked once of what fits: this renders the whole payload, of a template for each recipient
+    if (fits(one)) return one;
     one = cut(one, member, fits);
   }
   return one;

@@ -1,6 +1,6 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
-import { lastKept } from "../kit/push.ts";
+import { lastKept, reportWithinSeconds } from "../kit/push.ts";
 import type { Rendering } from "../kit/rendering.ts";
 import { liveUpdate } from "./live-update.ts";
 
@@ -44,6 +44,7 @@ export const renderFcm = lastKept((rendering: Rendering): FcmPush => {
     buttons: content.buttons,
     large_icon: content.large_icon || undefined,
     group: content.android_group || undefined,
+    report_within_s: reportWithinSeconds(rendering.recipients),
   };
   return { json: jsonOf(message, herald, content.data) };
 });

@@ -1,6 +1,7 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { badgeChangeOf } from "../kit/badge.ts";
+import { reportWithinSeconds } from "../kit/push.ts";
 import type { Rendering } from "../kit/rendering.ts";
 
 /** One push to Huawei devices, shared by the recipients of a language; `hmsBody` adds what is their own. */
@@ -72,7 +73,7 @@ const textOf = (texts: Record<string, string> | undefined, language: string | nu
   localised(texts, language) || undefined;
 
 /** Push Kit hands the app a text, which holds an object whose values are texts. */
-const dataOf = ({ messageId, content, language }: Rendering): string => {
+const dataOf = ({ messageId, content, language, recipients }: Rendering): string => {
   const herald = {
     message_id: messageId,
     url: content.url,
@@ -81,6 +82,7 @@ const dataOf = ({ messageId, content, language }: Rendering): string => {
     buttons: content.buttons,
     large_icon: content.large_icon || undefined,
     big_picture: content.big_picture,
+    report_within_s: reportWithinSeconds(recipients),
   };
   return JSON.stringify({ ...content.data, herald: JSON.stringify(herald) });
 };

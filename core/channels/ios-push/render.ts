@@ -2,7 +2,7 @@ import { localised } from "../../domain/messages/languages.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { badgeChangeOf } from "../kit/badge.ts";
 import { headerText } from "../kit/header-text.ts";
-import { lastKept } from "../kit/push.ts";
+import { lastKept, reportWithinSeconds } from "../kit/push.ts";
 import type { Rendering } from "../kit/rendering.ts";
 import { renderLiveActivity } from "./live-activity.ts";
 import type { ApnsPush } from "./push.ts";
@@ -17,13 +17,13 @@ export const maxApnsBytes = 4096;
  * Source: Apple, "Generating a remote notification", "Sending notification requests to APNs".
  */
 export const renderApns = lastKept((rendering: Rendering): ApnsPush => {
-  const { messageId, content, options, language, ttlSeconds, live } = rendering;
+  const { content, options, language, ttlSeconds, live } = rendering;
   if (live !== undefined) return renderLiveActivity(live, rendering);
   const alert = alertOf(content, language);
   const isVisible = alert !== undefined || isHeardOrCounted(content);
   const aps = isVisible ? visibleAps(content, alert) : { "content-available": 1 };
   return {
-    json: jsonOf(aps, messageId, content),
+    json: jsonOf(aps, rendering),
     pushType: isVisible ? "alert" : "background",
     priority: isVisible ? (options.priority ?? 10) : 5,
     ttlSeconds,
@@ -87,13 +87,17 @@ const needsExtension = (content: Content): boolean =>
 const attachmentsOf = ({ ios_attachments: attachments, big_picture: picture }: Content) =>
   attachments ?? (picture === undefined ? undefined : { big_picture: picture });
 
-const jsonOf = (aps: Record<string, unknown>, messageId: string, content: Content): ApnsPush["json"] => {
+const jsonOf = (
+  aps: Record<string, unknown>,
+  { messageId, content, recipients }: Pick<Rendering, "messageId" | "content" | "recipients">,
+): ApnsPush["json"] => {
   const herald = {
     message_id: messageId,
     url: content.url,
     app_url: content.app_url,
     buttons: content.buttons,
     attachments: attachmentsOf(content),
+    report_within_s: reportWithinSeconds(recipients),
   };
   const rest = JSON.stringify(herald).slice(1);
   const json = JSON.stringify({ aps, data: content.data }).slice(0, -1);

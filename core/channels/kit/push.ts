@@ -34,5 +34,15 @@ export const lastKept = <Push>(render: (rendering: Rendering) => Push): ((render
   };
 };
 
+/**
+ * Over how many seconds those who get a message to so many report that it came, so that not all do at once: 1,000 of them a
+ * second where that takes no longer than {@link longestReportSeconds}. Undefined: each at once.
+ */
+export const reportWithinSeconds = (recipients = 0): number | undefined =>
+  Math.min(longestReportSeconds, Math.floor(recipients / 1_000)) || undefined;
+
+/** What was woken by a push is ended after 20 seconds on Android, and after 30 by browsers and iOS. */
+const longestReportSeconds = 20;
+
 /** The last 8 characters of a token: enough to recognise it, too few to use it. */
 export const maskToken = (token: string): string => `•••${token.slice(-8)}`;

@@ -1,7 +1,7 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
 import { headerText } from "../kit/header-text.ts";
-import { lastKept } from "../kit/push.ts";
+import { lastKept, reportWithinSeconds } from "../kit/push.ts";
 import type { Rendering } from "../kit/rendering.ts";
 
 /** One web push, shared by the recipients of a language. `payload` lacks only the recipient's `delivery_id`. */
@@ -27,7 +27,7 @@ export const renderWebPush = lastKept(
 );
 
 /** What the service worker of a site receives, as JSON; members without a value are left out. */
-const payloadOf = ({ messageId, content, options, language, recipients = 0 }: Omit<Rendering, "ttlSeconds">) => ({
+const payloadOf = ({ messageId, content, options, language, recipients }: Omit<Rendering, "ttlSeconds">) => ({
   message_id: messageId,
   title: localised(content.headings, language),
   body: localised(content.contents, language),
@@ -46,26 +46,12 @@ const payloadOf = ({ messageId, content, options, language, recipients = 0 }: Om
   require_interaction: content.require_interaction,
   /** A later notification of the same tag replaces this one. */
   tag: options.collapse_id,
-  /** Over how many seconds reports that it came are spread; none: each is made at once. */
-  report_within_s: reportSpreadSeconds(recipients) || undefined,
+  report_within_s: reportWithinSeconds(recipients),
 });
 
-/**
- * Over how many seconds those who get a message report that it came, so that not all do at once: 1,000 of them a second where that
- * takes no longer than {@link longestSpreadSeconds}. 0: each at once.
- */
-const reportSpreadSeconds = (recipients: number): number =>
-  Math.min(longestSpreadSeconds, Math.floor(recipients / 1_000));
-
-/** Browsers end a worker that has shown its push after half a minute. */
-const longestSpreadSeconds = 20;
-
-/** The plaintext for one recipient. What only spreads reports is left out where it would be too much. */
-export const webPushBody = ({ payload }: WebPushMessage, deliveryId: string): string => {
-  const whole = JSON.stringify({ ...payload, delivery_id: deliveryId });
-  if (payload.report_within_s === undefined || Buffer.byteLength(whole) <= maxWebPushBytes) return whole;
-  return JSON.stringify({ ...payload, report_within_s: undefined, delivery_id: deliveryId });
-};
+/** The plaintext for one recipient. */
+export const webPushBody = ({ payload }: WebPushMessage, deliveryId: string): string =>
+  JSON.stringify({ ...payload, delivery_id: deliveryId });
 
 /** Where a click leads that is counted on its way; null for what is no address to lead to. */
 export type ClickAddress = (deliveryId: string, to: string) => string | null;

@@ -17,8 +17,10 @@ const fittedOf = (channel: keyof typeof limits, content: Content, language: stri
 const limits = {
   ios_push: definitions.ios_push.limit,
   android_push: definitions.android_push.limit,
+  hms_push: definitions.hms_push.limit,
   web_push: definitions.web_push.limit,
 };
+type Limit = (typeof limits)["ios_push"];
 const family = "👨‍👩‍👧‍👦"; // one character, 25 bytes
 
 describe("a push that has to fit", () => {
@@ -40,6 +42,28 @@ describe("a push that has to fit", () => {
       const text = content.contents?.["en"] ?? "";
       expect(text.slice(0, -1)).to.equal(family.repeat(text.slice(0, -1).length / family.length));
       expect(bytes).to.be.within(maxBytes - 30, maxBytes);
+    });
+  }
+
+  for (const [channel, { body, maxBytes }] of Object.entries(limits) as [keyof typeof limits, Limit][]) {
+    const toMany = (recipients: number, text: string) =>
+      body(fitted(channel, { ...aRendering({ contents: { en: text } }), recipients }));
+    for (const [recipients, seconds] of [
+      [999, null],
+      [1_000, "1"],
+      [12_345, "12"],
+      [1_000_000, "20"],
+    ] as const)
+      it(`has ${recipients} people on ${channel} report that it came within ${seconds ?? 0} seconds`, () => {
+        const [, within = null] = /report_within_s\W+(\d+)/.exec(toMany(recipients, "x")) ?? [];
+        expect(within).to.equal(seconds);
+      });
+
+    it(`says nothing of that on ${channel} where it would be too much, and keeps its text`, () => {
+      const perLetter = Buffer.byteLength(toMany(0, "xx")) - Buffer.byteLength(toMany(0, "x")); // some say it twice
+      const room = maxBytes - Buffer.byteLength(toMany(0, "x"));
+      const largest = "x".repeat(1 + Math.floor(room / perLetter));
+      expect(toMany(5_000, largest)).to.equal(toMany(0, largest)).and.to.contain(largest);
     });
   }
 

@@ -101,19 +101,6 @@ describe("a rendered web push", () => {
         expect(JSON.parse(body)["report_within_s"]).to.equal(seconds);
     });
 
-  it("says nothing of that where it would be too much", () => {
-    const largest = (recipients: number) => {
-      const plain = Buffer.byteLength(webPushBody(render({ contents: { en: "" } }), "dlv_1"));
-      const content = { contents: { en: "x".repeat(maxWebPushBytes - plain) } };
-      return webPushBody(
-        renderWebPush({ messageId: "msg_1", content, options: {}, language: null, ttlSeconds: 60, recipients }),
-        "dlv_1",
-      );
-    };
-    expect(Buffer.byteLength(largest(0))).to.equal(maxWebPushBytes);
-    expect(largest(5_000)).to.equal(largest(0));
-  });
-
   it("leaves out what the content does not say", () => {
     expect(JSON.parse(webPushBody(render({ contents: { en: "Text" } }), "dlv_1"))).to.have.all.keys(
       "message_id",
