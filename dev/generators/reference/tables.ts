@@ -12,6 +12,7 @@ import { memberFeatures } from "../../../apiserver/messages/accept.ts";
 import { knownErrors } from "../../../apiserver/reference/errors.ts";
 import type { GeneratedFile } from "../generated-file.ts";
 import { boundsTables } from "./bounds.ts";
+import { errorTables } from "./error-tables.ts";
 import { code, codes, figure, table, withTable } from "./markdown.ts";
 import { operationTables } from "./operation-tables.ts";
 import { accountTables, settingsTable } from "./settings-table.ts";
@@ -27,10 +28,9 @@ const read = (path: string): string => readFileSync(join(import.meta.dirname, ".
 
 /** The tables by their pages and names. */
 const pages = (): [string, Record<string, string>][] => {
-  const lists = operationTables();
-  const others = otherTables();
-  const names = new Set([...Object.keys(lists), ...Object.keys(others)]);
-  return [...names].map((name) => [name, { ...lists[name], ...others[name] }]);
+  const all = [operationTables(), errorTables(), otherTables()];
+  const names = new Set(all.flatMap(Object.keys));
+  return [...names].map((name) => [name, Object.assign({}, ...all.map((tables) => tables[name]))]);
 };
 
 const otherTables = (): Record<string, Record<string, string>> => ({

@@ -5,7 +5,6 @@ import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { nextRequestAt } from "#core/domain/webhooks/retry.ts";
 import { watchWebhookLevels, webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
-import { webhookErrorClasses } from "#core/schema/vocabulary/webhook-errors.ts";
 import { CreateWebhook, webhookDeliveryStatuses } from "#core/schema/webhooks/webhook.ts";
 
 const page = readFileSync(new URL("../../../docs/webhooks.md", import.meta.url), "utf8");
@@ -18,11 +17,6 @@ const firstCells = (header: string): string[] => {
 const named = (pattern: RegExp): string[] => [...new Set([...page.matchAll(pattern)].map(([name]) => name))].sort();
 
 describe("the page on webhooks", () => {
-  it("explains every error class, in order", () => {
-    const documented = firstCells("| Class | What happened | What to do |").map((cell) => cell.replaceAll("`", ""));
-    expect(documented).to.deep.equal([...webhookErrorClasses]);
-  });
-
   it("explains every state of a delivery", () => {
     const documented = firstCells("| Delivery | Meaning |").map((cell) => cell.replaceAll("`", ""));
     expect(documented).to.deep.equal([...webhookDeliveryStatuses]);

@@ -10,7 +10,6 @@ import { mostChannels } from "#core/schema/live-activities/channel.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import { userLimits } from "#core/schema/people/user.ts";
 import { incidentLimits } from "#core/schema/status/vocabulary.ts";
-import { deliveryErrorCodes } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import { rootDir } from "../../../dev/files/paths.ts";
 
@@ -29,8 +28,6 @@ const rowsOf = (section: string): string[][] =>
     .filter((line) => line.startsWith("| "))
     .map((line) => line.slice(2, -2).replaceAll("`", "").split(" | "));
 
-const named = (section: string, name: string): boolean => section.includes(`\`${name}\``);
-
 const written = (value: number): string => value.toLocaleString("en-US");
 
 /** Rows of tables that begin with an operation, on a page or a part of one that is not generated. */
@@ -41,11 +38,6 @@ const operationsByHand = (page: string): string[] =>
         .replaceAll(/<!-- (.+): written by make generate -->.*?<!-- end of \1 -->/gs, "")
         .split("\n")
         .filter((line) => /^\| *\[?`(?:GET|POST|PUT|PATCH|DELETE) [/…]/.test(line));
-
-/** Names that a section of a page has to have. */
-const vocabularies: { page: string; heading: string; names: readonly string[] }[] = [
-  { page: "messages.md", heading: "Error codes", names: deliveryErrorCodes },
-];
 
 const { timeoutMs, maxInFlight } = webhookLimits;
 
@@ -100,13 +92,6 @@ describe("the tables of docs/reference", () => {
     expect(operationsByHand(`<!-- colors: written by make generate -->\n\n${listed}\n\n<!-- end of colors -->\n`)).to.be
       .empty;
     expect(operationsByHand(`<!-- Generated from the routes. -->\n\n${listed}\n`)).to.be.empty;
-  });
-
-  it("name every error code of a delivery", () => {
-    for (const { page, heading, names } of vocabularies) {
-      const section = sectionOf(page, heading);
-      expect(names.filter((name) => !named(section, name))).to.deep.equal([], page);
-    }
   });
 
   it("give the pauses between requests of a webhook", () => {
