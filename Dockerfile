@@ -37,5 +37,5 @@ USER 65532:65532
 EXPOSE 8080 9090
 STOPSIGNAL SIGTERM
 # A small young generation, and an old one that is collected when it has grown by half: docs/operations.md.
-ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=50"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=75"]
 CMD ["apiserver.js"]

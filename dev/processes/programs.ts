@@ -23,9 +23,9 @@ export type AwaitedAnswer = "/healthz" | "/readyz";
 
 /**
  * A program's flags of Node, as in package.json: a young generation that outlives a burst's garbage, and an old one that
- * is collected when it has grown by half, not by three times.
+ * is collected when it has grown by three quarters, not by three times.
  */
-export const nodeFlags = ["--max-semi-space-size=16", "--heap-growing-percent=50"];
+export const nodeFlags = ["--max-semi-space-size=16", "--heap-growing-percent=75"];
 
 /** Names a folder with the programs' bundles, which are started in place of their sources; the sources where it is empty. */
 export const bundleVariable = "HERALD_BUNDLE";

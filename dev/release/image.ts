@@ -49,7 +49,7 @@ export const imageConfig = (version: string, revision: string): ImageConfig => (
   User: "65532:65532",
   WorkingDir: "/app",
   Env: ["PATH=/usr/bin", "NODE_ENV=production"],
-  Entrypoint: ["node", "--max-semi-space-size=16", "--heap-growing-percent=50"],
+  Entrypoint: ["node", "--max-semi-space-size=16", "--heap-growing-percent=75"],
   Cmd: ["apiserver.js"],
   ExposedPorts: { "8080/tcp": {}, "9090/tcp": {} },
   StopSignal: "SIGTERM",
