@@ -25,7 +25,7 @@ const ofWhatsapp: readonly (keyof CreateConversationMessage)[] = [
   "location",
   "reaction",
 ];
-const ofMail: readonly (keyof CreateConversationMessage)[] = ["subject", "html"];
+const ofMail: readonly (keyof CreateConversationMessage)[] = ["subject", "html", "attachments"];
 const mostText = 4_096; // of every channel but mail
 
 const withoutText: readonly Form[] = ["whatsapp_template", "location", "reaction", "template_id"];
@@ -102,7 +102,7 @@ export const notificationOf = (
  */
 const mailOf = (
   { sender_address: own, subject = "", thread_key: root, last_mail_id: last }: ConversationRow,
-  { text, html, subject: about }: CreateConversationMessage,
+  { text, html, subject: about, attachments: files }: CreateConversationMessage,
   quoted: Quoted,
 ): Partial<CreateNotification & ReplyContent> => {
   const answered = quoted?.rawId ?? last ?? root; // of a thread that is ours, as long as nobody has answered, its first mail
@@ -110,6 +110,7 @@ const mailOf = (
   const body = html ?? (text === undefined ? undefined : htmlOf(text));
   return {
     email_reply_to_address: own,
+    ...(files !== undefined && { email_files: files }),
     ...(body !== undefined && { email_subject: about ?? answerTo(subject), email_body: body }),
     ...(answered !== undefined && { email_reply: { in_reply_to: answered, references } }),
   };
@@ -124,11 +125,12 @@ const htmlOf = (text: string): string =>
 
 /** What of a body a message keeps. */
 export const keptOf = (body: CreateConversationMessage): Partial<ConversationMessageRow> & { type: Kind } => {
-  const { media, media_urls, location, reaction, reply_to_id } = body;
+  const { media, media_urls, attachments = [], location, reaction, reply_to_id } = body;
   const answered = reply_to_id ?? reaction?.message_id;
   const files = [
     ...(media === undefined ? [] : [media]),
     ...(media_urls ?? []).map((url) => ({ type: kindOf(url), url })),
+    ...attachments.map((file) => ({ type: kindOf(file.url), ...file })),
   ];
   return {
     type: typeOf(body),
@@ -152,6 +154,7 @@ const typeOf = (body: CreateConversationMessage): Kind => {
   if (body.whatsapp_template !== undefined || body.template_id !== undefined) return "template";
   if (body.whatsapp_interactive !== undefined) return "interactive";
   if (body.location !== undefined) return "location";
+  if (body.attachments !== undefined) return "media";
   return body.reaction === undefined ? "text" : "reaction";
 };
 

@@ -47,7 +47,6 @@ export type ListDeps = {
 /** The lists of conversations, of their messages and of their notes. */
 export const lists = (deps: ListDeps) => ({
   list: async (app: AppRow, query: ConversationListQuery): Promise<Page<Conversation>> => {
-    requireOrder(query);
     const filter = await filterOf(deps, app, query);
     const page = await readPage<ConversationRow, ConversationRow, SortPosition>({
       cursors: deps.cursors,
@@ -111,14 +110,6 @@ const entries = async (
   const way = place.isDescending ? -1 : 1;
   const all: Entry[] = [...said.rows, ...noted];
   return all.toSorted((a, b) => way * (a.position < b.position ? -1 : 1)).slice(0, place.limit);
-};
-
-/** @throws ValidationError for an order that no index has of what is asked for */
-const requireOrder = ({ sort = conversationPaging.sort, ...query }: ConversationListQuery): void => {
-  if (sort.endsWith("updated_at")) return;
-  for (const member of ["user_id", "external_id", "contact_address", "tag"] as const)
-    if (query[member] !== undefined && query.q === undefined)
-      throw invalid("sort", `must be by updated_at, as ${member} is given`);
 };
 
 /** What a query narrows a list by; null when nothing can be in it. */

@@ -109,7 +109,7 @@ const needs = (field: string, value: string): FieldError => ({
 /** The members of a body that say something. Those of replies in conversations no request has. */
 export const contentOf = (body: object): Content => pick(body, [...Object.keys(Content.properties), ...ofReplies]);
 
-const ofReplies = ["whatsapp_reply", "email_reply"] as const satisfies readonly (keyof ReplyContent)[];
+const ofReplies = ["whatsapp_reply", "email_reply", "email_files"] as const satisfies readonly (keyof ReplyContent)[];
 
 export const pick = (body: object, names: readonly string[]): Record<string, never> => {
   const given = new Map(Object.entries(body));

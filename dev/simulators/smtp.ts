@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import type { AddressInfo, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { type ParsedMail, simpleParser } from "mailparser";
+import { type Attachment, type ParsedMail, simpleParser } from "mailparser";
 import { SMTPServer, type SMTPServerEnvelope, type SMTPServerOptions } from "smtp-server";
 import type { Certificate } from "./kit/certificate.ts";
 import type { Simulator } from "./kit/control.ts";
@@ -126,9 +127,17 @@ const readEntry = ({ mailFrom, rcptTo, dsn }: SMTPServerEnvelope, mail: ParsedMa
     text: mail.text?.slice(0, longest) ?? "",
     html: (mail.html || "").slice(0, longest),
     dkim,
+    ...(mail.attachments.length > 0 && { files: mail.attachments.map(fileOf) }),
   });
   return { ...entry({ address, answer: "250 Ok", accepted: true }), key: mail.messageId ?? "", headers, body };
 };
+
+const fileOf = ({ filename, contentType, size, content }: Attachment) => ({
+  filename,
+  contentType,
+  size,
+  sha256: hash("sha256", content),
+});
 
 const entry = (of: { address: string; answer: string; accepted: boolean }) => ({
   ...of,

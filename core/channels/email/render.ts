@@ -28,6 +28,7 @@ export const renderEmail = (
     fromAddress: content.email_from_address ?? null,
     replyTo: content.email_reply_to_address ?? null,
     ...(reply !== undefined && { reply }),
+    ...(content.email_files !== undefined && { files: content.email_files }),
     /** Has no way to unsubscribe from it. Source: docs/reference/email.md#unsubscribing. */
     isTransactional:
       reply !== undefined ||

@@ -147,6 +147,22 @@ export const CreateConversationMessage = Closed({
       description: "of a mail, instead of its text or beside it: then the text alternative is made of it",
     }),
   ),
+  attachments: Optional(
+    List(
+      Closed({
+        url: Url,
+        filename: Optional(
+          Text({
+            minLength: 1,
+            maxLength: 255,
+            pattern: patterns.noNull,
+            description: "left out: the end of the address",
+          }),
+        ),
+      }),
+      { minItems: 1, maxItems: 10, description: "of a mail: files at public addresses, 10 MiB in all, attached to it" },
+    ),
+  ),
   media: Optional(WhatsappContent.whatsapp_media),
   media_urls: Optional(List(Url, { minItems: 1, maxItems: 10, description: "by SMS: files that the carrier fetches" })),
   whatsapp_template: Optional(WhatsappContent.whatsapp_template),

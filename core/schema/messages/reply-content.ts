@@ -2,6 +2,8 @@
 export type ReplyContent = {
   /** Of mails: the Message-IDs of that which is answered, and of those before it, without brackets. */
   email_reply?: { in_reply_to: string; references: readonly string[] };
+  /** Files that a mail is sent with, by their addresses. */
+  email_files?: readonly EmailFile[];
   whatsapp_reply?: {
     /** Meta's id of the message that is answered. */
     context?: string;
@@ -10,3 +12,5 @@ export type ReplyContent = {
     reaction?: { message_id: string; emoji: string };
   };
 };
+
+export type EmailFile = { url: string; filename?: string | undefined };

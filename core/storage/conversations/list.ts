@@ -70,7 +70,9 @@ export const conversationList =
       }
       return { rows: found, readTo: after };
     };
-    if (filter.ids !== undefined) return pageOf([await named(rows, of, filter, place)], place);
+    if (filter.ids !== undefined) return pageOf([sortedHere(await named(rows, of, filter.ids), filter, place)], place);
+    const ofOne = place.sort === "updated_at" ? null : whoseOf(filter);
+    if (ofOne !== null) return pageOf([sortedHere(await latest(rows, of, ofOne), filter, place)], place);
     return pageOf(await Promise.all(streamsOf(filter, place.sort).map(readStream)), place);
   };
 
@@ -89,14 +91,13 @@ type Stream = { by: Document; hint: string; isExact: boolean };
 type Part = { rows: ConversationRow[]; readTo: SortPosition | null };
 
 const streamsOf = (filter: ConversationFilter, sort: ConversationSort): Stream[] => {
-  const { statuses = conversationStatuses, assigneeId, userId, contactAddress, tag, ...more } = filter;
+  const { statuses = conversationStatuses, assigneeId, tag, ...more } = filter;
   const isNarrowed = Object.values(more).some((value) => value !== undefined);
   const asksStatus = filter.statuses !== undefined;
   if (sort === "created_at") return [{ by: {}, hint: "created", isExact: Object.keys(filter).length === 0 }];
   if (sort === "waiting_since") return [{ by: {}, hint: "waiting", isExact: Object.keys(filter).length === 0 }];
-  if (userId !== undefined) return [{ by: { user_id: userId }, hint: "person", isExact: false }];
-  if (contactAddress !== undefined)
-    return [{ by: { contact_address: contactAddress }, hint: "contact", isExact: false }];
+  const ofOne = whoseOf(filter);
+  if (ofOne !== null) return [{ ...ofOne, isExact: false }];
   if (tag !== undefined)
     return [{ by: { tag_keys: tag }, hint: "tag", isExact: !isNarrowed && !asksStatus && assigneeId === undefined }];
   return statuses.map((status) =>
@@ -125,17 +126,40 @@ const fitting =
 
 type Rows = ReturnType<typeof collectionOf<ConversationRow>>;
 
-/** Of conversations that are named, those which are wanted: some thousand at most. */
-const named = async (
-  rows: Rows,
-  { appId, tenantId }: OfApp,
-  filter: ConversationFilter,
-  { sort, after, isDescending }: ConversationPlaceInList,
-): Promise<Part> => {
-  const found = await rows
-    .find({ _id: { $in: [...(filter.ids ?? [])] }, app_id: appId, tenant_id: tenantId, gone: { $ne: true } })
+/** Conversations that are named: some thousand at most. */
+const named = (rows: Rows, { appId, tenantId }: OfApp, ids: readonly string[]): Promise<ConversationRow[]> =>
+  rows
+    .find({ _id: { $in: [...ids] }, app_id: appId, tenant_id: tenantId, gone: { $ne: true } })
     .project<ConversationRow>({ appended: 0 })
     .toArray();
+
+/** Whose conversations a list is of, as an index finds them; null when it is of several people. */
+const whoseOf = ({ userId, contactAddress }: ConversationFilter): Pick<Stream, "by" | "hint"> | null => {
+  if (userId !== undefined) return { by: { user_id: userId }, hint: "person" };
+  return contactAddress === undefined ? null : { by: { contact_address: contactAddress }, hint: "contact" };
+};
+
+const mostOfOne = 1_000;
+
+/** Conversations of one person or address: of more than a thousand those that changed last. */
+const latest = (
+  rows: Rows,
+  { appId, tenantId }: OfApp,
+  { by, hint }: Pick<Stream, "by" | "hint">,
+): Promise<ConversationRow[]> =>
+  rows
+    .find({ app_id: appId, ...by, updated_at: { $gt: longAgo, $lt: farAhead }, tenant_id: tenantId }, { hint })
+    .project<ConversationRow>({ appended: 0 })
+    .sort({ updated_at: -1, _id: -1 })
+    .limit(mostOfOne)
+    .toArray();
+
+/** Those of some conversations that are wanted. */
+const sortedHere = (
+  found: readonly ConversationRow[],
+  filter: ConversationFilter,
+  { sort, after, isDescending }: ConversationPlaceInList,
+): Part => {
   const isBehind = (row: ConversationRow): boolean =>
     after === null || compared(positionIn(sort)(row), after) * (isDescending ? -1 : 1) > 0;
   return { rows: found.filter(fitting(filter, sort)).filter(isBehind), readTo: null };

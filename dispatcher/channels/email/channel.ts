@@ -2,16 +2,19 @@ import { createPrivateKey } from "node:crypto";
 import type { OpenAccount } from "#core/channels/accounts.ts";
 import { bounceSigner } from "#core/channels/email/bounce-address.ts";
 import { renderEmail } from "#core/channels/email/render.ts";
+import { fetchMedia } from "../../conversations/media/fetch.ts";
 import { type Platform, rendered, type SendingChannel } from "../kit/provider.ts";
+import { attaching } from "./attached.ts";
 import { encodedMail } from "./mime-body.ts";
 import { type SmtpAccount, smtp, smtpTimeoutMs } from "./smtp.ts";
 
 export const email: SendingChannel<"email"> = {
   smtp: {
     timeoutMs: smtpTimeoutMs,
-    open:
-      (platform) =>
-      (account, { appId }) => {
+    open: (platform) => {
+      const attach = attaching();
+      const media = fetchMedia(platform.client);
+      return (account, { appId }) => {
         const links = linksOf(platform, account, appId);
         const wanted = links === null ? "none" : (account.tracking ?? "all");
         const settings = {
@@ -23,8 +26,10 @@ export const email: SendingChannel<"email"> = {
           connect: platform.client.connect,
           account: { ...smtpAccount(account), links },
         });
-        return rendered(provider, (rendering) => encodedMail(renderEmail(rendering, settings)));
-      },
+        const withFiles = attach(provider, { fetchMedia: media, clock: platform.clock, appId });
+        return rendered(withFiles, (rendering) => encodedMail(renderEmail(rendering, settings)));
+      };
+    },
   },
 };
 

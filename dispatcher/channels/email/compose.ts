@@ -28,7 +28,7 @@ type OwnLinks = { base: string; signer: Pick<Signer, "sign">; appId: string };
 
 /** The mail for one recipient as it goes out. @throws for an address that nodemailer cannot write */
 export const composed = (account: Composing, mail: EncodedMail, to: Recipient): Buffer => {
-  const node = new MimeNode(mailType).addHeader({
+  const node = new MimeNode(mailType(mail)).addHeader({
     To: { name: "", address: to.address },
     ...(mail.replyTo === null ? {} : { "Reply-To": { name: "", address: mail.replyTo } }),
     Subject: subjectHeader(mail.subject),

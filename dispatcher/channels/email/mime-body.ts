@@ -1,12 +1,22 @@
+import MimeNode from "nodemailer/lib/mime-node";
 import { encode, wrap } from "nodemailer/lib/qp";
 import type { EmailMessage } from "#core/channels/email/render.ts";
 import { type Tracked, type Tracker, withAddresses } from "#core/channels/email/tracking.ts";
+import type { Attached } from "./attached.ts";
 
 /** A mail whose body is encoded, once for all its recipients. */
-export type EncodedMail = Omit<EmailMessage, "html" | "text"> & { body: Tracked };
+export type EncodedMail = Omit<EmailMessage, "html" | "text"> & {
+  body: Tracked;
+  attached?: readonly Attached[];
+};
 
 const boundary = "=_herald"; // RFC 2045 6.7: no quoted-printable text has it
-export const mailType = `multipart/alternative; boundary="${boundary}"`;
+const outerBoundary = "=_files";
+const alternatives = `multipart/alternative; boundary="${boundary}"`;
+
+/** The type of its content as a whole. */
+export const mailType = ({ attached = [] }: Pick<EncodedMail, "attached">): string =>
+  attached.length === 0 ? alternatives : `multipart/mixed; boundary="${outerBoundary}"`;
 
 export const encodedMail = ({ html, text, ...mail }: EmailMessage): EncodedMail => {
   const [plain, rich] = [encodedPart("text/plain", text), encodedPart("text/html", html)];
@@ -21,8 +31,20 @@ const joined = (before: Tracked, after: Tracked): Tracked => {
 };
 
 /** The body for one recipient. */
-export const bodyOf = ({ body }: EncodedMail, addressOf: (tracker: Tracker) => string): string =>
-  withAddresses(body, (tracker) => onLinesOfItsOwn(addressOf(tracker)));
+export const bodyOf = ({ body, attached = [] }: EncodedMail, addressOf: (tracker: Tracker) => string): string => {
+  const said = withAddresses(body, (tracker) => onLinesOfItsOwn(addressOf(tracker)));
+  if (attached.length === 0) return said;
+  const parts = [`Content-Type: ${alternatives}\r\n\r\n${said}`, ...attached.map(filePart)];
+  return `${parts.map((part) => `\r\n--${outerBoundary}\r\n${part}`).join("")}\r\n--${outerBoundary}--\r\n`;
+};
+
+const filePart = ({ filename, mimeType, content }: Attached): string => {
+  const head = new MimeNode("multipart/mixed").createChild(mimeType, { filename }).setHeader({
+    "Content-Disposition": "attachment",
+    "Content-Transfer-Encoding": "base64",
+  });
+  return `${head.buildHeaders()}\r\n\r\n${content.toString("base64").replace(/.{76}(?=.)/g, "$&\r\n")}`;
+};
 
 /**
  * nodemailer would look through each recipient's bodies to choose an encoding, and then encode them: most of the time that

@@ -19,6 +19,9 @@ export const useConversations = async (ask: Ask, { db, app, tenantId }: Sending[
     "q=yes",
     "sort=-created_at",
     "sort=waiting_since",
+    "tag=colours&sort=waiting_since",
+    `user_id=${person.user_id}&sort=waiting_since`,
+    "contact_address=%2B491&sort=-created_at",
   ])
     await ask("GET", `${base}?${narrowed}`);
   await ask("GET", `${base}/stats?channel=sms`);

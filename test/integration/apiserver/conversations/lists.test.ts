@@ -58,6 +58,8 @@ describe("lists of conversations", () => {
     ["?channel=sms", [2]],
     ["?tag=red", [3, 0]],
     ["?tag=red&status=open", [0]],
+    ["?tag=red&sort=-created_at", [0, 3]],
+    ["?tag=red&sort=waiting_since", [0]],
     ["?priority=high", [0]],
     ["?handled_by=bot", [2]],
     ["?unread=false", [4, 1]],
@@ -98,14 +100,46 @@ describe("lists of conversations", () => {
     expect(found).to.deep.equal([seeded[0]?._id]);
   });
 
-  it("find people by their own id and refuse an order that no index has", async () => {
+  it("find people by their own id", async () => {
     const user = { _id: seeded[0]?.user_id ?? "", alias_keys: [aliasKey("external_id", "own-1")] };
     await site.db.collection<UserRow>("users").insertOne({ ...of(), ...user } as UserRow); // as far as it is looked for
     expect(await listed("?external_id=own-1")).to.deep.equal([0]);
     expect(await listed("?external_id=nobody")).to.deep.equal([]);
     expect(await listed(`?external_id=own-1&user_id=${seeded[1]?.user_id}`)).to.deep.equal([]);
-    const { status, body } = await call("?external_id=own-1&sort=waiting_since");
-    expect([status, body.error.details.field]).to.deep.equal([400, "sort"]);
+  });
+
+  it("are those of one person or address, in every order, page by page", async () => {
+    const at = (n: number) => new Date(begin + n * 1_000);
+    const { row: first, person } = await seedConversation(site.db, of(), {
+      conversation: { created_at: at(2), updated_at: at(10), waiting_since: at(9) },
+    });
+    const { contact_address, user_id } = first;
+    const theirs = { contact_address, user_id, subscription_id: person._id };
+    const rest = [
+      { created_at: at(3), updated_at: at(11), waiting_since: null },
+      { created_at: at(1), updated_at: at(12), waiting_since: at(8) },
+    ];
+    const ids = [first._id];
+    for (const [n, conversation] of rest.entries()) {
+      const over = { ...theirs, ...conversation, place: `${first._id} ${n}` };
+      ids.push((await seedConversation(site.db, of(), { conversation: over })).row._id);
+    }
+    const orders: [string, number[]][] = [
+      ["updated_at", [0, 1, 2]],
+      ["-created_at", [1, 0, 2]],
+      ["waiting_since", [2, 0]],
+    ];
+    for (const one of [`user_id=${user_id}`, `contact_address=${encodeURIComponent(contact_address)}`])
+      for (const [sort, places] of orders) {
+        const found: string[] = [];
+        let cursor: string | null = null;
+        do {
+          const { body } = await call(`?${one}&sort=${sort}&limit=1${cursor === null ? "" : `&cursor=${cursor}`}`);
+          found.push(...body.data.map(({ id }: { id: string }) => id));
+          cursor = body.next_cursor;
+        } while (cursor !== null);
+        expect(found, `${one} ${sort}`).to.deep.equal(places.map((n) => ids[n]));
+      }
   });
 
   it("find words of the last 90 days, however they are written", async () => {

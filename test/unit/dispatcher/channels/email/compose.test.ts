@@ -63,3 +63,28 @@ describe("the head of a mail", () => {
       expect(head.toString()).not.to.contain(`"=?`);
     });
 });
+
+describe("a mail with files", () => {
+  it("is its texts and its files as they were given, whatever they are called", async () => {
+    const body = encodedMail(
+      renderEmail({ content: { email_subject: "s", email_body: "<p>Hi =_files</p>" }, options: {} }, settings),
+    );
+    const attached = [
+      {
+        filename: 'The "bill" für Ann.pdf',
+        mimeType: "application/pdf",
+        content: Buffer.from(["x\r\n".repeat(99)].join()),
+      },
+      { filename: "a\r\nBcc: eve@x.test\r\n\r\nb.png", mimeType: "image/png", content: Buffer.alloc(0) },
+    ];
+    const raw = composed(account, { ...body, attached }, to);
+    const mail = await simpleParser(raw);
+    expect([mail.text?.trim(), mail.html]).to.deep.equal(["Hi =_files", "<p>Hi =_files</p>"]);
+    expect(mail.headerLines.map(({ key }) => key)).to.not.include("bcc");
+    expect(mail.attachments.map((one) => [one.contentType, one.contentDisposition, one.content])).to.deep.equal(
+      attached.map(({ mimeType, content }) => [mimeType, "attachment", content]),
+    );
+    expect(mail.attachments[0]?.filename).to.equal(attached[0]?.filename);
+    expect(longest(raw)).to.be.at.most(998);
+  });
+});

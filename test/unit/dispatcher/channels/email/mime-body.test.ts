@@ -17,7 +17,7 @@ const read = (raw: string) => {
 
 const partsOf = (body: string, addressOf: (to: string) => string = (to) => to) => {
   const mail = encodedMail(renderEmail({ content: { email_body: body }, options: {} }, settings));
-  const [, boundary = ""] = /boundary="(.*)"/.exec(mailType) ?? [];
+  const [, boundary = ""] = /boundary="(.*)"/.exec(mailType(mail)) ?? [];
   const raw = bodyOf(mail, (tracker) => addressOf(tracker.kind === "click" ? tracker.to : "open"));
   const [before, plain = "", html = "", after, ...more] = raw.split(`\r\n--${boundary}`);
   expect([before, after, ...more]).to.deep.equal(["", "--\r\n"]);
