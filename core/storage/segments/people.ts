@@ -19,8 +19,8 @@ export type SegmentPeople = ReturnType<typeof segmentPeople>;
 
 /** In memory at once, with their subscriptions. Each page costs two questions; of properties a person may have many kB. */
 const pagePeople = { usual: 2_000, withProperties: 500 };
-const pageOf = (reads: Reading["reads"]): number =>
-  reads === undefined || reads.users.includes("properties") ? pagePeople.withProperties : pagePeople.usual;
+const sizeOf = (pages: typeof pagePeople, reads: Reading["reads"]): number =>
+  reads === undefined || reads.users.includes("properties") ? pages.withProperties : pages.usual;
 /**
  * Subscriptions that lie between those of a page of people, for each of them, up to which reading all costs less than asking
  * for these.
@@ -35,14 +35,14 @@ export type Reading = { query: Query } & Pick<Selection, "asks" | "mayPass" | "i
   };
 
 /** Reads people as filters see them. */
-export const segmentPeople = (db: Db, factsOf: FactsOf) => {
+export const segmentPeople = (db: Db, factsOf: FactsOf, pages = pagePeople) => {
   const users = collectionOf<UserRow>(db, userCollection);
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
 
   const peopleBehind = (appId: string, { query, reads }: Reading, after: string): Promise<FilteredPerson[]> => {
     const filter = { ...query, app_id: appId, _id: idsBehind("user", after) };
     const projection = reads === undefined ? readOfPeople : projected(["external_id", ...reads.users]);
-    const limit = pageOf(reads);
+    const limit = sizeOf(pages, reads);
     return users
       .find<FilteredPerson>(filter, { projection, hint: "app", batchSize: limit + 1 })
       .sort({ _id: 1 })
@@ -51,22 +51,30 @@ export const segmentPeople = (db: Db, factsOf: FactsOf) => {
   };
 
   return {
-    /** Everybody of an app whom `query` finds and who may pass, in pages and in the order of ids. */
+    /**
+     * Everybody of an app whom `query` finds and who may pass, in pages and in the order of ids. While one page is worked on, the
+     * subscriptions of the next and the people of the one after that are read: three pages are in memory at most.
+     */
     all: async function* (
       of: OfApp,
       reading: Reading,
       signal: AbortSignal,
     ): AsyncGenerator<Judged<ReadSubscription>[]> {
-      const pagePeople = pageOf(reading.reads);
-      const ownedBy = subscriptionsOf(subscriptions, pagePeople);
+      const size = sizeOf(pages, reading.reads);
+      const ownedBy = subscriptionsOf(subscriptions, size);
+      const found = async (people: readonly FilteredPerson[]) =>
+        withFacts(factsOf, of, reading)(await withTheirs(ownedBy, of.appId, people, reading.reads));
       let next = peopleBehind(of.appId, reading, "");
+      let before: Promise<Judged<ReadSubscription>[]> | null = null;
       while (!signal.aborted) {
         const people = await next;
         const last = people.at(-1);
-        if (last === undefined) return;
-        next = people.length < pagePeople ? Promise.resolve([]) : peopleBehind(of.appId, reading, last._id);
-        next.catch(() => undefined); // whoever goes on hears of it; meanwhile subscriptions are read
-        yield await withFacts(factsOf, of, reading)(await withTheirs(ownedBy, of.appId, people, reading.reads));
+        next = people.length < size ? Promise.resolve([]) : peopleBehind(of.appId, reading, last?._id ?? "");
+        const page = last === undefined ? null : found(people);
+        for (const ahead of [next, page]) ahead?.catch(() => undefined); // whoever goes on hears of it
+        if (before !== null) yield await before;
+        if (page === null) return;
+        before = page;
       }
     },
 

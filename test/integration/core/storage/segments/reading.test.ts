@@ -57,6 +57,30 @@ describe("reading people and subscriptions for filters", () => {
     }
   });
 
+  it("reads everybody once and in the order of ids, page by page, also where the last page is full", async () => {
+    const all = Array.from({ length: people }, (_, n) => name("usr", n));
+    for (const usual of [people / 3, 50]) {
+      const read = segmentPeople(db(), storedFacts(db()), { usual, withProperties: usual });
+      const found: string[] = [];
+      for await (const page of read.all(ofApp, { ...selectionOf(push), query: {} }, never)) {
+        expect(page).to.have.length.at.most(usual);
+        found.push(...page.map(({ person }) => person._id));
+      }
+      expect(found).to.deep.equal(all);
+    }
+  });
+
+  it("stops before the next page when it is no longer asked for", async () => {
+    const read = segmentPeople(db(), storedFacts(db()), { usual: 20, withProperties: 20 });
+    const stop = new AbortController();
+    let seen = 0;
+    for await (const page of read.all(ofApp, { ...selectionOf(push), query: {} }, stop.signal)) {
+      seen += page.length;
+      stop.abort();
+    }
+    expect(seen).to.equal(20);
+  });
+
   const pages = async (limit: number, ...all: object[]): Promise<string[]> => {
     const [aimed, selection] = [aimedSubscriptions(db(), storedFacts(db())), selectionOf(...all)];
     const found: string[] = [];
