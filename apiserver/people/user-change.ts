@@ -14,8 +14,8 @@ export type Change = { whole: Partial<UserRow> & Identity; update: UpdateFilter<
  * @throws ValidationError when what the body names would pass a bound
  */
 export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at): Change => {
-  const whole = {
-    ...identityOf(user, body),
+  const identity = identityOf(user, body);
+  const others = {
     ...(body.tags !== undefined && { tags: tagsOf(user, body.tags) }),
     ...(body.properties !== undefined && { properties: propertiesOf(user, body.properties) }),
     ...defined({
@@ -27,8 +27,10 @@ export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at)
       session_time: body.session_time,
     }),
   };
+  const whole = { ...identity, ...others };
   const reported = reportOf(user, namesOfChanged(user, whole), now);
-  return { whole, update: { ...reported, $set: { ...whole, updated_at: now, ...reported.$set } } };
+  const written = isDeepStrictEqual(identity.alias_keys, user.alias_keys) ? others : whole; // of the same ids nothing is sent
+  return { whole, update: { ...reported, $set: { ...written, updated_at: now, ...reported.$set } } };
 };
 
 /** Changes within this time are reported by one event. Source: docs/reference/people.md#people-events. */

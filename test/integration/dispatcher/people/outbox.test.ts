@@ -251,11 +251,18 @@ describe("the timers of users and subscriptions", function () {
     });
 
     it("keep a change that comes while the one before is published", async () => {
-      const user = aUser(of);
-      await collectionOf<UserRow>(site.db, userCollection).insertOne(user);
+      const [user, once, twice] = [aUser(of), aUser(of), aUser(of)];
+      await collectionOf<UserRow>(site.db, userCollection).insertMany([user, once, twice]);
       const first = await change(user._id, { language: "it" });
       await change(user._id, { country: "IT" });
-      await users(site.db).forgetChanges([first]); // as the publisher of the first one does
+      await change(twice._id, { language: "it" });
+      const others = [await change(once._id, { language: "it" }), await change(twice._id, { country: "IT" })];
+      await users(site.db).forgetChanges([first, ...others]); // as the publisher of these does
+      for (const { _id } of others)
+        expect(await collectionOf<UserRow>(site.db, userCollection).findOne({ _id })).to.deep.include({
+          changed: [],
+          due_at: null,
+        });
       const row = await collectionOf<UserRow>(site.db, userCollection).findOne({ _id: user._id });
       expect(row?.changed).to.have.members(["language", "country"]);
       expect(row?.due_at).to.be.instanceOf(Date);

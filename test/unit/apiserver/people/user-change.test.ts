@@ -52,6 +52,15 @@ describe("what a change of a user tells", () => {
     expect(changeOf(user({ tags }), { language: "it" }, now).whole.language).to.equal("it");
   });
 
+  it("writes the ids, all of them, when one of them changes, and none when none does", () => {
+    const written = (body: UpdateUser) => Object.keys(changeOf(user(), body, now).update.$set ?? {});
+    const ids = ["external_id", "aliases", "alias_keys"];
+    expect(written(sameValues())).to.include("tags");
+    for (const name of ids) expect(written(sameValues())).not.to.include(name);
+    for (const body of [{ external_id: "eve" }, { aliases: { crm: null } }, { aliases: { shop: "1" } }])
+      expect(written(body)).to.include.members(ids);
+  });
+
   it("is due five seconds after the first of several changes", () => {
     expect(dueAt({})).to.deep.equal(inMs(5_000));
     expect(dueAt({ changed: ["tags.plan"], due_at: inMs(2_000) })).to.deep.equal(inMs(2_000));
