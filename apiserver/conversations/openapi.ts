@@ -71,6 +71,7 @@ const message: ConversationMessage = {
   message_id: null,
   provider: "whatsapp",
   provider_message_id: "tzxrpVqC4oY0HnQkGcJ6v5u1w3yR2eA7bD9fS8mZxLk",
+  sms_segments: null,
   sent_at: exampleTime,
   delivered_at: null,
   read_at: null,

@@ -121,6 +121,7 @@ const messageView = async (
 type Outbound = Pick<ConversationMessage, "status" | "error"> & {
   provider?: string | undefined;
   provider_message_id?: string | undefined;
+  sms_segments?: number | undefined;
   sent_at?: Date | undefined;
   delivered_at?: Date | undefined;
   read_at?: Date | undefined;
@@ -130,13 +131,14 @@ type Outbound = Pick<ConversationMessage, "status" | "error"> & {
 const outboundOf = ({ unsent }: ConversationMessageRow, delivery: DeliveryRow | null): Outbound => {
   if (delivery === null)
     return unsent === true ? { status: "failed", error: notAccepted } : { status: "queued", error: null };
-  const { provider, provider_message_id, sent_at, delivered_at, opened_at: read_at } = delivery;
+  const { provider, provider_message_id, sms_segments, sent_at, delivered_at, opened_at: read_at } = delivery;
   const status = statusOf(delivery);
   return {
     status,
     error: status === "failed" ? errorOf(delivery) : null,
     provider,
     provider_message_id,
+    sms_segments,
     sent_at,
     delivered_at,
     read_at,

@@ -1,12 +1,13 @@
 import type { Receipt } from "#core/domain/messages/receipts.ts";
 import type { Arrivals } from "#core/storage/conversations/arrivals.ts";
+import { inboundId, inboundMailIds } from "#core/storage/conversations/inbound-id.ts";
 import type { Answerable } from "#core/storage/messages/answered.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { Prepared } from "./arrival.ts";
 import type { Answered } from "./receive.ts";
 
 export type AnsweredDeps = {
-  named: Arrivals["named"];
+  stored: Arrivals["stored"];
   deliveries: (
     of: OfApp,
     asked: { userIds: readonly string[]; providerIds: readonly string[] },
@@ -21,20 +22,21 @@ export type AnsweredDeps = {
  * button has clicked it.
  */
 export const answeredBy =
-  ({ named, deliveries, apply }: AnsweredDeps) =>
+  ({ stored, deliveries, apply }: AnsweredDeps) =>
   async (of: OfApp, all: readonly Prepared[], now: Date): Promise<Answered> => {
     const asking = all.filter((one) => quotedBy(one) !== null);
     if (asking.length === 0) return new Map();
-    const known = new Map((await named(of, quotedIn(asking))).map((row) => [row.provider_message_id ?? "", row._id]));
-    const others = asking.filter((one) => !known.has(quotedBy(one) ?? ""));
-    const found = others.length === 0 ? [] : await deliveries(of, askedBy(others), now);
-    const sent = new Map(found.map((row) => [`${row.user_id} ${row.provider_message_id}`, row._id]));
+    const found = new Set((await stored([...new Set(asking.flatMap(quotedIds))])).map(({ _id }) => _id));
+    const known = new Map(asking.map((one) => [one.id, quotedIds(one).find((id) => found.has(id))]));
+    const others = asking.filter((one) => known.get(one.id) === undefined);
+    const answerable = others.length === 0 ? [] : await deliveries(of, askedBy(others), now);
+    const sent = new Map(answerable.map((row) => [`${row.user_id} ${row.provider_message_id}`, row._id]));
     const deliveryOf = (one: Prepared) => sent.get(`${one.contact.user_id} ${quotedBy(one)}`);
     const clicks = others.flatMap((one) => clickOf(one, deliveryOf(one)));
     if (clicks.length > 0) await apply(of, clicks);
     return new Map(
       asking.flatMap((one) => {
-        const answered = known.get(quotedBy(one) ?? "") ?? one.message.mail?.deliveryId ?? deliveryOf(one);
+        const answered = known.get(one.id) ?? one.message.mail?.deliveryId ?? deliveryOf(one);
         return answered === undefined ? [] : [[one.id, answered] as const];
       }),
     );
@@ -42,6 +44,13 @@ export const answeredBy =
 
 /** The provider's id of what a message answers, or reacts to. */
 const quotedBy = ({ message }: Prepared): string | null => message.replyTo ?? message.reaction?.messageId ?? null;
+
+/** Where the message of a person's that one answers is, if it is one. */
+const quotedIds = (one: Prepared): string[] => {
+  const id = quotedBy(one);
+  if (id === null) return [];
+  return one.channel === "email" ? inboundMailIds(one.of.appId, id) : [inboundId(one.of.appId, one.provider, id)];
+};
 
 const quotedIn = (all: readonly Prepared[]): string[] => [...new Set(all.flatMap((one) => quotedBy(one) ?? []))];
 

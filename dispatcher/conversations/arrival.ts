@@ -7,6 +7,7 @@ import { defined } from "#core/domain/defined.ts";
 import { derivedId, newId, ulid } from "#core/domain/ids.ts";
 import type { ContactChannel } from "#core/schema/vocabulary/channels.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
+import { inboundId } from "#core/storage/conversations/inbound-id.ts";
 import type { ConversationMessageRow, MediaRow } from "#core/storage/conversations/message-row.ts";
 import { openedRow } from "#core/storage/conversations/opened.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
@@ -21,7 +22,7 @@ export type Prepared = Arrival & { id: string; place: ConversationPlace; contact
 
 /** However often a message comes, it has one id. */
 export const arrivalId = ({ of, provider, message }: Arrival): string =>
-  derivedId("conversationMessage", of.appId, provider, message.providerId);
+  inboundId(of.appId, provider, message.providerId);
 
 export const placeOfArrival = ({ channel, message: { sender, address, mail } }: Arrival): ConversationPlace => ({
   channel,

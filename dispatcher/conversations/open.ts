@@ -64,7 +64,7 @@ export const conversations = (
     arrivals: store,
     contactsOf: sendersOf({ contacts: contacts(db), publish }),
     beginSessions: beginning(sessions(db)),
-    answeredBy: answeredBy({ named: store.named, deliveries: answerable(db), apply: deps.apply }),
+    answeredBy: answeredBy({ stored: store.stored, deliveries: answerable(db), apply: deps.apply }),
     publish: deps.events.publish,
     clock,
   });
@@ -116,8 +116,8 @@ const receiveOfApp = async (deps: ReceiveOfApp, some: readonly Received[]): Prom
 const beginning =
   ({ begin }: Pick<Sessions, "begin">): ReceiveDeps["beginSessions"] =>
   (of, arrivals, { now, rules }) => {
-    const wrote = arrivals.flatMap(({ channel, message: { address, at, isFromAd } }) =>
-      channel === "whatsapp" ? [{ address, at, isFromAd: isFromAd && rules.ad_session }] : [],
+    const wrote = arrivals.flatMap(({ channel, contact, message: { at, isFromAd } }) =>
+      channel === "whatsapp" ? [{ subscriptionId: contact._id, at, isFromAd: isFromAd && rules.ad_session }] : [],
     );
     return begin(of, wrote, now);
   };

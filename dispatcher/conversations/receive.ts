@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { placeOf } from "#core/domain/conversations/conversation.ts";
 import { type ConversationRules, isCurrent } from "#core/domain/conversations/receive.ts";
@@ -16,7 +18,7 @@ export type ReceiveDeps = {
   /** The subscription of each sender, by channel and address; who is not known is made. */
   contactsOf: (of: OfApp, arrivals: readonly Arrival[], now: Date) => Promise<ReadonlyMap<string, SubscriptionRow>>;
   /** Begins the sessions of who wrote on WhatsApp: whoever hears of a message may answer it at once. */
-  beginSessions: (of: OfApp, arrivals: readonly Arrival[], making: Pick<Making, "now" | "rules">) => Promise<void>;
+  beginSessions: (of: OfApp, arrivals: readonly Prepared[], making: Pick<Making, "now" | "rules">) => Promise<void>;
   /** What messages answer, by their own ids. */
   answeredBy: (of: OfApp, prepared: readonly Prepared[], now: Date) => Promise<Answered>;
   publish: (tenantId: string, events: readonly EventEnvelope[]) => Promise<boolean>;
@@ -36,19 +38,37 @@ const attempts = 40; // each lost to another writer, or of another 50
  * messages: then it changes nothing more, and tells again under the same ids.
  * @throws Unavailable when not all could be stored or told: receive them again
  */
-export const receiveMessages =
-  (deps: ReceiveDeps) =>
-  async (of: OfApp, all: readonly Arrival[], { isRepeated, rules }: Receiving): Promise<void> => {
+export const receiveMessages = (deps: ReceiveDeps) => {
+  const arrivals = { ...deps.arrivals, kept: keptIds() };
+  return async (of: OfApp, all: readonly Arrival[], { isRepeated, rules }: Receiving): Promise<void> => {
     const now = deps.clock.now();
     const contacts = await deps.contactsOf(of, all, now);
-    await deps.beginSessions(of, all, { now, rules });
     const prepared = preparedBy(all, contacts);
+    await deps.beginSessions(of, prepared, { now, rules });
     const answered = await deps.answeredBy(of, prepared, now);
-    const kept = await putIn(deps, { of, prepared, making: { now, answered, rules } });
+    const kept = await putIn(arrivals, { of, prepared, making: { now, answered, rules } });
     const told = isRepeated ? [...kept.written, ...kept.known] : kept.written;
     const events = receivedEvents(told, kept.conversations);
     if (events.length > 0 && !(await deps.publish(of.tenantId, events))) throw new Unavailable("the stream of events");
   };
+};
+
+type KeptIds = { has: (id: string) => boolean; add: (rows: readonly ConversationMessageRow[]) => void };
+
+/** Messages that this process has stored by themselves, of late: of these nobody has to ask whether they are. */
+const keptIds = (): KeptIds => {
+  const ids = new LRUCache<string, true>(atMostEntries(mostKeptIds));
+  return {
+    has: (id) => ids.has(id),
+    add: (rows) => {
+      for (const { _id } of rows) ids.set(_id, true);
+    },
+  };
+};
+
+const mostKeptIds = 20_000; // 100 bytes each
+
+type Keeping = Arrivals & { kept: KeptIds };
 
 /** Each message once. Who was deleted at this moment is left out. */
 const preparedBy = (all: readonly Arrival[], contacts: ReadonlyMap<string, SubscriptionRow>): Prepared[] => {
@@ -68,7 +88,7 @@ type Kept = {
   conversations: Map<string, ConversationRow>;
 };
 
-const putIn = async ({ arrivals }: Pick<ReceiveDeps, "arrivals">, { of, prepared, making }: Wanted): Promise<Kept> => {
+const putIn = async (arrivals: Keeping, { of, prepared, making }: Wanted): Promise<Kept> => {
   const kept: Kept = { written: [], known: [], conversations: new Map() };
   const tried = new Set<string>(); // some may be written although the answer did not say so
   let open = [...prepared];
@@ -95,15 +115,19 @@ const listOf = <T>(one: T | undefined): T[] => (one === undefined ? [] : [one]);
 
 /** Those that are counted already, by their ids. What was counted last and is not stored is stored now. */
 const countedOf = async (
-  arrivals: Arrivals,
+  arrivals: Keeping,
   current: readonly ConversationRow[],
   open: readonly Prepared[],
 ): Promise<Map<string, ConversationMessageRow>> => {
   const appended = current.flatMap((row) => row.appended);
-  const ids = new Set([...open.map(({ id }) => id), ...appended.map(({ _id }) => _id)]);
-  const stored = new Map((await arrivals.stored([...ids])).map((row) => [row._id, row]));
-  const missing = appended.filter(({ _id }) => !stored.has(_id));
+  const [known = [], unsure = []] = [true, false].map((is) =>
+    appended.filter(({ _id }) => arrivals.kept.has(_id) === is),
+  );
+  const ids = new Set([...open.map(({ id }) => id), ...unsure.map(({ _id }) => _id)]);
+  const stored = new Map([...known, ...(await arrivals.stored([...ids]))].map((row) => [row._id, row]));
+  const missing = unsure.filter(({ _id }) => !stored.has(_id));
   await arrivals.keep(missing);
+  arrivals.kept.add(unsure);
   for (const row of missing) stored.set(row._id, row);
   return stored;
 };
@@ -111,7 +135,7 @@ const countedOf = async (
 type New = { current: readonly ConversationRow[]; open: readonly Prepared[]; making: Making };
 
 /** Counts messages in their conversations, and stores them; gives the conversations that took theirs. */
-const putNew = async (arrivals: Arrivals, { current, open, making }: New): Promise<ConversationRow[]> => {
+const putNew = async (arrivals: Keeping, { current, open, making }: New): Promise<ConversationRow[]> => {
   const byPlace = new Map(current.map((row) => [row.place ?? "", row]));
   const groups = [...Map.groupBy(open, ({ place }) => placeOf(place))];
   const past = current.filter((row) => !isCurrent(row, making.rules, making.now));
@@ -130,6 +154,8 @@ const putNew = async (arrivals: Arrivals, { current, open, making }: New): Promi
     ...made.filter(({ _id }) => !refused.has(_id)),
     ...(areAll ? changed.map(({ after }) => after) : []), // else nobody knows which: they are read again
   ];
-  await arrivals.keep(written.flatMap((row) => row.appended));
+  const added = written.flatMap((row) => row.appended);
+  await arrivals.keep(added);
+  arrivals.kept.add(added);
   return written;
 };

@@ -96,6 +96,7 @@ export const ConversationMessage = Type.Object({
   message_id: Nullable(Text({ description: "the notification that it was sent as" })),
   provider: Name,
   provider_message_id: Name,
+  sms_segments: Nullable(Integer({ description: "of a reply by SMS: the messages that its text was sent in" })),
   sent_at: Instant,
   delivered_at: Instant,
   read_at: Instant,

@@ -36,17 +36,6 @@ export const arrivals = (db: Db, clock: Clock) => {
     stored: (ids: readonly string[]): Promise<ConversationMessageRow[]> =>
       inPages(ids, page, (some) => messages.find({ _id: { $in: some } }, { batchSize: some.length + 1 }).toArray()),
 
-    /** The messages that the provider knows under these ids. */
-    named: ({ tenantId, appId }: OfApp, providerIds: readonly string[]): Promise<ConversationMessageRow[]> =>
-      inPages(providerIds, page, (some) =>
-        messages
-          .find(
-            { app_id: appId, provider_message_id: { $gt: "", $in: some }, tenant_id: tenantId },
-            { hint: "provider_message" },
-          )
-          .toArray(),
-      ),
-
     /** Stores new conversations; gives the ids of those whose place is taken: by another, or by these if a try was made again. */
     open: (made: readonly ConversationRow[]): Promise<ReadonlySet<string>> =>
       made.length === 0 ? Promise.resolve(new Set()) : retryConflicts(() => insertMissing(conversations, made)),

@@ -83,16 +83,12 @@ export const conversationMessageCollection: CollectionSpec = {
   name: "conversation_messages",
   indexes: [
     { key: { conversation_id: 1, position: 1 }, name: "list" },
-    {
-      key: { app_id: 1, provider_message_id: 1 },
-      name: "provider_message",
-      partialFilterExpression: { provider_message_id: { $gt: "" } },
-    },
     { key: { app_id: 1, words: 1 }, name: "words", partialFilterExpression: { words: { $gt: "" } } },
     ...personIndexes,
     changeIndex, // for warehouse exports: docs/decisions/0126
     dueIndex,
   ],
+  former: ["provider_message"],
   owner: { kind: "user", member: "user_id" },
   appRemoval: { index: "person" }, // their files: dispatcher/jobs/removals.ts
   erasure: { erase: (db, person) => eraseOfPerson(db, "conversation_messages", person) },

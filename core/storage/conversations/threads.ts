@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { type ConversationRow, conversationCollection } from "./conversation-row.ts";
+import { inboundMailIds } from "./inbound-id.ts";
 import { type ConversationMessageRow, conversationMessageCollection } from "./message-row.ts";
 
 export type Threads = ReturnType<typeof threads>;
@@ -27,8 +28,8 @@ export const threads = (db: Db) => {
           ? []
           : messages
               .find(
-                { ...of, provider_message_id: { $gt: "", $in: mailIds.slice(0, most) } },
-                { projection: { conversation_id: 1 }, hint: "provider_message", limit: most },
+                { _id: { $in: mailIds.slice(0, most).flatMap((id) => inboundMailIds(appId, id)) }, ...of },
+                { projection: { conversation_id: 1 }, limit: most },
               )
               .toArray(),
         deliveryIds.length === 0

@@ -2,10 +2,14 @@ import type { Collection, Db } from "mongodb";
 import { adSessionEnd, isSessionRefused, sessionEnd } from "../../domain/people/session.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
+import { inLockOrder } from "../mongo/duplicate.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 
 /** A message that a person sent to an app on WhatsApp. */
 export type Wrote = { address: string; at: Date };
+
+/** The same by a subscription, and whether an advertisement led to it. */
+type WroteTo = { subscriptionId: string; at: Date; isFromAd: boolean };
 
 /** What of a delivery says whether its recipient's session is closed. */
 type Refused = { subscription_id: string; error_code?: string; failed_at?: Date };
@@ -27,8 +31,18 @@ export const sessions = (db: Db) => {
       raise(rows, of, { messages, by: ({ at }) => begun(at < now ? at : now, false) }),
 
     /** The same; where an advertisement led to a message, the first answer within a day prolongs the session. */
-    begin: (of: OfApp, messages: readonly (Wrote & { isFromAd: boolean })[], now: Date): Promise<void> =>
-      raise(rows, of, { messages, by: ({ isFromAd, at }) => begun(at < now ? at : now, isFromAd) }),
+    begin: async ({ tenantId, appId }: OfApp, messages: readonly WroteTo[], now: Date): Promise<void> => {
+      if (messages.length === 0) return;
+      const writes = inLockOrder(messages, ({ subscriptionId }) => subscriptionId).map(
+        ({ subscriptionId, at, isFromAd }) => ({
+          updateOne: {
+            filter: { _id: subscriptionId, app_id: appId, tenant_id: tenantId },
+            update: { $max: begun(at < now ? at : now, isFromAd) },
+          },
+        }),
+      );
+      await rows.bulkWrite(writes, { ordered: false });
+    },
 
     /** What follows from deliveries that were tried: {@link answered}, and {@link close}. */
     move: async (deliveries: readonly (Sent & Refused)[]): Promise<void> => {

@@ -3,6 +3,7 @@ import { callbackUrl } from "#core/channels/callbacks.ts";
 import { newId } from "#core/domain/ids.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { providerCertificates } from "#core/storage/service/provider-certificates.ts";
@@ -197,7 +198,42 @@ describe("callbacks of providers", function () {
     await until(async () => (await statusOf(early)) === "delivered");
     await until(async () => (await refusedBy(dispatcher)) > 0);
     expect(await statusOf(forged)).to.equal("sent");
+    await receivesMails(topic, forger);
   });
+
+  /** Mails of people that Amazon SES received go into a conversation, once, also as base64; those of a forger do not. */
+  const receivesMails = async (topic: ReturnType<typeof snsTopic>, forger: typeof topic): Promise<void> => {
+    const { db, app } = sending.system;
+    const from = `ann${newId("user", new Date())}@example.test`.toLowerCase();
+    const mimeOf = (id: string, text: string): string =>
+      [`From: Ann <${from}>`, "To: help@shop.test", `Message-ID: <${id}-${from}>`, `References: <0-${from}>`]
+        .concat("Subject: Colours", "Content-Type: text/plain; charset=iso-8859-1", "", text)
+        .join("\r\n");
+    const post = async (mime: string, encoding: "UTF8" | "BASE64", of = topic): Promise<number> => {
+      const mail = { timestamp: new Date().toISOString(), messageId: "0100-ses", source: from };
+      const receipt = { virusVerdict: { status: "PASS" }, action: { type: "SNS", encoding } };
+      const content = encoding === "UTF8" ? mime : Buffer.from(mime, "latin1").toString("base64");
+      const signed = of.notification({ notificationType: "Received", mail, receipt, content });
+      return (await fetch(callbackUrl(api.url, "ses", app._id, "inbound"), { method: "POST", ...signed })).status;
+    };
+    expect(await post(mimeOf("3", "forged"), "UTF8", forger)).to.equal(403);
+    const [first, second] = [mimeOf("1", "In red?"), mimeOf("2", "Oder gr\u00fcn?")];
+    for (const [mime, encoding] of [
+      [first, "UTF8"],
+      [second, "BASE64"],
+      [first, "UTF8"],
+    ] as const)
+      expect(await post(mime, encoding)).to.equal(200);
+    const kept = () => db.collection<ConversationMessageRow>("conversation_messages").find(ofMails).toArray();
+    const ofMails = { app_id: app._id, provider_message_id: { $in: ["1", "2", "3"].map((id) => `${id}-${from}`) } };
+    await until(async () => (await kept()).length === 2);
+    const all = await kept();
+    expect(all.map(({ text, provider }) => `${provider}: ${text}`)).to.have.members([
+      "ses: In red?",
+      "ses: Oder grün?",
+    ]);
+    expect(new Set(all.map((one) => one.conversation_id)).size).to.equal(1);
+  };
 
   const refusedBy = async ({ healthUrl }: SystemProgram): Promise<number> => {
     const page = await (await fetch(`${healthUrl}/metrics`)).text();

@@ -173,11 +173,12 @@ describe("the conversations of an app", () => {
         channel: "whatsapp",
         status: "delivered",
         delivered_at: now,
+        sms_segments: 2,
       });
       await site.db.collection<DeliveryRow>("deliveries").insertOne(delivery);
       const { body: page } = await call("GET", `/${row._id}/messages?sort=created_at`);
       expect(page.data.map((one: { status: string }) => one.status)).to.deep.equal(["received", "delivered"]);
-      expect(page.data[1]).to.include({ id: body.id, delivered_at: now.toISOString() });
+      expect(page.data[1]).to.include({ id: body.id, delivered_at: now.toISOString(), sms_segments: 2 });
     });
 
     it("are one of their conversation, and not throttled where the app's notifications are", async () => {

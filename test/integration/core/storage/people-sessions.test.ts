@@ -28,12 +28,12 @@ describe("a session after an advertisement", () => {
 
   it("is prolonged by the first answer, and by nothing that comes late or again", async () => {
     const person = await aPerson();
-    const wrote = [{ address: person.token, at: now, isFromAd: true }];
+    const wrote = [{ subscriptionId: person._id, at: now, isFromAd: true }];
     const { begin, move: answered } = sessions(db());
     await begin(of(person), wrote, now);
     await answered([sent(person, hours(2))]);
     expect(await endOf(person)).to.deep.equal(hours(74));
-    await begin(of(person), [...wrote, { address: person.token, at: hours(3), isFromAd: false }], hours(3));
+    await begin(of(person), [...wrote, { subscriptionId: person._id, at: hours(3), isFromAd: false }], hours(3));
     await answered([sent(person, hours(5))]);
     expect(await endOf(person)).to.deep.equal(hours(74));
   });

@@ -55,7 +55,7 @@ describe("messages of people on their way into conversations", function () {
       arrivals: store,
       contactsOf: sendersOf({ contacts: contacts(db()), publish: () => undefined }),
       answeredBy: answeredBy({
-        named: store.named,
+        stored: store.stored,
         deliveries: answerable(db()),
         apply: async (_, receipts) => clicks.push(...receipts),
       }),

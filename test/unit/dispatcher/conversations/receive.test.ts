@@ -16,7 +16,6 @@ describe("messages of people who are told of", () => {
       arrivals: {
         at: async () => [],
         stored: async () => [],
-        named: async () => [],
         open: async () => new Set(),
         change: async () => true,
         leave: async () => undefined,
