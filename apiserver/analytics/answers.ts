@@ -11,6 +11,9 @@ export type AnswersDeps = { limit: NarrowLimit; clock: Clock };
 /** What is asked, of which range, and when. */
 export type Question<Query> = { query: Query; asked: Asked; now: Date; keptDays: number };
 
+/** What a job is counting may be there a moment later. */
+const isUnderWay = (made: { progress?: unknown }): boolean => (made.progress ?? null) !== null;
+
 const mostKept = 16_000_000; // characters; most answers have some thousands, a timeseries a million at most
 const keptMs = { past: 60_000, reachesNow: 2_000 };
 
@@ -35,7 +38,7 @@ export const answering = <Query extends RangeQuery, Answer extends object>(
     const known = kept.get(key);
     if (known !== undefined) return known;
     const made = await answer(app, { query, asked, now, keptDays: plan.retention_days });
-    kept.set(key, made, { ttl: asked.range.to >= now ? keptMs.reachesNow : keptMs.past });
+    if (!isUnderWay(made)) kept.set(key, made, { ttl: asked.range.to >= now ? keptMs.reachesNow : keptMs.past });
     return made;
   };
 };

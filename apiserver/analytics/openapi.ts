@@ -17,6 +17,8 @@ const outcome: Outcome = {
   sum: 48_210.5,
   previous: { count: 1_000, sum: 41_002 },
   change: { count: 0.2, sum: 0.1758 },
+  unique_users: 941,
+  by_message: [{ message_id: "msg_01J9ZK3V8Q4M2N7R5T6W8X0Y1Z", count: 310, sum: 12_080 }],
 };
 
 const outcomes: Outcomes = {
@@ -27,6 +29,8 @@ const outcomes: Outcomes = {
   clamped: false,
   as_of: exampleTime,
   complete_from: "2026-11-01T00:00:00.000Z",
+  people_as_of: exampleTime,
+  progress: null,
   data: [outcome],
 };
 
@@ -64,7 +68,7 @@ const rates: Rates = {
   rate_basis: "delivered",
 };
 
-const { previous: _previous, data: _data, ...plain } = outcomes;
+const { previous: _previous, data: _data, people_as_of: _people, progress: _progress, ...plain } = outcomes;
 
 const overview: Overview = {
   ...plain,

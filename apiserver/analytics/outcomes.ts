@@ -9,8 +9,9 @@ import { conversionsKeptDays } from "#core/storage/events/conversions.ts";
 import { definitionIdOf, type EventDefinitions } from "#core/storage/events/definitions.ts";
 import { type OfApp, ofApp } from "#core/storage/mongo/collection.ts";
 import { type AnswersDeps, answering, type Question } from "./answers.ts";
+import { countedReport, type PeopleReportDeps } from "./people-report.ts";
 
-type CountDeps = {
+type CountDeps = Pick<PeopleReportDeps, "reports" | "limit"> & {
   sums: EventSums;
   definitions: Pick<EventDefinitions, "withIds">;
   /** When conversions began to be counted by their attribution, and which are stored from before. */
@@ -33,16 +34,18 @@ const answer = async (deps: CountDeps, app: AppRow, question: Question<OutcomesQ
   if (unknown !== -1) throw invalid(`name[${unknown}]`, "is no custom event that has come to the app");
   const of = ofApp(app);
   const wanted = { names, counted: attribution };
-  const [counted, before, completeFrom] = await Promise.all([
+  const [counted, before, completeFrom, people] = await Promise.all([
     sums.ofNames(of, wanted, asked.range),
     asked.previous && sums.ofNames(of, wanted, asked.previous),
     completeFromOf(deps, of, attribution, question),
+    aggregation === "unique_users" ? peopleOf(deps, app, wanted, question) : notAsked,
   ]);
   const data = defined.map(({ name, is_conversion }) => ({
     name,
     is_conversion,
     attribution,
     ...compared(counted.get(name) ?? nothing, before?.get(name) ?? null),
+    ...(people.found.get(name) ?? uncounted),
   }));
   return showAs(Outcomes, {
     ...asked.range,
@@ -51,8 +54,28 @@ const answer = async (deps: CountDeps, app: AppRow, question: Question<OutcomesQ
     clamped: asked.clamped,
     as_of: now,
     complete_from: completeFrom,
-    data: data.toSorted((a, b) => b[aggregation] - a[aggregation] || (a.name < b.name ? -1 : 1)),
+    people_as_of: people.asOf,
+    progress: people.progress,
+    data: data.toSorted((a, b) => (b[aggregation] ?? 0) - (a[aggregation] ?? 0) || (a.name < b.name ? -1 : 1)),
   });
+};
+
+type People = { found: ReadonlyMap<string, PeopleOfName>; asOf: Date | null; progress: Outcomes["progress"] };
+type PeopleOfName = Pick<Outcome, "unique_users" | "by_message">;
+const uncounted: PeopleOfName = { unique_users: null, by_message: null };
+const notAsked: People = { found: new Map(), asOf: null, progress: null };
+
+/** What a job has counted of people and messages, as far as it has. */
+const peopleOf = async (
+  deps: CountDeps,
+  app: AppRow,
+  { names, counted }: { names: string[]; counted: Counted },
+  { asked: { range }, now }: Question<OutcomesQuery>,
+): Promise<People> => {
+  const question = { kind: "outcomes" as const, range, names: names.toSorted(), counted };
+  const { known, progress } = await countedReport(deps, app, { question, now });
+  const outcomes = known?.result && "outcomes" in known.result ? known.result.outcomes : [];
+  return { found: new Map(outcomes.map(({ name, ...of }) => [name, of])), asOf: known?.as_of ?? null, progress };
 };
 
 /** Conversions of before they were counted are seen as long as they are stored. */

@@ -3,6 +3,7 @@ import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { dayMs, hourMs } from "#core/domain/durations.ts";
 import type {
+  Asking,
   PeopleQuestion,
   PeopleReportRow,
   PeopleReports,
@@ -57,12 +58,7 @@ export const peopleReport =
     const asked = askedRange(query, facts);
     const { question, keptSince = asked.completeFrom } = await questionOf(asked, now);
     const asking = { isLatest: query.from === undefined && query.to === undefined };
-    const known = await deps.reports.find(ofApp(app), question, asking);
-    const isAsked = isToBeCounted(known, question, now);
-    if (isAsked) {
-      await deps.limit("analytics.count", app._id);
-      await deps.reports.ask(ofApp(app), question, now, asking);
-    }
+    const { known, progress } = await countedReport(deps, app, { question, now, asking });
     const range = known?.result ? (known.counted ?? question).range : asked.range;
     const keptFrom = asked.completeFrom > asked.range.from ? asked.completeFrom : range.from;
     const since = [keptFrom, keptSince, await sessionsSince(deps, app, question, now)];
@@ -75,10 +71,25 @@ export const peopleReport =
         clamped: asked.clamped,
         complete_from: new Date(Math.max(...since.map((at) => at.getTime()))),
         as_of: known?.as_of ?? null,
-        progress: isAsked || known?.due_at !== null ? { people: readOf(known) } : null,
+        progress,
       },
     };
   };
+
+/** What a question came to when it was counted last; has it counted, or counted again, where that is due. */
+export const countedReport = async (
+  { reports, limit }: Pick<PeopleReportDeps, "reports" | "limit">,
+  app: AppRow,
+  { question, now, asking }: { question: PeopleQuestion; now: Date; asking?: Asking },
+): Promise<{ known: PeopleReportRow | null; progress: { people: number } | null }> => {
+  const known = await reports.find(ofApp(app), question, asking);
+  const isAsked = isToBeCounted(known, question, now);
+  if (isAsked) {
+    await limit("analytics.count", app._id);
+    await reports.ask(ofApp(app), question, now, asking);
+  }
+  return { known, progress: isAsked || known?.due_at !== null ? { people: readOf(known) } : null };
+};
 
 const lateMs = 31 * dayMs; // events are taken so long after they happened
 
@@ -94,6 +105,8 @@ const endOf = (question: PeopleQuestion): number => {
   switch (question.kind) {
     case "audience":
       return Number.POSITIVE_INFINITY; // it says who is there now
+    case "outcomes":
+      return question.range.to.getTime();
     case "funnel":
       return question.range.to.getTime() + question.windowHours * hourMs;
     case "retention":

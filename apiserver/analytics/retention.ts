@@ -62,7 +62,7 @@ const questionOf = (query: RetentionQuery, { range, timezone }: Asked): PeopleQu
 /** The custom events that are asked about, by the places at which they are. */
 const namesOf = (question: PeopleQuestion): [string, string][] => {
   if (question.kind === "funnel") return question.steps.map((name, n) => [`steps[${n}]`, name]);
-  if (question.kind === "audience") return [];
+  if (question.kind === "audience" || question.kind === "outcomes") return [];
   const { cohort, back } = question;
   return [
     ...(cohort === null ? [] : ([["cohort", cohort]] satisfies [string, string][])),

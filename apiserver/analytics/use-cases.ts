@@ -60,6 +60,7 @@ export const analyticsUseCases = ({ db, limit, clock, cursors }: AnalyticsPlatfo
       definitions: eventDefinitions(db),
       firstCounted: firstCountedConversion(db),
       oldestStored: oldestConversion(db),
+      reports: people.reports,
       limit,
       clock,
     }),

@@ -22,7 +22,7 @@ export const narrowRates = {
   },
   "analytics.read": { of: "`GET …/analytics/…` of an app", calls: 5, seconds: 1 },
   "analytics.count": {
-    of: "`GET …/analytics/retention` of an app, where that has people counted",
+    of: "`GET …/analytics/retention`, `…/audience` and `…/outcomes` of an app, where that has people counted",
     calls: 60,
     seconds: 3_600,
     burst: 20,

@@ -7,7 +7,9 @@ import { hourMs } from "#core/domain/durations.ts";
 import { type Audiences, audiences, type ReadUser, type Sessions } from "#core/storage/analytics/audiences.ts";
 import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
 import { type Beginner, type Histories, histories } from "#core/storage/analytics/histories.ts";
+import { type OutcomePeopleOf, outcomePeople } from "#core/storage/analytics/outcome-people.ts";
 import {
+  type OutcomePeople,
   type PeopleQuestion,
   type PeopleReportRow,
   type PeopleResult,
@@ -25,11 +27,11 @@ const pauseTimes = 20;
 const shortestPauseMs = 60_000;
 
 /**
- * Counts who came back, how far people came, or who is there, once somebody has asked. It does not give way: it would begin anew.
+ * Counts who came back, how far people came, who is there, or whom outcomes are of, once somebody has asked. It does not give way: it would begin anew.
  * Source: docs/decisions/0203.
  */
 export const peopleReportJob = ({ db, clock }: PeopleReportJobDeps): Job => {
-  const read = { histories: histories(db), audiences: audiences(db) };
+  const read = { histories: histories(db), audiences: audiences(db), outcomeOf: outcomePeople(db) };
   return job<PeopleReportRow>({
     name: peopleReportCollection.name,
     rows: collectionOf<PeopleReportRow>(db, peopleReportCollection),
@@ -52,7 +54,7 @@ type Asked<Question> = { question: Question; asOf: Date; progress: Progress };
 type Of<Kind extends PeopleQuestion["kind"]> = Extract<PeopleQuestion, { kind: Kind }>;
 
 const answerOf = async (
-  read: { histories: Histories; audiences: Audiences },
+  read: { histories: Histories; audiences: Audiences; outcomeOf: OutcomePeopleOf },
   of: OfApp,
   { question, ...rest }: Asked<PeopleQuestion>,
 ): Promise<PeopleResult> => {
@@ -61,9 +63,22 @@ const answerOf = async (
       return { audience: await audience(read.audiences, of, { question, ...rest }) };
     case "funnel":
       return { steps: await funnel(read.histories, of, { question, ...rest }) };
+    case "outcomes":
+      return { outcomes: await outcomes(read.outcomeOf, of, { question, ...rest }) };
     case "retention":
       return { cohorts: await retention(read.histories, of, { question, ...rest }) };
   }
+};
+
+/** One name after another: each reads all of its events. */
+const outcomes = async (read: OutcomePeopleOf, of: OfApp, { question, progress }: Asked<Of<"outcomes">>) => {
+  const all: OutcomePeople[] = [];
+  for (const name of question.names) {
+    const one = await read(of, { name, counted: question.counted }, question.range);
+    progress(one.unique_users);
+    all.push(one);
+  }
+  return all;
 };
 
 const progressEach = 1_000; // users, subscriptions or people with sessions

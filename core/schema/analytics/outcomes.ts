@@ -2,12 +2,15 @@ import { type Static, Type } from "typebox";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { Closed, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { analyticsLimits, rangeQuery, rangeReply } from "./query.ts";
+import { analyticsLimits, countProgress, rangeQuery, rangeReply } from "./query.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Object: Members, Optional, String: Text } = Type;
 
 /** What counts of a name: `total` is all of its events, the others its conversions. */
 export const attributions = ["total", "direct", "influenced", "unattributed"] as const;
+
+/** What names are ordered by. */
+const aggregations = ["count", "sum", "unique_users"] as const;
 
 /** Query of `GET /v1/apps/{appId}/analytics/outcomes`. */
 export const OutcomesQuery = Closed({
@@ -25,7 +28,11 @@ export const OutcomesQuery = Closed({
     }),
   ),
   aggregation: Optional(
-    Enum(["count", "sum"], { default: "count", description: "what the names are ordered by, the largest first" }),
+    Enum([...aggregations], {
+      default: "count",
+      description:
+        "what the names are ordered by, the largest first; `unique_users` has a job count different people and messages",
+    }),
   ),
 });
 export type OutcomesQuery = Static<typeof OutcomesQuery>;
@@ -41,11 +48,27 @@ export const Outcome = Members({
   sum: Num({ description: "sum of their `value`" }),
   previous: Nullable(Members({ count: Integer(), sum: Num() }, { description: "the same of `previous`" })),
   change: Members({ count: Nullable(Num()), sum: Nullable(Num()) }, { description: change }),
+  unique_users: Nullable(
+    Integer({ description: "different people; null unless `aggregation` asks for them, and until they were counted" }),
+  ),
+  by_message: Nullable(
+    List(Members({ message_id: Text(), count: Integer(), sum: Num() }), {
+      maxItems: analyticsLimits.messagesOfOutcome,
+      description: "messages that led to its conversions, those with the most first; null as `unique_users` is",
+    }),
+  ),
 });
 export type Outcome = Static<typeof Outcome>;
 
 /** Its reply. */
-export const Outcomes = Members({ ...rangeReply, data: List(Outcome, { description: "one for each name" }) });
+export const Outcomes = Members({
+  ...rangeReply,
+  people_as_of: Nullable(
+    Text({ format: "date-time", description: "when `unique_users` and `by_message` were counted; null before" }),
+  ),
+  progress: countProgress,
+  data: List(Outcome, { description: "one for each name" }),
+});
 export type Outcomes = Static<typeof Outcomes>;
 
 named({ Outcome, Outcomes });

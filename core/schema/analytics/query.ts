@@ -26,6 +26,8 @@ export const analyticsLimits = {
   recountDays: 7,
   /** Messages that are sorted by a metric or rate. */
   sortedMessages: 1_000,
+  /** Messages that an outcome names. */
+  messagesOfOutcome: 50,
   /** Days for which counts by hour are kept. */
   keptDays: 800,
 } as const;
@@ -77,6 +79,14 @@ export const quarterRangeQuery = {
     }),
   ),
 };
+
+/** Of what a job counts. */
+export const countProgress = Nullable(
+  Members(
+    { people: Type.Integer({ description: "who were read so far" }) },
+    { description: "of the count that is under way; null when none is" },
+  ),
+);
 
 /** Members that every answer of analytics has. */
 export const rangeReply = {

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { Closed, DateTime, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { quarterRangeQuery, rangeReply } from "./query.ts";
+import { countProgress, quarterRangeQuery, rangeReply } from "./query.ts";
 
 const { Array: List, Enum, Integer, Number: Num, Object: Members, Optional, String: Text } = Type;
 
@@ -94,12 +94,7 @@ const { previous: _previous, as_of: _asOf, ...plainReply } = rangeReply;
 export const reportReply = {
   ...plainReply,
   as_of: Nullable(Text({ format: "date-time", description: "when the events were read; null before" })),
-  progress: Nullable(
-    Members(
-      { people: Integer({ description: "who were read so far" }) },
-      { description: "of the count that is under way; null when none is" },
-    ),
-  ),
+  progress: countProgress,
 };
 
 /** Who came back, or how far people came. */

@@ -4,15 +4,28 @@ import type { AudienceCounts, AudienceSpec } from "../../domain/analytics/audien
 import type { FunnelStep } from "../../domain/analytics/funnel.ts";
 import type { Cohort, RetentionSpec } from "../../domain/analytics/retention.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
+import type { Counted } from "./event-sums.ts";
 import { askFor, newReport, type ReportRow, reportCollection } from "./reports.ts";
 
 /** What is asked of the histories of people. `cohort`: null, by when they were seen first; `back`: null, sessions. */
 export type PeopleQuestion =
   | ({ kind: "retention"; cohort: string | null; back: string | null } & RetentionSpec)
   | ({ kind: "audience" } & AudienceSpec)
+  | { kind: "outcomes"; range: { from: Date; to: Date }; names: string[]; counted: Counted }
   | { kind: "funnel"; range: { from: Date; to: Date }; steps: string[]; windowHours: number };
 
-export type PeopleResult = { cohorts: Cohort[] } | { steps: FunnelStep[] } | { audience: AudienceCounts };
+export type PeopleResult =
+  | { cohorts: Cohort[] }
+  | { steps: FunnelStep[] }
+  | { audience: AudienceCounts }
+  | { outcomes: OutcomePeople[] };
+
+/** Different people of a name's events or conversions, and the messages that led to most of these. */
+export type OutcomePeople = {
+  name: string;
+  unique_users: number;
+  by_message: { message_id: string; count: number; sum: number }[];
+};
 
 /** Who came back, how far people came, or who is there: counted by a job once somebody asks. `_id` follows from app and question. */
 export type PeopleReportRow = ReportRow & {

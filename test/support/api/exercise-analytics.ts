@@ -8,6 +8,8 @@ export const useAnalytics = async (ask: Ask, analytics: string, event: string): 
   const questions = [
     `outcomes?name=${event}&compare=previous_period`,
     `outcomes?name=${event}&attribution=unattributed&compare=previous_period`,
+    `outcomes?name=${event}&aggregation=unique_users`,
+    `outcomes?name=${event}&aggregation=unique_users&attribution=direct`,
     "overview?compare=previous_period",
     "overview?label=spring",
     "timeseries?metric=sent,open_rate&group_by=channel&timezone=Asia/Kolkata",

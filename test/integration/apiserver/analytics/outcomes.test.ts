@@ -1,10 +1,14 @@
 import { expect } from "chai";
 import { dayMs, hourMs } from "#core/domain/durations.ts";
 import { dayOf } from "#core/domain/events/days.ts";
+import { newId } from "#core/domain/ids.ts";
+import type { Outcome } from "#core/schema/analytics/outcomes.ts";
 import { type ConversionDayRow, conversionDays, emptyConversionDay } from "#core/storage/events/conversion-days.ts";
 import { type ConversionRow, conversionCollection } from "#core/storage/events/conversions.ts";
 import { definitionIdOf, eventDefinitions } from "#core/storage/events/definitions.ts";
 import { dayIdOf, emptyDay, eventDays } from "#core/storage/events/event-days.ts";
+import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
+import { countReports } from "../../../support/analytics/people-reports.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aPlan, seedTenant } from "../../../support/rows/fixtures.ts";
 
@@ -86,6 +90,8 @@ describe("outcomes", () => {
       previous: { from: instant(at - 2 * dayMs), to: instant(at - dayMs) },
       clamped: false,
       complete_from: instant(at - dayMs),
+      people_as_of: null,
+      progress: null,
       data: [
         {
           name: "compared",
@@ -95,6 +101,8 @@ describe("outcomes", () => {
           sum: 6,
           previous: { count: 2, sum: 4 },
           change: { count: 0.5, sum: 0.5 },
+          unique_users: null,
+          by_message: null,
         },
       ],
     });
@@ -143,6 +151,64 @@ describe("outcomes", () => {
     expect(await completeFrom(3, "total")).to.equal(instant(now - 3 * dayMs));
   });
 
+  type Counted = Partial<Pick<Outcome, "unique_users" | "by_message">>;
+  const none: Counted = {};
+
+  it("have different people, and the messages that led to most, counted by a job once somebody asks", async () => {
+    const own = await seedTenant(site.db, { plan: { _id: "analytics", retention_days: 730, api_rps: 1_000 } });
+    const at = now - 3 * dayMs;
+    await add(own, [{ name: "paid", at: at - hourMs, value: 1 }]);
+    const of = { tenant_id: own.app.tenant_id, app_id: own.app._id };
+    const event = (person: string | undefined, hoursAgo: number): EventRow => {
+      const occurred_at = new Date(at - hoursAgo * hourMs);
+      const who = person === undefined ? {} : { person };
+      const row = { _id: newId("event", occurred_at), ...of, name: "paid", occurred_at, ...who };
+      return { ...row, received_at: occurred_at, source: "api", batch: "b" };
+    };
+    const people = [event("usr_a", 1), event("usr_a", 2), event("usr_b", 3), event(undefined, 3), event("usr_c", 0)];
+    await site.db.collection<EventRow>(eventCollection.name).insertMany(people);
+    const conversion = (message_id: string | null, attribution: ConversionRow["attribution"], value: number) => ({
+      _id: newId("event", new Date(at)),
+      ...of,
+      event_id: newId("event", new Date(at)),
+      event_name: "paid",
+      person: "usr_a",
+      value,
+      attribution,
+      message_id,
+      occurred_at: new Date(at - hourMs),
+      created_at: new Date(at),
+    });
+    const made = [
+      conversion("msg_1", "direct", 5),
+      conversion("msg_2", "influenced", 1),
+      conversion("msg_2", "direct", 2.5),
+      conversion(null, "unattributed", 8),
+    ];
+    await site.db.collection<(typeof made)[number]>(conversionCollection.name).insertMany(made);
+    const asked = async (attribution: string) => {
+      const query = `${range(at - dayMs, at)}&name=paid&aggregation=unique_users&attribution=${attribution}`;
+      const { body } = await call(query, own);
+      const [{ unique_users: users, by_message: messages } = none] = body.data as unknown as Counted[];
+      return { users, messages, asOf: body["people_as_of"], progress: body["progress"] };
+    };
+    const uncounted = { users: null, messages: null, asOf: null, progress: { people: 0 } };
+    expect(await asked("total")).to.deep.equal(uncounted);
+    expect(await asked("direct")).to.deep.equal(uncounted);
+    await countReports(site.db, own.app._id);
+    const [all, direct] = [await asked("total"), await asked("direct")];
+    expect([all.users, all.progress, direct.users]).to.deep.equal([2, null, 1]);
+    expect(all.messages).to.deep.equal([
+      { message_id: "msg_2", count: 2, sum: 3.5 },
+      { message_id: "msg_1", count: 1, sum: 5 },
+    ]);
+    expect(direct.messages).to.deep.equal([
+      { message_id: "msg_1", count: 1, sum: 5 },
+      { message_id: "msg_2", count: 1, sum: 2.5 },
+    ]);
+    expect(Date.parse(String(all.asOf))).to.be.at.least(now);
+  });
+
   it("of an event that did not happen are zeros, which nothing is compared with", async () => {
     await eventDefinitions(site.db).define(
       { tenantId: tenant.app.tenant_id, appId: tenant.app._id },
@@ -172,7 +238,7 @@ describe("outcomes", () => {
       ["name=there,missing", "name[1]"],
       [`name=${Array.from({ length: 21 }, (_, n) => `n${n}`).join()}`, "name"],
       ["name=there&attribution=indirect", "attribution"],
-      ["name=there&aggregation=unique_users", "aggregation"],
+      ["name=there&aggregation=people", "aggregation"],
       ["name=there&platform=ios", "platform"],
       ["name=there&timezone=Mars/Base", "timezone"],
       [`name=there&${range(now, now - dayMs)}`, "to"],

@@ -20,6 +20,7 @@ import { countReports } from "../../../support/analytics/people-reports.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { seeded } from "../../../support/filters/random.ts";
 import { aUser, seedTenant } from "../../../support/rows/fixtures.ts";
+import { until } from "../../../support/until.ts";
 
 type Own = Awaited<ReturnType<typeof seedTenant>>;
 type Answered = { asOf: Date; steps?: FunnelStep[]; cohorts?: Cohort[] };
@@ -254,6 +255,20 @@ describe("analytics of people", function () {
     await count(of);
     expect(Date.parse((await call("periods=1", of)).body.to)).to.be.at.least(now);
     expect(await reports().countDocuments({ app_id: of.app._id })).to.equal(1);
+  });
+
+  it("are refused once an app has had as many counted as it may", async () => {
+    const of = await own();
+    let days = 0;
+    const isRefused = async (): Promise<boolean> => {
+      const range = `from=${new Date(now - (2 + days) * dayMs).toISOString()}&to=${new Date(now).toISOString()}`;
+      const { status, body } = await call(range, of);
+      if (status === 200) days += 1;
+      return status === 429 && body.error?.details["limit"] === 60; // an app may ask five times a second, too
+    };
+    await until(isRefused);
+    expect(days).to.be.at.least(20);
+    expect(await reports().countDocuments({ app_id: of.app._id })).to.equal(days);
   });
 
   it("begin where what the plan keeps begins", async () => {
