@@ -55,6 +55,18 @@ describe("a message that Vonage hands over", () => {
       },
       becomes: said("media", "One\nTwo", { media: [{ ...file, type: "audio", url: "https://example.com/a.mp3" }] }),
     },
+    ...(["video", "audio", "file"] as const).map((type) => ({
+      it: `a file as ${type}`,
+      body: { channel: "mms", message_type: type, [type]: { url: "https://example.com/a" }, text: "Here" },
+      becomes: said("media", "Here", {
+        media: [{ ...file, type: type === "file" ? ("document" as const) : type, url: "https://example.com/a" }],
+      }),
+    })),
+    {
+      it: "a button",
+      body: { message_type: "button", button: { payload: "yes", text: "Yes" } },
+      becomes: said("button_reply", "Yes", { button: { id: "yes", title: "Yes" } }),
+    },
     {
       it: "what was chosen",
       body: { message_type: "reply", reply: { id: "row1", title: "9am", description: "Select 9am" } },
