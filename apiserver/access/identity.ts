@@ -2,7 +2,7 @@ import { hash, type KeyObject } from "node:crypto";
 import { errors, type JWSHeaderParameters, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import { checkAddress, contactKey } from "#core/channels/addresses.ts";
-import { settingsOf } from "#core/domain/apps/settings.ts";
+import { settingOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { identityKey } from "#core/domain/devices/identity-keys.ts";
 import { AppError } from "#core/errors.ts";
@@ -59,7 +59,7 @@ export const verifyIdentity = (clock: Clock): VerifyIdentity => {
 };
 
 const verify = async (app: AppRow, token: string, now: Date): Promise<Identity> => {
-  const keys = settingsOf(app).identity_keys;
+  const keys = settingOf(app, "identity_keys");
   const keyOf = (header: JWSHeaderParameters): KeyObject => {
     const { kid, alg } = header;
     const found = kid === undefined && keys.length === 1 ? keys[0] : keys.find((one) => one.kid === kid);

@@ -1,4 +1,4 @@
-import { settingsOf } from "#core/domain/apps/settings.ts";
+import { settingOf } from "#core/domain/apps/settings.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type Device, ownSubscription } from "./device.ts";
 import { identityRefused } from "./identity.ts";
@@ -81,6 +81,6 @@ export const requireVouched = (device: Device, aliases: Readonly<Record<string, 
     throw identityRefused("identity_mismatch", `the token names another id as \`${other[0]}\` of the person`);
 };
 
-const modeOf = ({ app }: Device) => settingsOf(app).identity_verification;
+const modeOf = ({ app }: Device) => settingOf(app, "identity_verification");
 
 const missing = () => identityRefused("missing", "an identity token of the person is required in Authorization");

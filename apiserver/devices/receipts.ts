@@ -1,5 +1,5 @@
 import { ownCallback, ownProvider } from "#core/channels/kit/own-receipts.ts";
-import { settingsOf } from "#core/domain/apps/settings.ts";
+import { settingOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import type { Receipt, ReceiptFact } from "#core/domain/messages/receipts.ts";
@@ -27,7 +27,7 @@ export const receiveReceipts =
     own: SubscriptionRow,
     { receipts }: DeviceReceipts,
   ): Promise<ReceiptsAccepted> => {
-    if (!settingsOf(app).receipts_enabled) return { accepted: 0, duplicates: 0, errors: eachRefused(receipts) };
+    if (!settingOf(app, "receipts_enabled")) return { accepted: 0, duplicates: 0, errors: eachRefused(receipts) };
     const now = clock.now();
     const read = receipts.map((receipt) => receiptOf(own, receipt, now));
     const young = read.filter((receipt) => receipt !== null);

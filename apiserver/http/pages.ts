@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
 import { invalid } from "#core/errors.ts";
 import type { Paging } from "#core/schema/json/page.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
@@ -17,7 +17,13 @@ export type Cursors = ReturnType<typeof cursors>;
  * asked for when one is written or read.
  */
 export const cursors = (secret: () => Buffer) => {
-  const sign = (payload: string): Buffer => createHmac("sha256", secret()).update(payload).digest().subarray(0, 16);
+  let last: { secret: Buffer; key: KeyObject } | undefined;
+  const keyOf = (asked: Buffer): KeyObject => {
+    if (last?.secret !== asked) last = { secret: asked, key: createSecretKey(asked) }; // it takes as long as to sign
+    return last.key;
+  };
+  const sign = (payload: string): Buffer =>
+    createHmac("sha256", keyOf(secret())).update(payload).digest().subarray(0, 16);
   return {
     write: (scope: CursorScope, last: Position): string => {
       const key = typeof last === "string" ? last : { date: last.value instanceof Date, ...last };
