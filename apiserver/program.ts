@@ -12,6 +12,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { certificatesOf } from "#core/runtime/tls/certificates.ts";
 import { openTracer } from "#core/runtime/tracing/open.ts";
 import { apiKeys } from "#core/storage/api-keys/api-keys.ts";
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
@@ -71,18 +72,25 @@ const mongo = connectMongo({
   database: config.mongodbDatabase,
   appName: "herald-apiserver",
   maxPoolSize: config.mongodbPoolSize,
+  tls: certificatesOf(config.mongodbTlsDir, log),
   onCall: metrics.stores.timer("mongodb"),
 });
 const db = boundedReads(mongo.db, config.requestTimeoutSeconds * 1000); // what serves requests reads through it
 const secrets = keyRing(config.keyRing);
-const redis = connectRedis({ url: config.redisUrl, onCall: metrics.stores.timer("redis") });
+const redis = connectRedis({
+  url: config.redisUrl,
+  tls: certificatesOf(config.redisTlsDir, log),
+  onCall: metrics.stores.timer("redis"),
+});
 const subjectsOf = subjects(config.natsPrefix);
+const natsTls = certificatesOf(config.natsTlsDir, log);
 const nats = lateNats({
   connect: () =>
     connectNats({
       url: config.natsUrl,
       name: "herald-apiserver",
       credentials: config.natsCredentials,
+      tls: natsTls,
       onCall: metrics.stores.timer("jetstream"),
     }),
   subjects: subjectsOf,
@@ -128,6 +136,7 @@ const routes = features.flatMap((feature) => feature.bind(shared));
 const rest = httpServer({
   host: config.httpHost,
   port: config.httpPort,
+  tls: certificatesOf(config.httpTlsDir, log),
   drainMs: config.drainSeconds * 1000,
   mostStreams: config.inboxStreams,
   bodyMs: bodyMsOf(routes),

@@ -9,6 +9,7 @@ import {
   RedisConfig,
   SharedConfig,
   TracingConfig,
+  tlsDir,
   tracingNeeds,
 } from "./shared.ts";
 
@@ -54,6 +55,11 @@ export const ApiserverConfig = Group(
       maximum: 65_535,
       description: "port of the REST interface; 0 takes a free one",
     }),
+    httpTlsDir: tlsDir(
+      "HERALD_HTTP_TLS_DIR",
+      "folder with tls.crt and tls.key (PEM): the REST interface is https then, and new connections get a new certificate " +
+        "within 5 s after the files changed; unset = http, for an edge that encrypts",
+    ),
     drainSeconds: Integer({
       env: "HERALD_DRAIN_SECONDS",
       default: 0,
@@ -86,15 +92,10 @@ export const ApiserverConfig = Group(
       maximum: 65_535,
       description: "port that mails are taken on, where HERALD_SMTP_DOMAIN is set; 0 takes a free one",
     }),
-    smtpTlsDir: Optional(
-      Text({
-        env: "HERALD_SMTP_TLS_DIR",
-        minLength: 1,
-        maxLength: 1000,
-        description:
-          "folder with tls.crt and tls.key (PEM) for STARTTLS, read again within a minute after they changed; unset = mails " +
-          "come unencrypted",
-      }),
+    smtpTlsDir: tlsDir(
+      "HERALD_SMTP_TLS_DIR",
+      "folder with tls.crt and tls.key (PEM) for STARTTLS, read again within 5 s after they changed; unset = mails come " +
+        "unencrypted",
     ),
     edgeRatePerSecond: Integer({
       env: "HERALD_EDGE_RATE_PER_SECOND",

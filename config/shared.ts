@@ -4,6 +4,18 @@ import { worded } from "#core/schema/json/patterns.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
+/** A folder of certificates, replaced while we run. */
+export const tlsDir = (env: string, description: string) =>
+  Optional(Text({ env, minLength: 1, maxLength: 1000, description }));
+
+const clientTlsDir = (env: string, store: string) =>
+  tlsDir(
+    env,
+    `folder with tls.crt, tls.key and ca.crt (PEM): ${store} is spoken to with TLS, whatever the address says, shown this ` +
+      "certificate and believed only with one that ca.crt vouches for; read again within 5 s after they changed. Unset = " +
+      "as the address says, without a certificate of ours",
+  );
+
 /** Settings of every program: the stores, its health port, its logs. */
 export const SharedConfig = {
   mongodbUrl: Text({
@@ -18,6 +30,7 @@ export const SharedConfig = {
     pattern: worded("^[A-Za-z0-9_-]{1,63}$", "must be 1 to 63 letters, digits, - and _"),
     description: "database that this installation owns",
   }),
+  mongodbTlsDir: clientTlsDir("HERALD_MONGODB_TLS_DIR", "MongoDB"),
   natsUrl: Text({
     env: "HERALD_NATS_URL",
     pattern: worded("^(nats|tls)://.+", "must begin with nats:// or tls://"),
@@ -33,6 +46,7 @@ export const SharedConfig = {
       description: "content of a .creds file, when NATS asks for one; mount it: HERALD_NATS_CREDENTIALS_FILE",
     }),
   ),
+  natsTlsDir: clientTlsDir("HERALD_NATS_TLS_DIR", "NATS"),
   natsPrefix: Text({
     env: "HERALD_NATS_PREFIX",
     default: "herald",
@@ -115,6 +129,7 @@ export const RedisConfig = {
     maxLength: 2000,
     description: "address of Redis (7 or later) or Valkey, or of a node of a Redis Cluster; may hold credentials",
   }),
+  redisTlsDir: clientTlsDir("HERALD_REDIS_TLS_DIR", "Redis"),
 };
 
 /** Where traces of requests are sent; the apiserver and the dispatcher use it: set it alike in both. */

@@ -10,6 +10,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { certificatesOf } from "#core/runtime/tls/certificates.ts";
 import { openTracer } from "#core/runtime/tracing/open.ts";
 import { filesPurpose } from "#core/storage/files/folder/address.ts";
 import { openFiles } from "#core/storage/files/open.ts";
@@ -27,6 +28,7 @@ const mongo = connectMongo({
   database: config.mongodbDatabase,
   appName: "herald-dispatcher",
   maxPoolSize: config.mongodbPoolSize,
+  tls: certificatesOf(config.mongodbTlsDir, log),
   onCall: metrics.stores.timer("mongodb"),
 });
 const files = openFiles(config, {
@@ -51,6 +53,7 @@ async function* all(): AsyncGenerator<Part> {
     url: config.natsUrl,
     name: "herald-dispatcher",
     credentials: config.natsCredentials,
+    tls: certificatesOf(config.natsTlsDir, log),
     log,
     onCall: metrics.stores.timer("jetstream"),
   });

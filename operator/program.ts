@@ -8,6 +8,7 @@ import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { certificatesOf } from "#core/runtime/tls/certificates.ts";
 import { kidsOf } from "#core/storage/keys/check.ts";
 import { keyUses } from "#core/storage/keys/uses.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
@@ -32,6 +33,7 @@ const mongo = connectMongo({
   database: config.mongodbDatabase,
   appName: "herald-operator",
   maxPoolSize: config.mongodbPoolSize,
+  tls: certificatesOf(config.mongodbTlsDir, log),
   onCall: metrics.stores.timer("mongodb"),
 });
 const program = { log, graceMs: config.graceSeconds * 1000 };
@@ -42,6 +44,7 @@ const make = async () => {
     url,
     name: "herald-operator",
     credentials,
+    tls: certificatesOf(config.natsTlsDir, log),
     log,
     onCall: metrics.stores.timer("jetstream"),
   });

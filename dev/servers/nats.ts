@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bin } from "../files/paths.ts";
 import { answersHttp, launch, type Server, type ServerOptions } from "../processes/process.ts";
@@ -8,17 +9,27 @@ export type NatsCluster = { port: number; routes: readonly number[] };
 /** Who may come in. */
 export type NatsLogin = { user: string; password: string };
 
+/** Files of its certificate, its key and the authorities of clients, who all need a certificate. */
+export type NatsTls = { cert: string; key: string; ca: string };
+
 /**
  * Starts nats-server with JetStream, on loopback; in a cluster it is ready once most of the others are. Throws below
  * 2.15: 2.9 and 2.10 ignore what they do not know.
  */
 export const startNats = async (
-  options: ServerOptions & { port: number; monitorPort: number; cluster?: NatsCluster; login?: NatsLogin },
+  options: ServerOptions & {
+    port: number;
+    monitorPort: number;
+    cluster?: NatsCluster;
+    login?: NatsLogin;
+    tls?: NatsTls;
+  },
 ): Promise<Server> => {
-  const { dir, port, monitorPort, cluster, login, name = "nats", detached = false } = options;
+  const { dir, port, monitorPort, cluster, login, tls, name = "nats", detached = false } = options;
   const store = join(dir, name);
   const listen = ["-a", "127.0.0.1", "-p", `${port}`, "-m", `${monitorPort}`];
   const closed = login === undefined ? [] : ["--user", login.user, "--pass", login.password];
+  const encrypted = tls === undefined ? [] : ["-c", writeTls(join(dir, `${name}-tls.conf`), tls)];
   const { pid, ...controls } = await launch({
     name,
     dir,
@@ -30,6 +41,7 @@ export const startNats = async (
       "-sd",
       store,
       ...closed,
+      ...encrypted,
       ...(cluster ? clustered(name, cluster) : []),
     ],
     ports: [port, monitorPort, ...(cluster ? [cluster.port] : [])],
@@ -41,6 +53,12 @@ export const startNats = async (
     throw error;
   });
   return { ...controls, pids: [pid], url: `nats://127.0.0.1:${port}` };
+};
+
+const writeTls = (file: string, { cert, key, ca }: NatsTls): string => {
+  const block = { cert_file: cert, key_file: key, ca_file: ca, verify: true };
+  writeFileSync(file, JSON.stringify({ tls: block }));
+  return file;
 };
 
 const clustered = (name: string, { port, routes }: NatsCluster): string[] => {

@@ -6,7 +6,7 @@ import { mailBounds } from "#core/channels/email/mail-bounds.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { Certificates } from "./certificates.ts";
+import type { Certificates } from "#core/runtime/tls/certificates.ts";
 import { type SmtpLimits, smtpBounds } from "./limits.ts";
 import { type MailTaking, SmtpRefusal } from "./take.ts";
 
@@ -15,7 +15,7 @@ export type SmtpListenerOptions = {
   port: number;
   domain: string;
   /** Null: mails come unencrypted. */
-  certificates: Certificates | null;
+  certificates: Certificates | undefined;
   taking: MailTaking;
   limits: SmtpLimits;
   count: (outcome: "queued" | "answered" | "refused" | "unknown") => void;
@@ -36,23 +36,20 @@ export const smtpListener = (options: SmtpListenerOptions): Part & { port: () =>
   const server = new SMTPServer({
     ...bounds,
     name: options.domain,
-    disabledCommands: certificates === null ? ["AUTH", "STARTTLS"] : ["AUTH"],
+    disabledCommands: certificates === undefined ? ["AUTH", "STARTTLS"] : ["AUTH"],
     onConnect: (session, done: Done) => {
       const isAdmitted = sessions.begin(session, () => closeSession(server, session));
-      const changed = certificates?.changed() ?? null;
-      if (changed !== null) server.updateSecureContext(changed);
       done(isAdmitted ? null : new SmtpRefusal(421, "4.7.0 too many connections of this address"));
     },
     onClose: sessions.end,
     ...mails,
   });
+  const unfollow = certificates?.follow(({ cert, key }) => server.updateSecureContext({ cert, key }));
   server.on("error", (err: Error) => log.debug({ err }, "smtp.connection_failed")); // theirs: each is closed
   return {
     name: "smtp listener",
     port: () => (server.server.address() as AddressInfo | null)?.port ?? options.port, // sound: it listens on TCP only
     start: async () => {
-      const first = certificates?.changed() ?? null;
-      if (first !== null) server.updateSecureContext(first);
       server.listen(options.port, options.host);
       await once(server.server, "listening");
     },
@@ -60,6 +57,7 @@ export const smtpListener = (options: SmtpListenerOptions): Part & { port: () =>
       const stopped = Promise.withResolvers<void>();
       server.close(() => stopped.resolve());
       await stopped.promise;
+      unfollow?.();
       ending.abort();
     },
   };

@@ -1,9 +1,9 @@
 import { smtpProvider } from "#core/channels/email/callbacks/smtp.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { certificatesOf } from "#core/runtime/tls/certificates.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { keeping } from "../keeping.ts";
 import type { CallbackPlatform } from "../outside.ts";
-import { certificatesIn } from "./certificates.ts";
 import { smtpLimits } from "./limits.ts";
 import { mailTaking } from "./take.ts";
 
@@ -36,7 +36,7 @@ export const openSmtp = async (platform: SmtpPlatform, settings: SmtpSettings): 
       host: settings.httpHost,
       port: settings.smtpPort,
       domain,
-      certificates: dir === undefined ? null : certificatesIn({ dir, clock, log }),
+      certificates: certificatesOf(dir, log),
       taking: mailTaking({
         domain,
         app: directory.app,

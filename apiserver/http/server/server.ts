@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import {
-  createServer,
+  createServer as createPlain,
   type IncomingMessage,
   maxHeaderSize,
   type RequestListener,
@@ -8,6 +8,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from "node:http";
+import { createServer as createEncrypted } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,12 +16,15 @@ import type { Clock } from "#core/domain/clock.ts";
 import { ulid } from "#core/domain/ids.ts";
 import { AppError, errorStatuses, invalid } from "#core/errors.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Certificates } from "#core/runtime/tls/certificates.ts";
 import { serviceVersion } from "../middleware/request-id.ts";
 import { envelope } from "../protocol/problem.ts";
 
 export type HttpServerOptions = {
   host: string;
   port: number;
+  /** Encrypts with it; each connection with the one that is there by then. */
+  tls?: Certificates | undefined;
   /** For so long after stop requests are still taken: proxies and clients hear only then that this replica goes. */
   drainMs: number;
   /** Replies that go on, at most: each keeps a connection beside those of other requests. */
@@ -36,6 +40,7 @@ export type HttpServerOptions = {
 export const httpServer = ({
   host,
   port,
+  tls,
   drainMs,
   mostStreams,
   bodyMs,
@@ -44,7 +49,7 @@ export const httpServer = ({
 }: HttpServerOptions): Part & { port: () => number } => {
   let isStopping = false;
   const answer = handler(() => isStopping);
-  const server = createServer(options, answer);
+  const { server, unfollow } = tls === undefined ? plain(answer) : encrypted(answer, tls);
   server.maxConnections = 10_000 + mostStreams;
   server.headersTimeout = 10_000;
   server.requestTimeout = longestRequestMs;
@@ -63,6 +68,7 @@ export const httpServer = ({
       isStopping = true;
       await sleep(drainMs, undefined, { signal }).catch(() => undefined); // or until the grace is over
       await close(server, signal);
+      unfollow();
     },
   };
 };
@@ -92,6 +98,18 @@ const tooSlow = (): AppError => new AppError("HS_REQUEST_TIMEOUT", "the request 
 const options = {
   requireHostHeader: false, // Node would answer with a bare 400: the handler looks for it
   connectionsCheckingInterval: 2_000, // how often it is looked for requests that come too slowly; 30 s otherwise
+};
+
+type Listening = { server: Server; unfollow: () => void };
+
+const plain = (answer: RequestListener): Listening => ({
+  server: createPlain(options, answer),
+  unfollow: () => undefined,
+});
+
+const encrypted = (answer: RequestListener, tls: Certificates): Listening => {
+  const server = createEncrypted({ ...options, handshakeTimeout: 10_000 }, answer);
+  return { server, unfollow: tls.follow(({ cert, key }) => server.setSecureContext({ cert, key })) };
 };
 
 /** What is not HTTP, or too large or slow a header, never reaches the handler. */

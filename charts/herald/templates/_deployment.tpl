@@ -102,9 +102,9 @@ containers:
       - name: files
         mountPath: /var/lib/herald/files
       {{- end }}
-      {{- if include "herald.smtpSecret" . }}
-      - name: smtp-tls
-        mountPath: /etc/herald-smtp
+      {{- range $use, $_ := include "herald.tlsSecrets" . | fromYaml }}
+      - name: {{ $use }}-tls
+        mountPath: /etc/herald-tls/{{ $use }}
         readOnly: true
       {{- end }}
       {{- if $root.Values.trustedCertificates.configMap }}
@@ -187,11 +187,28 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* The Secret with the certificate of the apiserver's SMTP listener. Empty when there is none, and for other programs. */}}
-{{- define "herald.smtpSecret" -}}
-{{- with .root.Values.apiserver.smtp }}
-{{- if and .domain (eq $.program "apiserver") }}{{ .existingSecret }}{{ end }}
+{{/* Secrets with certificates that a program uses, by what for. They are mounted as folders, not as single files: those
+would not follow the Secret. */}}
+{{- define "herald.tlsSecrets" -}}
+{{- $values := .root.Values }}
+{{- range $store := include "herald.storesOf" .program | splitList " " }}
+{{- with (index $values $store).tls.existingSecret }}
+{{ $store }}: {{ . }}
 {{- end }}
+{{- end }}
+{{- if eq .program "apiserver" }}
+{{- with $values.apiserver.tls.existingSecret }}
+http: {{ . }}
+{{- end }}
+{{- if and $values.apiserver.smtp.domain $values.apiserver.smtp.existingSecret }}
+smtp: {{ $values.apiserver.smtp.existingSecret }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* How the apiserver's Service is spoken to. */}}
+{{- define "herald.restScheme" -}}
+{{ empty .Values.apiserver.tls.existingSecret | ternary "http" "https" }}
 {{- end }}
 
 {{/* One read-only folder with what is secret, and a folder that Node keeps compiled code in across restarts. */}}
@@ -254,10 +271,10 @@ topologySpreadConstraints:
   persistentVolumeClaim:
     claimName: {{ include "herald.filesClaim" $root }}
 {{- end }}
-{{- with include "herald.smtpSecret" . }}
-- name: smtp-tls
+{{- range $use, $secret := include "herald.tlsSecrets" . | fromYaml }}
+- name: {{ $use }}-tls
   secret:
-    secretName: {{ . }}
+    secretName: {{ $secret }}
     defaultMode: 0440
 {{- end }}
 {{- with $values.trustedCertificates }}

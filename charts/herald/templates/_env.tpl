@@ -6,6 +6,10 @@
 - name: HERALD_{{ upper $store }}_URL_FILE
   value: /etc/herald/{{ $store }}-url
 {{- end }}
+{{- range $use, $_ := include "herald.tlsSecrets" . | fromYaml }}
+- name: HERALD_{{ upper $use }}_TLS_DIR
+  value: /etc/herald-tls/{{ $use }}
+{{- end }}
 - name: HERALD_MONGODB_DATABASE
   value: {{ $values.mongodb.database | quote }}
 - name: HERALD_NATS_PREFIX
@@ -154,10 +158,6 @@
 {{- if .domain }}
 - name: HERALD_SMTP_DOMAIN
   value: {{ .domain | quote }}
-{{- if .existingSecret }}
-- name: HERALD_SMTP_TLS_DIR
-  value: /etc/herald-smtp
-{{- end }}
 {{- end }}
 {{- end }}
 {{- with $own.status }}
@@ -196,6 +196,6 @@
 {{- if .Values.publicUrl }}{{ .Values.publicUrl }}
 {{- else if and $own.ingress.enabled $own.ingress.hosts }}http{{ if $own.ingress.tls }}s{{ end }}://{{ first $own.ingress.hosts }}
 {{- else if and $own.httpRoute.enabled $own.httpRoute.hostnames }}https://{{ first $own.httpRoute.hostnames }}
-{{- else }}http://{{ include "herald.fullname" . }}-apiserver.{{ .Release.Namespace }}.svc:{{ $own.service.port }}
+{{- else }}{{ include "herald.restScheme" . }}://{{ include "herald.fullname" . }}-apiserver.{{ .Release.Namespace }}.svc:{{ $own.service.port }}
 {{- end }}
 {{- end }}

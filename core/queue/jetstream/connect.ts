@@ -4,6 +4,7 @@ import { connect } from "@nats-io/transport-node";
 import type { OnCall } from "../../runtime/metrics/stores.ts";
 import { maskPasswords } from "../../runtime/process/config.ts";
 import type { Log } from "../../runtime/process/log.ts";
+import type { Certificates } from "../../runtime/tls/certificates.ts";
 import { readNatsAddress } from "./address.ts";
 
 /** The connection to NATS that a process shares. */
@@ -26,7 +27,7 @@ export type Nats = {
 const publishMs = 2_000;
 
 /** Connects to NATS, waiting for as long as it is away, and reconnects without end. `url` may name several servers. */
-export const connectNats = async ({ url, name, credentials, log, onCall }: NatsOptions): Promise<Nats> => {
+export const connectNats = async ({ url, name, credentials, tls, log, onCall }: NatsOptions): Promise<Nats> => {
   const waiting = setTimeout(() => log?.warn({ url: maskPasswords(url) }, "nats.awaited"), 3_000);
   const nc = await connect({
     ...readNatsAddress(url),
@@ -41,6 +42,7 @@ export const connectNats = async ({ url, name, credentials, log, onCall }: NatsO
     noAsyncTraces: true, // else each request makes two errors for their stacks: 4 % of accepting a notification
     ignoreAuthErrorAbort: true, // credentials may be rotated while we run
     ...(credentials !== undefined && { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
+    ...(tls !== undefined && { tls: shown(tls) }),
   });
   clearTimeout(waiting);
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 });
@@ -59,11 +61,16 @@ export type NatsOptions = {
   name: string;
   /** Content of a .creds file. */
   credentials?: string | undefined;
+  /** Encrypts, and shows this certificate: each time it connects, the one that is there by then. */
+  tls?: Certificates | undefined;
   /** Gets a line when NATS is waited for, lost and back. */
   log?: Log;
   /** Gets the duration of each publication that JetStream acknowledged. */
   onCall?: OnCall | undefined;
 };
+
+/** The client hands every member on to Node's `tls.connect`, also those that its type does not name. */
+const shown = ({ context }: Certificates) => ({ handshakeFirst: false, secureContext: context });
 
 const timed = (js: JetStreamClient, onCall: OnCall | undefined): JetStreamClient => {
   if (onCall === undefined) return js;

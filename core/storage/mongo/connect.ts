@@ -9,8 +9,10 @@ import {
 } from "mongodb";
 import { Unavailable } from "../../errors.ts";
 import type { OnCall } from "../../runtime/metrics/stores.ts";
+import type { Certificates } from "../../runtime/tls/certificates.ts";
 import { endWaitsForDrain } from "./driver-drain.ts";
 import { isWriteConflict } from "./duplicate.ts";
+import { replaceConnections } from "./replace-connections.ts";
 import { timeCommands } from "./timed.ts";
 
 export type Mongo = ReturnType<typeof connectMongo>;
@@ -19,7 +21,7 @@ export type Mongo = ReturnType<typeof connectMongo>;
  * Opens MongoDB (or what speaks its protocol). Once connected it connects again whenever it was away; a call made
  * meanwhile fails within about 3 s with an error that {@link unavailable} recognises.
  */
-export const connectMongo = ({ url, database, appName, maxPoolSize, onCall }: MongoOptions) => {
+export const connectMongo = ({ url, database, appName, maxPoolSize, tls, onCall }: MongoOptions) => {
   endWaitsForDrain();
   const client = new MongoClient(url, {
     appName,
@@ -32,7 +34,9 @@ export const connectMongo = ({ url, database, appName, maxPoolSize, onCall }: Mo
     heartbeatFrequencyMS: 5_000,
     ignoreUndefined: true,
     fieldsAsRaw: noFields,
+    ...(tls !== undefined && { tls: true, secureContext: tls.context }),
   });
+  const unfollow = tls?.follow(() => replaceConnections(client)); // nothing is there yet the first time
   if (onCall !== undefined) timeCommands(client, onCall);
   const db = client.db(database);
   return {
@@ -43,7 +47,10 @@ export const connectMongo = ({ url, database, appName, maxPoolSize, onCall }: Mo
     ping: async (signal: AbortSignal): Promise<void> => {
       await db.command({ ping: 1 }, { signal });
     },
-    close: (): Promise<void> => client.close(),
+    close: (): Promise<void> => {
+      unfollow?.();
+      return client.close();
+    },
   };
 };
 
@@ -55,6 +62,8 @@ export type MongoOptions = {
   database: string;
   appName: string;
   maxPoolSize: number;
+  /** Encrypts, and shows this certificate. Each time that it is replaced, so are all connections, and no command fails for it. */
+  tls?: Certificates | undefined;
   /** Gets the duration of each command. */
   onCall?: OnCall;
 };

@@ -1,5 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import type { OnCall } from "../../runtime/metrics/stores.ts";
+import type { Certificates } from "../../runtime/tls/certificates.ts";
 
 /** Redis, or a Redis Cluster: a command of several keys needs all of them in one slot there. */
 export type RedisClient = Redis | Cluster;
@@ -8,8 +9,8 @@ export type RedisClient = Redis | Cluster;
  * Opens Redis, for what may be lost. Commands fail within 250 ms while it is away and nothing queues up;
  * it reconnects by itself without end. Connection errors are given to `onError`, at most one for each attempt.
  */
-export const connectRedis = ({ url, onError, onCall }: ConnectRedis): RedisClient => {
-  const redis = isCluster(url) ? openCluster(url) : new Redis(url, { ...alone, ...options });
+export const connectRedis = ({ url, tls, onError, onCall }: ConnectRedis): RedisClient => {
+  const redis = isCluster(url) ? openCluster(url, tls) : new Redis(url, { ...alone, ...options, ...shown(tls) });
   redis.on("error", onError ?? (() => undefined)); // without a listener the process would end
   if (onCall !== undefined) timeCommands(redis, onCall);
   return redis;
@@ -18,10 +19,15 @@ export const connectRedis = ({ url, onError, onCall }: ConnectRedis): RedisClien
 export type ConnectRedis = {
   /** With the scheme `redis+cluster` or `rediss+cluster` that of one node of a Redis Cluster, which names the others. */
   url: string;
+  /** Encrypts, and shows this certificate: each time it connects, the one that is there by then. */
+  tls?: Certificates | undefined;
   onError?: (error: Error) => void;
   /** Gets the duration of each command that was answered. */
   onCall?: OnCall;
 };
+
+const shown = (tls: Certificates | undefined): Pick<RedisOptions, "tls"> =>
+  tls === undefined ? {} : { tls: { secureContext: tls.context } };
 
 const isCluster = (url: string): boolean => /^rediss?\+cluster:/.test(url);
 
@@ -42,7 +48,7 @@ const alone = {
 } as const satisfies RedisOptions;
 
 /** Its nodes have the credentials and the encryption of the address. A command finds a slot that moved by one redirection. */
-const openCluster = (url: string): Cluster => {
+const openCluster = (url: string, tls: Certificates | undefined): Cluster => {
   const { protocol, username, password } = new URL(url);
   const node = url.replace("+cluster:", ":");
   return new Cluster([node], {
@@ -58,6 +64,7 @@ const openCluster = (url: string): Cluster => {
       ...(username !== "" && { username: decodeURIComponent(username) }),
       ...(password !== "" && { password: decodeURIComponent(password) }),
       ...(protocol.startsWith("rediss") && { tls: {} }),
+      ...shown(tls),
     },
   });
 };

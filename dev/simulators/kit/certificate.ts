@@ -36,6 +36,10 @@ export const issuedBy = (by: Issuer, name: string, validity: Partial<Validity> =
     ...validity,
   });
 
+/** A certificate for servers and clients of this machine that an authority vouches for, always valid. */
+export const issuedForLoopback = (by: Issuer, name: string): Certificate =>
+  issued({ name, by, extensions: [alternativeNames([])], ...always });
+
 export type Issuer = Certificate & { name: string };
 export type Validity = { from: Date; until: Date };
 
@@ -70,7 +74,8 @@ const backdatedMs = 3_600_000; // clocks differ, and are put back: authorities d
 const der = (tag: number, ...contents: readonly Buffer[]): Buffer => {
   const content = Buffer.concat(contents);
   if (content.length < 128) return Buffer.concat([Buffer.of(tag, content.length), content]);
-  return Buffer.concat([Buffer.of(tag, 0x82, content.length >> 8, content.length & 255), content]);
+  const size = content.length < 256 ? [0x81, content.length] : [0x82, content.length >> 8, content.length & 255];
+  return Buffer.concat([Buffer.of(tag, ...size), content]); // the shortest form: Go's programs refuse others
 };
 
 const sequence = (...members: readonly Buffer[]): Buffer => der(0x30, ...members);

@@ -168,6 +168,9 @@ export const programValues = {
     ingress,
     httpRoute,
     edgeLimit,
+    tls: closed("https in place of http", {
+      existingSecret: existing("name of a Secret with tls.crt and tls.key; empty = http"),
+    }),
     smtp,
     status,
     drainSeconds: setting(api.drainSeconds),

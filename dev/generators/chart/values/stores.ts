@@ -45,6 +45,9 @@ const store = (description: string, address: TSchema, more: Record<string, TSche
   closed(description, {
     ...existingSecret("its address"),
     url: text("its address; the chart keeps it in a Secret", { pattern: `^$|${patternOf(address)}` }),
+    tls: closed("TLS with a certificate of ours", {
+      existingSecret: existing("name of a Secret with tls.crt, tls.key and ca.crt; empty = as the address says"),
+    }),
     networkPolicy: closed("where the NetworkPolicies let the programs go to reach it", {
       ports: ports("its ports"),
       to: kubernetesList("peers as in a NetworkPolicy; empty = anywhere on these ports"),
