@@ -8,10 +8,9 @@ import {
   publicUrl,
   RedisConfig,
   SharedConfig,
-  TracingConfig,
   tlsDir,
-  tracingNeeds,
 } from "./shared.ts";
+import { TracingConfig, tracingNeeds } from "./tracing.ts";
 
 const { Integer, Number: Real, Object: Group, Optional, String: Text } = Type;
 

@@ -9,9 +9,8 @@ import {
   publicUrl,
   SharedConfig,
   StreamsConfig,
-  TracingConfig,
-  tracingNeeds,
 } from "./shared.ts";
+import { TracingConfig, tracingNeeds } from "./tracing.ts";
 
 const { Integer, Object: Group, Optional, String: Text } = Type;
 

@@ -4,7 +4,7 @@ import type { Log } from "../process/log.ts";
 import { readHeaders } from "./headers.ts";
 import { noTracer, type Tracer } from "./tracer.ts";
 
-/** The settings of `TracingConfig` (config/shared.ts). */
+/** The settings of `TracingConfig` (config/tracing.ts). */
 export type TracingSettings = {
   otlpEndpoint?: string | undefined;
   otlpHeaders?: string | undefined;

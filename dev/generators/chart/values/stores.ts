@@ -1,6 +1,7 @@
 import { type TSchema, Type } from "typebox";
 import { ApiserverConfig } from "#config/apiserver.ts";
-import { exportHours, FilesConfig, RedisConfig, SharedConfig, StreamsConfig, TracingConfig } from "#config/shared.ts";
+import { exportHours, FilesConfig, RedisConfig, SharedConfig, StreamsConfig } from "#config/shared.ts";
+import { TracingConfig } from "#config/tracing.ts";
 import {
   closed,
   existing,

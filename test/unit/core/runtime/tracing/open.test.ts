@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { pino } from "pino";
 import { Type } from "typebox";
-import { TracingConfig, tracingNeeds } from "#config/shared.ts";
+import { TracingConfig, tracingNeeds } from "#config/tracing.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { ConfigError, loadConfig } from "#core/runtime/process/config.ts";
 import { openTracer } from "#core/runtime/tracing/open.ts";
