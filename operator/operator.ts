@@ -9,6 +9,7 @@ import { isLookedAt } from "./kube/scope.ts";
 import { pause } from "./kube/watch.ts";
 import type { Terms } from "./terms.ts";
 import type { Measure } from "./usage/measure.ts";
+import type { TendVersions } from "./versions/tend.ts";
 
 export type OperatorDeps = ControllersDeps & {
   lease: Pick<LeaderDeps, "namespace" | "name" | "holder" | "timing">;
@@ -17,6 +18,8 @@ export type OperatorDeps = ControllersDeps & {
   measure: Measure;
   /** Seals stored secrets under the newest key, for as long as this process leads. */
   tendKeys: TendKeys;
+  /** Has what Kubernetes stores be of the version that is stored now, for as long as this process leads. */
+  tendVersions: TendVersions;
   terms: Terms;
 };
 
@@ -84,7 +87,8 @@ const lead = async (deps: LeadDeps, term: Term): Promise<void> => {
   const rest = { ...term, stop: AbortSignal.any([term.stop, outdated.signal]) };
   const sweeping = sweepOften(deps, rest, () => outdated.abort());
   const measuring = deps.measure((key) => deps.requeue("Tenant", key), rest.stop);
-  await Promise.all([...deps.controllers.map((one) => one.lead(rest)), sweeping, measuring, deps.tendKeys(rest.stop)]);
+  const tending = [deps.tendKeys(rest.stop), deps.tendVersions(rest.stop)];
+  await Promise.all([...deps.controllers.map((one) => one.lead(rest)), sweeping, measuring, ...tending]);
 };
 
 const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boolean> => {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { allResources } from "#core/channels/all-resources.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Timing } from "#core/domain/timing.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
@@ -43,6 +44,7 @@ import type { Platform } from "./records/platform.ts";
 import { terms } from "./terms.ts";
 import { type UsageBoard, usageBoard } from "./usage/board.ts";
 import { type Measure, measure } from "./usage/measure.ts";
+import { tendVersions } from "./versions/tend.ts";
 
 /** The settings that the parts use; config/operator.ts describes each. */
 export type Settings = {
@@ -133,6 +135,7 @@ export const makeParts = (deps: PartsDeps) => {
     terms: terms({ ...platform, log }),
     measure: measureOf(deps, platform, board),
     tendKeys: tendKeysOf(deps, platform),
+    tendVersions: tendVersions({ client: writes, kinds: allResources, everyMs: config.resyncSeconds * 1000, log }),
     platform,
     changes: announced,
     lease: { namespace: config.leaseNamespace, name: config.leaseName, holder, timing: deps.timing.leader },

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { allResources } from "#core/channels/all-resources.ts";
-import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
+import { type ResourceDefinition, resourceGroup, versionsOf } from "#core/schema/kubernetes/definition.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
 import { incidentResource } from "#core/schema/status/resource.ts";
 import { rootDir } from "../files/paths.ts";
@@ -13,7 +13,7 @@ const path = "deploy/flux/tenants.yaml";
 export const fluxFiles = (): GeneratedFile[] => {
   const kinds = [allResources.filter(isPlatforms), allResources.filter((kind) => !isPlatforms(kind))].values();
   const text = readFileSync(join(rootDir, path), "utf8").replaceAll(/(?<= {2}healthCheckExprs:\n)(?: {4}.*\n)+/g, () =>
-    (kinds.next().value ?? []).map(check).join(""),
+    (kinds.next().value ?? []).flatMap(checks).join(""),
   );
   return [{ path, text }];
 };
@@ -29,7 +29,10 @@ const ready = (status: string): string =>
 /** What waits for something that another sync brings has not failed. */
 const waiting = ["PlanNotFound", "TenantNotFound", "AppNotFound", "SecretNotFound"];
 
-const check = ({ kind }: ResourceDefinition): string => `    - apiVersion: ${resourceApiVersion}
+const checks = (definition: ResourceDefinition): string[] =>
+  versionsOf(definition).map((version) => check(`${resourceGroup}/${version}`, definition));
+
+const check = (apiVersion: string, { kind }: ResourceDefinition): string => `    - apiVersion: ${apiVersion}
       kind: ${kind}
       current: ${ready("True")})
       failed: ${ready("False")} && !(c.reason in [${waiting.map((reason) => `'${reason}'`).join(", ")}]))

@@ -1,5 +1,5 @@
 import { allResources } from "#core/channels/all-resources.ts";
-import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
+import { type ResourceDefinition, resourceApiVersion, resourceGroup } from "#core/schema/kubernetes/definition.ts";
 import { type StructuralSchema, structural } from "#core/schema/kubernetes/structural.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
@@ -13,7 +13,7 @@ const page = (kind: ResourceDefinition): string => `# ${kind.kind}
 
 ${kind.description}
 
-\`apiVersion: ${resourceApiVersion}\`, ${kind.scope === "Cluster" ? "cluster-wide" : "in a namespace"}; \
+\`apiVersion: ${resourceApiVersion}\`${kind.alsoServed === undefined ? "" : `, also \`${kind.alsoServed.map((version) => `${resourceGroup}/${version}`).join("`, `")}\` with the same members`}, ${kind.scope === "Cluster" ? "cluster-wide" : "in a namespace"}; \
 \`kubectl get ${kind.plural}\` or \`${kind.shortNames.join("`, `")}\`.
 
 ## spec

@@ -4,7 +4,7 @@ import type { TObject } from "typebox";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { allResources } from "#core/channels/all-resources.ts";
 import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
-import { resourceGroup, resourceVersion } from "#core/schema/kubernetes/definition.ts";
+import { resourceGroup, versionsOf } from "#core/schema/kubernetes/definition.ts";
 import { rootDir } from "../files/paths.ts";
 import { displayNameOf, exampleOf } from "../generators/chart/artifact-hub.ts";
 import { command } from "../processes/run-command.ts";
@@ -134,7 +134,7 @@ const serviceVersion = async (
         supported: type === "AllNamespaces", // tenants, plans and incidents are the whole cluster's
       })),
       install: { strategy: "deployment", spec: installed(objects, image) },
-      customresourcedefinitions: { owned: allResources.map(ownedKind) },
+      customresourcedefinitions: { owned: allResources.flatMap(ownedKind) },
     },
   };
 };
@@ -178,15 +178,18 @@ const rightsBy = (objects: readonly Rendered[], binding: string, role: string): 
       })),
     );
 
-const ownedKind = ({ kind, plural, description, spec, status }: (typeof allResources)[number]): object => ({
-  name: `${plural}.${resourceGroup}`,
-  kind,
-  version: resourceVersion,
-  displayName: displayNameOf(kind),
-  description,
-  specDescriptors: descriptorsOf(spec),
-  statusDescriptors: descriptorsOf(status),
-});
+const ownedKind = (definition: (typeof allResources)[number]): object[] => {
+  const { kind, plural, description, spec, status } = definition;
+  return versionsOf(definition).map((version) => ({
+    name: `${plural}.${resourceGroup}`,
+    kind,
+    version,
+    displayName: displayNameOf(kind),
+    description,
+    specDescriptors: descriptorsOf(spec),
+    statusDescriptors: descriptorsOf(status),
+  }));
+};
 
 const descriptorsOf = ({ properties }: TObject): object[] =>
   Object.entries(properties).map(([path, schema]) => ({

@@ -1,5 +1,5 @@
 import { allResources } from "#core/channels/all-resources.ts";
-import { type ResourceDefinition, resourceApiVersion, resourceGroup } from "#core/schema/kubernetes/definition.ts";
+import { type ResourceDefinition, resourceGroup, versionsOf } from "#core/schema/kubernetes/definition.ts";
 import type { Finding } from "./finding.ts";
 import { isMembers, type Manifest, manifestsOf, type Source } from "./manifest.ts";
 import { meaningFindings } from "./meaning.ts";
@@ -41,18 +41,22 @@ const placed = (manifest: Manifest, namespace: string): Manifest =>
 
 const findingsOf = (manifest: Manifest): Finding[] => {
   const definition = definitionOf(manifest.kind);
-  if (definition === undefined || manifest.apiVersion !== resourceApiVersion) return [unknownKind(manifest)];
+  if (definition === undefined || !apiVersionsOf(definition).includes(manifest.apiVersion))
+    return [unknownKind(manifest)];
   const names = [...nameFindings(manifest), ...scopeFindings(manifest, definition)];
   const schema = schemaFindings(manifest, definition);
   const isSound = schema.every(({ rule }) => rule === "unknown-member");
   return [...names, ...schema, ...(isSound ? meaningFindings(manifest) : [])];
 };
 
+const apiVersionsOf = (definition: ResourceDefinition): string[] =>
+  versionsOf(definition).map((version) => `${resourceGroup}/${version}`);
+
 const unknownKind = (manifest: Manifest): Finding => {
-  const isKnown = definitionOf(manifest.kind) !== undefined;
+  const known = definitionOf(manifest.kind);
   const kinds = allResources.map(({ kind }) => kind).join(", ");
-  return isKnown
-    ? manifest.finding("kind", ["apiVersion"], `${manifest.kind} is of ${resourceApiVersion}`)
+  return known !== undefined
+    ? manifest.finding("kind", ["apiVersion"], `${manifest.kind} is of ${apiVersionsOf(known).join(" or ")}`)
     : manifest.finding("kind", ["kind"], `there is no kind ${JSON.stringify(manifest.kind)}; there are ${kinds}`);
 };
 

@@ -91,6 +91,7 @@ for (const [title, reach] of Object.entries(reaches))
         leaseNamespace: namespace,
         leaseName: account,
         allowedRanges: ["127.0.0.0/8"],
+        resyncSeconds: 2,
       };
       for (const name of written) await herald.remove(secret(name, {})); // of a run that was cut off
       await kubectl(["delete", "lease", account, "--namespace", namespace, "--ignore-not-found"]);
@@ -116,6 +117,12 @@ for (const [title, reach] of Object.entries(reaches))
       await herald.patch(key, { metadata: { annotations: { "herald.dev/rotate": "1" } } });
       await until(async () => (await herald.get(secret("kept", {})))?.data?.["token"] !== before);
       await herald.ready(key);
+      const stored = JSON.stringify({ status: { storedVersions: ["v1alpha1", "v1beta1"] } });
+      await until(async () => {
+        // another test's operator may be first
+        await kubectl(["patch", "crd", "plans.herald.dev", "--subresource=status", "--type=merge", "--patch", stored]);
+        return asked().has("patch apiextensions.k8s.io/customresourcedefinitions/status");
+      });
       for (const resource of [key, ...resources.toReversed()]) await herald.remove(resource);
       for (const resource of [key, ...resources]) await herald.gone(resource);
       await herald.remove(secret("kept", {}));

@@ -1,5 +1,5 @@
 import { externalNameRule } from "./common.ts";
-import { type Column, type ResourceDefinition, resourceGroup, resourceVersion } from "./definition.ts";
+import { type Column, type ResourceDefinition, resourceGroup, versionsOf } from "./definition.ts";
 import { type StructuralSchema, structural } from "./structural.ts";
 
 /** The CustomResourceDefinition of a kind, as it is applied. */
@@ -18,16 +18,14 @@ export const customResourceDefinition = (kind: ResourceDefinition): Record<strin
       shortNames: kind.shortNames,
       categories: ["herald"],
     },
-    versions: [
-      {
-        name: resourceVersion,
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        additionalPrinterColumns: columns(kind),
-        schema: { openAPIV3Schema: objectSchema(kind) },
-      },
-    ],
+    versions: versionsOf(kind).map((name, i) => ({
+      name,
+      served: true,
+      storage: i === 0,
+      subresources: { status: {} },
+      additionalPrinterColumns: columns(kind),
+      schema: { openAPIV3Schema: objectSchema(kind) },
+    })),
   },
 });
 

@@ -21,11 +21,19 @@ export type ResourceDefinition<Spec extends TObject = TObject, Status extends TO
   /** Rules over the whole object, for what a rule of `spec` cannot see: its name. */
   rules?: readonly Rule[];
   columns: readonly Column[];
+  /** Versions that are served beside the usual one, with the same schema (docs/decisions/0232). */
+  alsoServed?: readonly string[];
 };
 
 export const resourceGroup = "herald.dev";
 export const resourceVersion = "v1alpha1";
 export const resourceApiVersion = `${resourceGroup}/${resourceVersion}`;
+
+/** The versions of a kind that are served; the first one is stored. */
+export const versionsOf = ({ alsoServed = [] }: Pick<ResourceDefinition, "alsoServed">): string[] => [
+  resourceVersion,
+  ...alsoServed,
+];
 
 /** Keeps the precise schema types of a definition. */
 export const defineResource = <Spec extends TObject, Status extends TObject>(

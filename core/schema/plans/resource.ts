@@ -78,4 +78,5 @@ export const planResource = defineResource({
     { name: "API-RPS", type: "integer", jsonPath: ".spec.apiRps" },
     { name: "Stream", type: "string", jsonPath: ".status.stream", wide: true },
   ],
+  alsoServed: ["v1beta1"],
 });

@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { parse } from "yaml";
 import { sharedStreams } from "#core/queue/jetstream/topology.ts";
 import { hasStatus } from "#core/runtime/kube/errors.ts";
+import { kubectlFor } from "../../../../dev/demo/kubectl.ts";
 import { rootDir, testDir } from "../../../../dev/files/paths.ts";
 import { freePorts } from "../../../../dev/processes/free-ports.ts";
 import { type Kubernetes, startKubernetes } from "../../../../dev/servers/kubernetes.ts";
@@ -185,5 +186,65 @@ describe("operator: custom resource definitions of a former release", function (
     expect(await herald.db.collection("plans").countDocuments()).to.equal(0);
     await herald.remove(dotted);
     await herald.gone(dotted);
+  });
+
+  it("of two versions serve both to every client, and what is stored follows under a running operator", async () => {
+    const beta = (object: Manifest): Manifest => ({ ...object, apiVersion: "herald.dev/v1beta1" });
+    const definition = crds.find(({ metadata }) => metadata.name === "plans.herald.dev") as Manifest; // it is of the release
+    const { versions } = definition.spec as { versions: { name: string; storage: boolean }[] };
+    const stored = async (): Promise<string[]> => {
+      const { storedVersions = [] } = ((await herald.get(definition))?.status ?? {}) as { storedVersions?: string[] }; // of a definition
+      return storedVersions;
+    };
+    const rewritten = async (object: Manifest): Promise<string | undefined> =>
+      (await herald.patch(object, {})).metadata.resourceVersion;
+    await release("present");
+    const { stop } = await herald.start();
+    const [old, young, probe] = [plan("old"), plan("young"), plan("version")];
+    await herald.apply(old);
+    await herald.apply(beta(young));
+    await herald.apply(probe);
+    for (const object of [old, young, probe]) await herald.ready(object);
+
+    await herald.apply({
+      ...definition,
+      spec: { ...definition.spec, versions: versions.map((one) => ({ ...one, storage: one.name === "v1beta1" })) },
+    });
+    let before = await rewritten(probe);
+    await until(async () => {
+      const now = await rewritten(probe).catch(() => before);
+      const isInForce = now !== before;
+      before = now;
+      return isInForce;
+    }, 60_000);
+    expect(await stored()).to.deep.equal(["v1alpha1", "v1beta1"]);
+    await stop();
+    const [oldBefore, youngBefore] = [await herald.get(old), await herald.get(young)];
+    await herald.start({ settings: { resyncSeconds: 1 } });
+    await until(async () => (await stored()).join() === "v1beta1", 60_000);
+
+    for (const [object, was] of [
+      [old, oldBefore],
+      [young, youngBefore],
+    ] as const) {
+      const [alpha, newer] = [await herald.ready(object), await herald.get(beta(object))];
+      expect(alpha.metadata.resourceVersion).not.to.equal(was?.metadata.resourceVersion);
+      expect({ ...alpha, apiVersion: "" }).to.deep.equal({ ...newer, apiVersion: "" });
+      expect([alpha.spec, alpha.metadata.generation, alpha.metadata.uid]).to.deep.equal([
+        was?.spec,
+        was?.metadata.generation,
+        was?.metadata.uid,
+      ]);
+      const kubectl = kubectlFor(kubernetes.kubeconfig);
+      for (const shown of [object, beta(object)]) {
+        const asApplied = { ...shown, metadata: { ...shown.metadata, labels: alpha.metadata.labels } };
+        expect(await kubectl(["diff", "--server-side", "--filename", "-"], JSON.stringify(asApplied))).to.equal("");
+      }
+    }
+    await herald.patch(old, { spec: { apiRps: 7 } }); // by a client that knows the former version only
+    await herald.ready(beta(old));
+    expect(await herald.db.collection<{ _id: string }>("plans").findOne({ _id: old.metadata.name })).to.include({
+      api_rps: 7,
+    });
   });
 });
