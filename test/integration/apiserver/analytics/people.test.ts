@@ -266,7 +266,7 @@ describe("analytics of people", function () {
       if (status === 200) days += 1;
       return status === 429 && body.error?.details["limit"] === 60; // an app may ask five times a second, too
     };
-    await until(isRefused);
+    await until(isRefused, 100_000);
     expect(days).to.be.at.least(20);
     expect(await reports().countDocuments({ app_id: of.app._id })).to.equal(days);
   });

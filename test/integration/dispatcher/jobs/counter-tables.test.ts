@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import type { Db } from "mongodb";
+import { counterTables } from "#core/domain/analytics/tables.ts";
 import { quarterMs } from "#core/domain/durations.ts";
 import { newId } from "#core/domain/ids.ts";
+import { deliveryCounterCollection } from "#core/storage/analytics/delivery-counters.ts";
 import { type DueQuarterRow, dueQuarterCollection, dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -78,6 +80,9 @@ describe("tables of counters of deliveries", function () {
       { of: ["email", "api", null, null, null, null], counts: { targeted: 1, suppressed: 1 } },
       { of: ["sms", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, failed: 1 } },
     ]);
+    const documents = db.collection(deliveryCounterCollection.name).find({ app_id: of.app_id });
+    const tables = (await documents.toArray()).map(({ table }) => String(table));
+    expect(tables).to.have.members(counterTables.filter((table) => table !== "messages")); // one each, for any number of deliveries
     const spring = ["email", "campaign", "tpl_1", "spring", "news", provider];
     const labelled = ["spring", "vip"].map((name) => ({ of: [...spring, name], counts: { targeted: 1, sent: 1 } }));
     expect(await firstDay(db, of.app_id, "labels")).to.have.deep.members(labelled);
