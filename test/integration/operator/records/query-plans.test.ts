@@ -34,7 +34,7 @@ describe("the queries of the operator", function () {
     operator.stdout?.on("data", (chunk) => {
       output += String(chunk);
     });
-    await until(() => output.includes("leadership.taken"), 60_000); // a cold start, with a new database's indexes
+    await until(() => output.includes("leadership.taken"), 180_000); // a cold start, with a new database's indexes
     await exercise(herald);
     const recorded = async () => (await readFile(file, "utf8")).trim().split("\n");
     await until(async () => (await recorded()).some((line) => line.includes('"managed.uid":{"$gt":""}')), 20_000); // a sweep
