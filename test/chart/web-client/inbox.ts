@@ -75,4 +75,40 @@ export const inboxCases = (service: () => Service): void => {
       expect(await barriers(page, open, "load")).to.deep.equal([]);
       await page.close();
     });
+
+  it("fits its inbox on 320 px and on a wide screen, open, whatever an item says", async () => {
+    const first = await service().openFresh();
+    await first.goto(`${service().site.origin}/inbox`);
+    const subscription = await service().subscribe(first);
+    const word = "W".repeat(200); // no browser breaks it by itself
+    await leave(subscription, {
+      headings: { en: word },
+      contents: { en: `${word} https://shop.example/${word}` },
+      buttons: [1, 2, 3].map((n) => ({ id: `${n}`, text: `${n} ${word.slice(0, 20)}`, url: "https://shop.example/" })),
+    });
+    const second = await service().site.open("/inbox");
+    for (const [page, width] of [
+      [first, 320],
+      [second, 1_280],
+    ] as const) {
+      await page.bringToFront(); // what lies behind cannot be clicked
+      await page.setViewport({ width, height: 480 });
+      await until(async () => (await textOf(page, "badge")) === "1", 45_000); // half a minute where the stream is refused
+      await page.click(at("button"));
+      await until(async () => (await titles(page)).length === 1); // it is in its place before its items are asked for
+      expect(await page.evaluate(beyondEdges), `${width} px`).to.deep.equal({ isInside: true, beyond: [], wide: 0 });
+      await page.close();
+    }
+    service().site.complaints.length = 0;
+  });
 };
+
+/** What of an open inbox is outside of the window, or of its panel. */
+const beyondEdges = `(() => {
+  const panel = document.querySelector("herald-inbox").shadowRoot.querySelector("[part=panel]");
+  const { left, top, right, bottom } = panel.getBoundingClientRect();
+  const isInside = left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+  const beyond = [...panel.querySelectorAll("*")].filter((one) => one.getBoundingClientRect().right > right);
+  const wide = [document.documentElement, panel].filter((one) => one.scrollWidth > one.clientWidth);
+  return { isInside, beyond: beyond.map((one) => one.outerHTML), wide: wide.length };
+})()`;
