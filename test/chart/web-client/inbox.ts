@@ -63,6 +63,23 @@ export const inboxCases = (service: () => Service): void => {
     await second.close();
   });
 
+  it("says that its inbox cannot be read offline, and shows what came meanwhile once the network is back", async () => {
+    const page = await service().openFresh();
+    await page.goto(`${service().site.origin}/inbox`);
+    const subscription = await service().subscribe(page);
+    await page.evaluate(`document.querySelector("herald-inbox").app = null`); // Chromium leaves a stream open that it has
+    await page.setOfflineMode(true);
+    await page.evaluate(`document.querySelector("herald-inbox").app = app`);
+    await page.click(at("button"));
+    await until(async () => !(await isHidden(page, "problem")));
+    await leave(subscription, { contents: { en: "Meanwhile" } });
+    await page.setOfflineMode(false);
+    await until(async () => (await titles(page)).length === 1 && (await textOf(page, "badge")) === "1", 45_000); // by itself it comes back after a minute
+    expect(await isHidden(page, "problem")).to.equal(true);
+    await page.close();
+    service().site.complaints.length = 0; // the browser's own lines about the network
+  });
+
   for (const scheme of ["light", "dark"] as const)
     it(`keeps nobody from using its inbox, in ${scheme} colours`, async () => {
       const page = await service().site.open("/inbox");

@@ -16,8 +16,8 @@ export type Following = {
 const longestSilenceMs = 15_000; // docs/reference/inbox.md#stream
 
 /**
- * Follows counters for all tabs: the one that has the lock listens to them and tells the others. A tab that begins to listen, or is
- * seen again, has that one say them at once.
+ * Follows counters for all tabs: the one that has the lock listens to them and tells the others. A tab that begins to listen, is
+ * seen again, or has a network again, has that one say them at once.
  */
 export const follow = (name: string, { ask, open }: Following) => {
   const listeners = new Set<Listener>();
@@ -62,12 +62,14 @@ export const follow = (name: string, { ask, open }: Following) => {
       if (last !== null) own(last);
       if (listeners.size === 1) {
         document.addEventListener("visibilitychange", askNow);
+        addEventListener("online", askNow);
         leading.start();
       }
       askNow();
       return () => {
         if (!listeners.delete(own) || listeners.size > 0) return;
         document.removeEventListener("visibilitychange", askNow);
+        removeEventListener("online", askNow);
         leading.stop();
         last = null; // it is not followed any more
       };

@@ -41,12 +41,18 @@ export const mount = ({ host, root, inbox, words }: Place): (() => void) => {
     if (chosen !== undefined) attempt(chosen());
   });
 
+  const refreshNow = (): void => attempt(refresh());
+  addEventListener("online", refreshNow); // what could not be read may be by now
   panel.count(0, false);
-  return inbox.watch(({ unread_count: now }: InboxCounters): void => {
+  const unwatch = inbox.watch(({ unread_count: now }: InboxCounters): void => {
     panel.count(now, now > unread);
     unread = now;
-    attempt(refresh());
+    refreshNow();
   });
+  return () => {
+    removeEventListener("online", refreshNow);
+    unwatch();
+  };
 };
 
 /** What is shown of an item stays as long as that says the same. */
