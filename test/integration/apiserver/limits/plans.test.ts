@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { formOf } from "../../../support/api/form.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
+import { seedConversation } from "../../../support/rows/conversations.ts";
 
 const device = () => ({ channel: "ios_push", token: randomBytes(32).toString("hex") });
 
@@ -39,9 +40,14 @@ describe("each row of a plan", function () {
     expect((await add(device())).status).to.be.below(300);
   });
 
-  it("messages_per_month bounds deliveries", async () => {
+  it("messages_per_month bounds deliveries, and replies in conversations, of which nothing is kept then", async () => {
+    const details = { metric: "messages_per_month", limit: 0 };
     const message = { app_id: tenant.app._id, target: { all: true }, contents: { en: "x" } };
-    await expectRefused(call("POST", "/v1/notifications", message), 429, { metric: "messages_per_month", limit: 0 });
+    await expectRefused(call("POST", "/v1/notifications", message), 429, details);
+    const { row } = await seedConversation(site.db, { tenant_id: tenant.tenant._id, app_id: tenant.app._id });
+    const replies = `{app}/conversations/${row._id}/messages`;
+    await expectRefused(call("POST", replies, { text: "Yes" }), 429, details);
+    expect((await call("GET", replies)).body.data).to.have.length(1);
   });
 
   it("apps bounds apps", async () => {
