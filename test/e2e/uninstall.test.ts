@@ -1,13 +1,16 @@
 import { expect } from "chai";
 import { allResources } from "#core/channels/all-resources.ts";
+import { versionsOf } from "#core/schema/kubernetes/definition.ts";
 import { eventually } from "./support/cluster/cluster.ts";
 import { inventory } from "./support/cluster/inventory.ts";
 import { releaseName } from "./support/release.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 
+const versions = [...new Set(allResources.flatMap(versionsOf))].toSorted();
+
 /** What the chart says it keeps: the kinds with their objects, which are the users', and the key ring. */
 const kept = [
-  "<none>/APIService/v1alpha1.herald.dev", // the API server makes it for the kinds
+  ...versions.map((version) => `<none>/APIService/${version}.herald.dev`), // the API server makes them for the kinds
   ...allResources.map(({ plural }) => `<none>/CustomResourceDefinition/${plural}.herald.dev`).toSorted(),
   "herald/Secret/herald-key-ring",
 ];
