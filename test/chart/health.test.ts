@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse, parseAllDocuments } from "yaml";
 import { allResources } from "#core/channels/all-resources.ts";
+import { resourceGroup, versionsOf } from "#core/schema/kubernetes/definition.ts";
 import { findTool } from "../../dev/files/find-tool.ts";
 import { rootDir } from "../../dev/files/paths.ts";
 import {
@@ -22,7 +23,7 @@ import { until } from "../support/until.ts";
 type Health = { status: string; message: string };
 /** What Flux says of an object; Unknown, and why, where it cannot say. */
 type FluxHealth = { status: string; error?: string };
-type Expressions = { kind: string; current: string; failed: string };
+type Expressions = { apiVersion: string; kind: string; current: string; failed: string };
 type Kustomization = { spec: { healthCheckExprs: Expressions[] } };
 
 /** What is said of an object by Flux where Argo CD says this. */
@@ -101,7 +102,8 @@ describe("the health of every kind by Argo CD and Flux, on objects of a real API
       object,
     )) as Health; // of our runner
   const fluxHealthOf = async (object: Seen | null): Promise<FluxHealth> => {
-    const { current = "", failed = "" } = expressions.find(({ kind }) => kind === object?.kind) ?? {};
+    const isOf = ({ apiVersion, kind }: Expressions) => kind === object?.kind && apiVersion === object.apiVersion;
+    const { current = "", failed = "" } = expressions.find(isOf) ?? {};
     return (await judged("flux-health", JSON.stringify({ current, failed }), object)) as FluxHealth; // of our runner
   };
   const expectHealth = async (
@@ -118,10 +120,12 @@ describe("the health of every kind by Argo CD and Flux, on objects of a real API
     expect(found, error).to.equal(byFlux);
   };
 
-  it("covers all kinds", () => {
+  it("covers all kinds, in each version that is served", () => {
     const kinds = allResources.map(({ kind }) => `resource.customizations.health.herald.dev_${kind}`);
     expect(Object.keys(scripts)).to.have.members(kinds);
-    expect(expressions.map(({ kind }) => kind)).to.have.members(allResources.map(({ kind }) => kind));
+    expect(expressions.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)).to.have.members(
+      allResources.flatMap((one) => versionsOf(one).map((version) => `${resourceGroup}/${version} ${one.kind}`)),
+    );
   });
 
   it("is Healthy when a resource is Ready, for every kind", async () => {
