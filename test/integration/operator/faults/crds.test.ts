@@ -206,17 +206,12 @@ describe("operator: custom resource definitions of a former release", function (
     await herald.apply(probe);
     for (const object of [old, young, probe]) await herald.ready(object);
 
+    const before = await rewritten(probe);
     await herald.apply({
       ...definition,
       spec: { ...definition.spec, versions: versions.map((one) => ({ ...one, storage: one.name === "v1beta1" })) },
     });
-    let before = await rewritten(probe);
-    await until(async () => {
-      const now = await rewritten(probe).catch(() => before);
-      const isInForce = now !== before;
-      before = now;
-      return isInForce;
-    }, 60_000);
+    await until(async () => (await rewritten(probe).catch(() => before)) !== before, 60_000); // it is in force
     expect(await stored()).to.deep.equal(["v1alpha1", "v1beta1"]);
     await stop();
     const [oldBefore, youngBefore] = [await herald.get(old), await herald.get(young)];
