@@ -4,10 +4,7 @@ import { NotBegun, type Outcome, type Provider } from "#core/domain/messages/out
 import { semaphore } from "#core/runtime/batching/bounded.ts";
 import type { EmailFile } from "#core/schema/messages/reply-content.ts";
 import type { FetchMedia } from "../../conversations/media/fetch.ts";
-import type { EncodedMail } from "./mime-body.ts";
-
-/** A file as it goes out with a mail. */
-export type Attached = { filename: string; mimeType: string; content: Buffer };
+import type { Attached, EncodedMail } from "./mime-body.ts";
 
 export type AttachingDeps = { fetchMedia: FetchMedia; clock: Clock; appId: string };
 

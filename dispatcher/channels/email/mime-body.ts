@@ -2,7 +2,9 @@ import MimeNode from "nodemailer/lib/mime-node";
 import { encode, wrap } from "nodemailer/lib/qp";
 import type { EmailMessage } from "#core/channels/email/render.ts";
 import { type Tracked, type Tracker, withAddresses } from "#core/channels/email/tracking.ts";
-import type { Attached } from "./attached.ts";
+
+/** A file as it goes out with a mail. */
+export type Attached = { filename: string; mimeType: string; content: Buffer };
 
 /** A mail whose body is encoded, once for all its recipients. */
 export type EncodedMail = Omit<EmailMessage, "html" | "text"> & {
