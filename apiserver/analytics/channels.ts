@@ -1,4 +1,5 @@
 import { noMetrics, ratesOf } from "#core/domain/analytics/metrics.ts";
+import { inUnits } from "#core/domain/analytics/values.ts";
 import { Channels, type ChannelsQuery } from "#core/schema/analytics/deliveries.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
@@ -15,7 +16,7 @@ export const channelTotals = (deps: CountsDeps & AnswersDeps) =>
     ]);
     const data = channels.map((channel) => {
       const totals = found.get(channel) ?? noMetrics();
-      return { channel, totals, rates: ratesOf(totals, [channel]) };
+      return { channel, totals: inUnits(totals), rates: ratesOf(totals, [channel]) };
     });
     return showAs(Channels, { ...members, data });
   });

@@ -1,6 +1,7 @@
 import { type CourseInterval, courseOf } from "#core/domain/analytics/courses.ts";
 import { percentileOf } from "#core/domain/analytics/latency.ts";
 import { addTo, channelsIn, noMetrics, ratesOf } from "#core/domain/analytics/metrics.ts";
+import { inUnits } from "#core/domain/analytics/values.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { hourMs } from "#core/domain/durations.ts";
@@ -137,7 +138,7 @@ const byChannel = (cells: readonly PartCell[]) => {
   }
   return channelsIn(all).map((channel) => {
     const totals = all.get(channel) ?? noMetrics();
-    return { channel, totals, rates: ratesOf(totals, [channel]) };
+    return { channel, totals: inUnits(totals), rates: ratesOf(totals, [channel]) };
   });
 };
 

@@ -49,6 +49,7 @@ const totals: Metrics = {
   complained: 1,
   unsubscribed: 3,
   sms_segments: 0,
+  conversion_value: 249.9,
   opens_total: 610,
   clicks_total: 104,
   machine_opens: 130,
@@ -108,6 +109,7 @@ const failures: Failures = {
 };
 
 const {
+  conversion_value: _value,
   opens_total: _opens,
   clicks_total: _clicks,
   machine_opens: _machineOpens,

@@ -1,5 +1,6 @@
 import { changeOf, channelsIn, ratesOf, totalOf } from "#core/domain/analytics/metrics.ts";
 import { type MessageCell, messageOfKey } from "#core/domain/analytics/tables.ts";
+import { inUnits } from "#core/domain/analytics/values.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import { Overview, type OverviewQuery } from "#core/schema/analytics/deliveries.ts";
 import { type Metrics, metrics } from "#core/schema/analytics/metrics.ts";
@@ -87,7 +88,7 @@ const audienceOf = async (
 const totalsOf = async (deps: CountsDeps, app: AppRow, range: HourRange, { query }: Question<OverviewQuery>) => {
   const found = await totalsByChannel(deps, app, range, query);
   const totals = totalOf(found);
-  return { totals, rates: ratesOf(totals, query.channel ?? channelsIn(found)) };
+  return { totals: inUnits(totals), rates: ratesOf(totals, query.channel ?? channelsIn(found)) };
 };
 
 const changesOf = (after: Metrics, before: Metrics | undefined): Overview["change"] =>

@@ -2,6 +2,7 @@ import { boundsOf, type CalendarUnit, hourOfWeek } from "#core/domain/analytics/
 import { addTo, channelsIn, countedFor, noMetrics, ratesOf } from "#core/domain/analytics/metrics.ts";
 import { other } from "#core/domain/analytics/quarters.ts";
 import { type Axis, plainAxis, type Spread } from "#core/domain/analytics/spread.ts";
+import { inUnits } from "#core/domain/analytics/values.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import { invalid } from "#core/errors.ts";
 import {
@@ -152,6 +153,6 @@ const seriesOf = (metric: Series["metric"], { name, points, basis }: Shown, { na
 });
 
 const valueOf = (metric: Series["metric"], totals: Metrics, channels: Iterable<Channel>): number | null => {
-  const all: Record<string, number | string | null> = { ...totals, ...ratesOf(totals, channels) };
+  const all: Record<string, number | string | null> = { ...inUnits(totals), ...ratesOf(totals, channels) };
   return all[metric] as number | null; // sound: both have numbers under every name of a metric or rate
 };

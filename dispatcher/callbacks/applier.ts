@@ -22,7 +22,12 @@ type Repeat = <Args extends unknown[], T>(write: (...given: Args) => Promise<T>)
 export const receiptApplier = ({ db, suppressions, events, clock, repeat = (write) => write }: ReceiptApplierDeps) => {
   const receipts = receiptStore(db);
   return applyReceipts({
-    receipts: { ...receipts, find: repeat(receipts.find), move: repeat(receipts.move) },
+    receipts: {
+      ...receipts,
+      find: repeat(receipts.find),
+      valuesOf: repeat(receipts.valuesOf),
+      move: repeat(receipts.move),
+    },
     causesOf: suppressions.causesOf,
     suppress: suppressions.suppress,
     closeSessions: sessions(db).close,

@@ -24,6 +24,8 @@ export type Report = {
 export type ApplyDeps = {
   receipts: {
     find: (deliveryIds: readonly string[]) => Promise<DeliveryRow[]>;
+    /** What all conversions come to that count for some of these deliveries, in millionths, as it is stored after these were read. */
+    valuesOf: (deliveries: readonly DeliveryRow[]) => Promise<ReadonlyMap<string, number>>;
     /** False when some had changed since they were read. */
     move: (moves: readonly Move[], now: Date) => Promise<boolean>;
     count: (changes: ReadonlyMap<string, Added>, now: Date) => Promise<void>;
@@ -95,7 +97,7 @@ const moveAll = async (
   let unsure = reports.some(({ isRepeated }) => isRepeated);
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const rows = await deps.receipts.find(ids);
-    const moves = movesOf(rows, reports, now);
+    const moves = await movesOf(deps, rows, reports, now);
     const moved = moves.filter(isChange);
     const areAll = await deps.receipts.move(moved, now);
     unsure ||= !areAll; // nobody knows which of them are ours to count
@@ -115,17 +117,30 @@ const moveAll = async (
 /** It counts in more than the counters of its message and variant. */
 const isCountedApart = ({ timing }: DeliveryRow): boolean => timing !== undefined;
 
-const movesOf = (rows: readonly DeliveryRow[], reports: readonly Report[], now: Date): Move[] => {
+const movesOf = async (
+  { receipts: { valuesOf } }: Pick<ApplyDeps, "receipts">,
+  rows: readonly DeliveryRow[],
+  reports: readonly Report[],
+  now: Date,
+): Promise<Move[]> => {
   const byDelivery = Map.groupBy(
     reports.flatMap(({ appId, receipts }) => receipts.map((receipt) => ({ appId, receipt }))),
     ({ receipt }) => receipt.deliveryId,
   );
-  return rows.map((before) => {
-    const all = (byDelivery.get(before._id) ?? []).filter(({ appId }) => appId === before.app_id);
-    const own = all.map(({ receipt }) => receipt).filter((receipt) => !isAhead(before, receipt));
-    return { before, after: own.length === 0 ? before : progressed(before, own, now) };
+  const all = rows.map((before) => {
+    const ofApp = (byDelivery.get(before._id) ?? []).filter(({ appId }) => appId === before.app_id);
+    return { before, own: ofApp.map(({ receipt }) => receipt).filter((receipt) => !isAhead(before, receipt)) };
+  });
+  const converted = all.filter(({ own }) => own.some(({ kind }) => kind === "converted"));
+  const values = converted.length === 0 ? none : await valuesOf(converted.map(({ before }) => before));
+  return all.map(({ before, own }) => {
+    const value = values.get(before._id);
+    const after = own.length === 0 ? before : progressed(before, own, now);
+    return { before, after: value === undefined ? after : { ...after, conversion_value: value } };
   });
 };
+
+const none: ReadonlyMap<string, number> = new Map();
 
 const isChange = ({ before, after }: Move): boolean =>
   Object.keys({ ...before, ...after }).some((name) => Reflect.get(before, name) !== Reflect.get(after, name));

@@ -1,6 +1,7 @@
 /**
  * Counts as bytes: each as a number in base 128, the lowest digits first, of which all but the last have their top bit set;
- * a run of zeros as a zero and its length, but for those at the end. So counters of a day take a tenth of what they would as members of a document.
+ * a run of zeros as a zero and its length, but for those at the end; a negative one as two zeros and its amount. So counters of a day
+ * take a tenth of what they would as members of a document.
  */
 export const packed = (counts: Iterable<number>): Uint8Array => {
   const bytes: number[] = [];
@@ -9,14 +10,15 @@ export const packed = (counts: Iterable<number>): Uint8Array => {
     if (count === 0) zeros += 1;
     else {
       zeros = endRun(bytes, zeros);
-      push(bytes, count);
+      if (count < 0) bytes.push(0, 0);
+      push(bytes, Math.abs(count));
     }
   return Uint8Array.from(bytes);
 };
 
 /** Calls with each count that is not zero, and its place. */
 export const unpack = (bytes: Uint8Array, each: (count: number, place: number) => void): void => {
-  for (let at = 0, place = 0; at < bytes.length; ) {
+  for (let at = 0, place = 0, sign = 1; at < bytes.length; ) {
     const isRun = bytes[at] === 0;
     if (isRun) at += 1;
     let [value, unit] = [0, 1];
@@ -26,8 +28,9 @@ export const unpack = (bytes: Uint8Array, each: (count: number, place: number) =
     }
     value += (bytes[at] ?? 0) * unit;
     at += 1;
-    if (!isRun) each(value, place);
+    if (!isRun) each(sign * value, place);
     place += isRun ? value : 1;
+    sign = isRun && value === 0 ? -1 : 1;
   }
 };
 

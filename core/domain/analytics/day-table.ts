@@ -56,7 +56,9 @@ const unpacked = ({ keys, quarters, samples = [] }: DayTable): Map<string, Count
 };
 
 const tableOf = (all: ReadonlyMap<string, Counted>): DayTable => {
-  const found = [...all].filter(([, { counts }]) => [...counts.values()].some((row) => sumOf(row) > 0));
+  const found = [...all].filter(([, { counts }]) =>
+    [...counts.values()].some((row) => row.some((count) => count !== 0)),
+  );
   found.sort(([a], [b]) => (a < b ? -1 : 1));
   const metrics = [...new Set(found.flatMap(([, { counts }]) => [...counts.keys()]))].sort();
   const columns = (of: (row: readonly number[]) => readonly number[]): Columns =>

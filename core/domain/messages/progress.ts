@@ -37,6 +37,8 @@ export type Progress = {
   machine_clicked_at?: Date;
   /** Of the first custom event that counts for it. */
   converted_at?: Date;
+  /** What all of these come to, in millionths: see core/domain/analytics/values.ts. Absent: not summed by a former release. */
+  conversion_value?: number;
   failed_at?: Date;
   bounced_at?: Date;
   complained_at?: Date;

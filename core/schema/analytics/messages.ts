@@ -14,6 +14,7 @@ const { previous: _previous, ...plainReply } = rangeReply;
 
 /** What is counted of a message: deliveries, and nothing that programs do. */
 const {
+  conversion_value: _value,
   opens_total: _opens,
   clicks_total: _clicks,
   machine_opens: _machineOpens,

@@ -20,6 +20,7 @@ export const metrics = [
   "complained",
   "unsubscribed",
   "sms_segments",
+  "conversion_value",
   "opens_total",
   "clicks_total",
   "machine_opens",
@@ -45,6 +46,7 @@ const described: Partial<Record<Metric, string>> = {
   targeted: "deliveries that were made; one that still waits for its time is none yet",
   opened: "deliveries that a person opened; opens by programs are no part of it",
   sms_segments: "messages that texts were sent in",
+  conversion_value: "what the values of all conversions come to that count for these deliveries, to a millionth",
   opens_total: "opens by people, each time; of each delivery 20 at most",
   clicks_total: "clicks by people, each time; of each delivery 20 at most",
   machine_opens: "deliveries that a program opened, such as a mail scanner",
@@ -56,9 +58,10 @@ export const Metrics = Members(
   Object.fromEntries(
     metrics.map((name) => {
       const description = described[name];
-      return [name, Integer({ minimum: 0, ...(description && { description }) })];
+      const of = { ...(description && { description }) };
+      return [name, name === "conversion_value" ? Num(of) : Integer({ minimum: 0, ...of })];
     }),
-  ) as Record<Metric, Type.TInteger>, // sound: its names are the metrics
+  ) as Record<Metric, Type.TNumber>, // sound: its names are the metrics
 );
 export type Metrics = Static<typeof Metrics>;
 

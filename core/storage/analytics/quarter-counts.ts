@@ -114,6 +114,7 @@ export const metricSums: Record<Metric, unknown> = {
   ...byReported,
   ...byStatus,
   sms_segments: { $sum: { $ifNull: ["$sms_segments", 0] } },
+  conversion_value: { $sum: { $ifNull: ["$conversion_value", 0] } },
   opens_total: sumOf("open_count", evidence.opened), // a click is an open
   clicks_total: sumOf("click_count", evidence.clicked),
   machine_opens: when(has("machine_opened_at")),

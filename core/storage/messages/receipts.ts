@@ -3,6 +3,7 @@ import type { Progress } from "../../domain/messages/progress.ts";
 import { newlyReceived } from "../../domain/messages/received.ts";
 import type { Counts } from "../../schema/messages/message.ts";
 import { dueQuarters } from "../analytics/due-quarters.ts";
+import { conversionValues } from "../events/conversion-values.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
@@ -35,6 +36,9 @@ export const receiptStore = (db: Db) => {
     /** Those that are stored, of these ids. */
     find: (ids: readonly string[]): Promise<DeliveryRow[]> =>
       inPages(ids, page, (some) => deliveries.find({ _id: { $in: some } }, { batchSize: page + 1 }).toArray()),
+
+    /** What the stored conversions come to that count for each of these deliveries, in millionths. */
+    valuesOf: conversionValues(db),
 
     /** Writes what receipts made of deliveries. False when some had changed since they were read; they stay as they are. */
     move: async (moves: readonly Move[], now: Date): Promise<boolean> => {

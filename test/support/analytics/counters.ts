@@ -8,6 +8,7 @@ import { quarterMs } from "#core/domain/durations.ts";
 import { reportedOf } from "#core/domain/messages/progress.ts";
 import { type DeliveryCounterRow, deliveryCounterCollection } from "#core/storage/analytics/delivery-counters.ts";
 import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
+import { type ConversionRow, conversionCollection } from "#core/storage/events/conversions.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { waitsForFirst } from "#core/storage/messages/first-waiting.ts";
 import { until } from "../until.ts";
@@ -31,13 +32,24 @@ export type Counters = Record<string, Record<string, number>>;
 /** What a plain program counts of the deliveries that are stored. */
 export const plainCounters = async (db: Db, appId: string): Promise<Counters> => {
   const all = await db.collection<DeliveryRow>(deliveryCollection.name).find({ app_id: appId }).toArray();
+  const values = await plainValues(db, appId);
   const counters: Counters = {};
   for (const row of all.filter((one) => !waitsForFirst(one))) {
     const counts = (counters[quarterOf(row.created_at).toISOString()] ??= {});
     const each = ["targeted", ...reportedOf(row), ...endsOf(row), ...ofMachines(row)].map((key) => [key, 1] as const);
-    for (const [key, count] of [...each, ...totalsOf(row)]) counts[key] = (counts[key] ?? 0) + count;
+    for (const [key, count] of [...each, ...totalsOf(row, values.get(row._id) ?? 0)])
+      counts[key] = (counts[key] ?? 0) + count;
   }
   return counters;
+};
+
+/** What stored conversions of each delivery come to, in millionths. */
+const plainValues = async (db: Db, appId: string): Promise<ReadonlyMap<string, number>> => {
+  const all = await db.collection<ConversionRow>(conversionCollection.name).find({ app_id: appId }).toArray();
+  const values = new Map<string, number>();
+  for (const { delivery_id: id, value } of all)
+    if (id !== null) values.set(id, (values.get(id) ?? 0) + Math.round(value * 1e6));
+  return values;
 };
 
 const endsOf = ({ status }: DeliveryRow): string[] =>
@@ -49,10 +61,11 @@ const ofMachines = ({ machine_opened_at: opened, machine_clicked_at: clicked }: 
 ];
 
 /** Opens and clicks, each time; a click is an open. */
-const totalsOf = (row: DeliveryRow): [string, number][] => {
+const totalsOf = (row: DeliveryRow, value: number): [string, number][] => {
   const { open_count: opens = 1, click_count: clicks = 1 } = row;
   const reported = reportedOf(row);
   return [
+    ...(value === 0 ? [] : [["conversion_value", value] satisfies [string, number]]),
     ...(reported.includes("opened") ? [["opens_total", Math.max(1, opens)] satisfies [string, number]] : []),
     ...(reported.includes("clicked") ? [["clicks_total", clicks] satisfies [string, number]] : []),
   ];

@@ -83,6 +83,7 @@ export const facts = {
   clicked: { kind: "clicked", machine: false, url: "https://shop.example/", buttonId: null },
   hardBounce: { kind: "bounced", type: "hard", code: "HARD_BOUNCE", providerCode: "550 5.1.1", reason: "no mailbox" },
   softBounce: { kind: "bounced", type: "soft", code: "SOFT_BOUNCE", providerCode: "452", reason: "for now" },
+  converted: { kind: "converted" },
   complained: { kind: "complained", source: "provider", reason: "abuse" },
   unsubscribed: { kind: "unsubscribed", source: "one_click", reason: null, categories: null },
 } as const satisfies Record<string, ReceiptFact>;

@@ -37,7 +37,7 @@ describe("analytics of deliveries", () => {
   it("add up all of a range, make rates of it, and compare it with the one before", async () => {
     const own = await seedTenant(site.db, { plan });
     const sent = (count: number, opened: number) => ({
-      cells: [cell({ counts: { targeted: count, sent: count, delivered: count, opened } })],
+      cells: [cell({ counts: { targeted: count, sent: count, delivered: count, opened, conversion_value: 100_000 } })],
     });
     await keep(own, now - hourMs, sent(3, 1));
     await keep(own, now - 2 * hourMs, sent(5, 3));
@@ -49,7 +49,14 @@ describe("analytics of deliveries", () => {
     );
     expect(status).to.equal(200);
     const { totals, rates, previous, change, as_of: asOf, complete_from: completeFrom, ...rest } = body;
-    expect(totals).to.deep.equal({ ...noMetrics(), targeted: 8, sent: 8, delivered: 8, opened: 4 });
+    expect(totals).to.deep.equal({
+      ...noMetrics(),
+      targeted: 8,
+      sent: 8,
+      delivered: 8,
+      opened: 4,
+      conversion_value: 0.2,
+    });
     expect(rates).to.include({
       delivery_rate: 1,
       open_rate: 0.5,

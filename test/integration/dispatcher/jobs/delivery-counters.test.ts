@@ -12,6 +12,7 @@ import {
   quarterOf,
 } from "#core/storage/analytics/due-quarters.ts";
 import { appCollection } from "#core/storage/apps/apps.ts";
+import { conversions } from "#core/storage/events/conversions.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { passedOver } from "#core/storage/messages/passed-over.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
@@ -23,6 +24,7 @@ import { keptCounters, plainCounters } from "../../../support/analytics/counters
 import { countDueQuarters } from "../../../support/analytics/due-quarters.ts";
 import { aMail, aReceipt, facts, seedMails } from "../../../support/callbacks/deliveries.ts";
 import { seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
+import { aConversion } from "../../../support/rows/warehouse.ts";
 import { lendDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
@@ -125,6 +127,40 @@ describe("counters of deliveries", function () {
     expect(counts).to.deep.include({ opened: 1, opens_total: 2, clicked: 1, clicks_total: 2, machine_clicks: 1 });
     const { clicks, status } = (await rows().findOne({ _id: scanned._id })) ?? scanned;
     expect([status, clicks?.map(({ machine }) => machine)]).to.deep.equal(["delivered", ["pace", "pace"]]);
+  });
+
+  it("add up what all conversions of a delivery come to, whose appliers are killed and whose receipts come twice", async () => {
+    const { mails } = await seedMails(db, of, 3);
+    const [bought, returned, plainOne] = mails.map(({ delivery }) => delivery) as [
+      DeliveryRow,
+      DeliveryRow,
+      DeliveryRow,
+    ]; // sound: three were made
+    await rows().updateMany({ app_id: of.app_id }, { $set: { created_at: bought.created_at } }); // all in one quarter of an hour
+    const store = (delivery: DeliveryRow, value: number) =>
+      conversions(db).keep([{ ...aConversion(delivery, new Date()), value }]);
+    const told = (delivery: DeliveryRow, second: number) => apply([aReceipt(delivery, facts.converted, second)]);
+    await store(bought, 0.1);
+    await store(returned, -20.5);
+    const killed = apply([aReceipt(bought, facts.converted), aReceipt(returned, facts.converted)], { isKilled: true });
+    expect(await killed.catch(({ message }: Error) => message)).to.equal("killed");
+    await apply([aReceipt(bought, facts.converted), aReceipt(returned, facts.converted)], { isRepeated: true });
+    await runDue();
+    expect(Object.values(await counted())).to.deep.equal([
+      { targeted: 3, sent: 3, converted: 2, conversion_value: -20_400_000 },
+    ]);
+    await store(bought, 0.2);
+    await told(bought, 30); // a later one: nothing else of the delivery changes
+    await told(bought, 30);
+    await apply([aReceipt(plainOne, facts.opened)]);
+    await runDue();
+    expect(await counted()).to.deep.equal(await plain());
+    expect(Object.values(await counted())[0]).to.include({ converted: 2, conversion_value: -20_200_000, opened: 1 });
+    const read = await rows().findOne({ _id: bought._id });
+    expect(read?.conversion_value).to.equal(300_000);
+    await store(plainOne, 1e300);
+    await told(plainOne, 40);
+    expect((await rows().findOne({ _id: plainOne._id }))?.conversion_value).to.equal(1e21); // as much as one counts for at most
   });
 
   it("count again what changed while they were made, and are left alone once nothing changes", async () => {

@@ -16,9 +16,8 @@ describe("packed counts", () => {
     const random = seeded(182);
     const sizes = [1, 127, 128, 16_384, 2 ** 32, Number.MAX_SAFE_INTEGER];
     for (let n = 0; n < 50; n++) {
-      const counts = Array.from({ length: 200 }, () =>
-        random() < 0.6 ? 0 : Math.floor(random() * (sizes[Math.floor(random() * sizes.length)] ?? 1)),
-      );
+      const size = (): number => Math.floor(random() * (sizes[Math.floor(random() * sizes.length)] ?? 1));
+      const counts = Array.from({ length: 200 }, () => (random() < 0.6 ? 0 : random() < 0.1 ? -1 - size() : size()));
       expect(valuesOf(packed(counts), counts.length)).to.deep.equal(counts);
     }
   });
