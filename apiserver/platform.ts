@@ -29,6 +29,7 @@ import { cursors } from "./http/pages.ts";
 import { openInboxStreams } from "./inbox/streams/open.ts";
 import { narrowLimit, uncount } from "./limits/narrow-limit.ts";
 import type { GiveBack, TakeFrom } from "./limits/take-token.ts";
+import { waitingEvents } from "./limits/waiting-events.ts";
 import { messageUseCases } from "./messages/use-cases.ts";
 import { conversationOutbox } from "./publishing/conversation-outbox.ts";
 import { eventStore } from "./publishing/event-store.ts";
@@ -95,9 +96,10 @@ export const platform = (foundation: Foundation) => {
   const batches = eventBatches(db);
   const batchEvents = batchOutbox({ batches, ...publishing });
   const events = eventStore({ batches, outbox: batchEvents, clock, log });
+  const waiting = waitingEvents({ batches, metrics, log });
   const engines = { templates: bodyTemplates(), contentTemplates: contentTemplates(), mjml: mjmlCompiler() };
   const status = openBoard(foundation);
-  const running: Part[] = [usage, messageEvents, ...Object.values(outboxes), batchEvents, hints, events];
+  const running: Part[] = [usage, messageEvents, ...Object.values(outboxes), batchEvents, hints, events, waiting];
   const parts = [...running, ...Object.values(engines), status.part];
   const made = {
     ...foundation,
@@ -109,6 +111,7 @@ export const platform = (foundation: Foundation) => {
     audit: auditEvents({ prepare: events.prepare, clock }),
     addresses: addressesOf(settings),
     events,
+    waiting,
     /** Callbacks of providers, and our own receipts (`ownCallback`), until a dispatcher reads them. */
     callbacks: callbackQueue({ publisher: nats, subjects }),
     hints,

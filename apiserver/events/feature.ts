@@ -21,9 +21,11 @@ const routes = [
     reply: EventsAccepted,
     locate: appOfPath,
     repeatable: {},
-    handle: async ({ use, body, resource: app, traceparent, once }) => ({
-      body: await use.publish({ app, body, traceparent, onceId: once?.id ?? null }),
-    }),
+    errors: ["HS_QUOTA_EXCEEDED"],
+    handle: async ({ use, body, caller, resource: app, traceparent, once }) => {
+      use.requireRoom(caller, body.events);
+      return { body: await use.publish({ app, body, traceparent, onceId: once?.id ?? null }) };
+    },
   }),
 
   route({

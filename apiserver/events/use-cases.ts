@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
+import type { WaitingEvents } from "../limits/waiting-events.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 import { definer } from "./definitions/define.ts";
 import { type DefinitionPlatform, definitionUse } from "./definitions/routes.ts";
@@ -8,6 +9,7 @@ import { publishEvents } from "./publish.ts";
 
 export type EventPlatform = DefinitionPlatform & {
   events: Pick<EventStore, "keep">;
+  waiting: Pick<WaitingEvents, "requireRoom">;
   metrics: Pick<ApiserverMetrics, "customEvents">;
   clock: Clock;
 };
@@ -15,8 +17,9 @@ export type EventPlatform = DefinitionPlatform & {
 export type EventUse = ReturnType<typeof eventUseCases>;
 
 /** What the operations on events do. */
-export const eventUseCases = ({ events, metrics, clock, ...platform }: EventPlatform) => ({
+export const eventUseCases = ({ events, waiting, metrics, clock, ...platform }: EventPlatform) => ({
   definitions: definitionUse({ ...platform, clock }),
+  requireRoom: waiting.requireRoom,
   publish: publishEvents({
     define: definer({ definitions: eventDefinitions(platform.db), clock }),
     keep: events.keep,

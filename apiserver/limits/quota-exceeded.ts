@@ -36,6 +36,11 @@ export const quotas = {
   active_in_app_messages: { limit: `${inAppBounds.active} of an app`, resets: "never" },
   warehouse_exports: { limit: `${warehouseLimits.exports} of an app`, resets: "never" },
   imports_pending: { limit: `${importLimits.pending} of an app that wait`, resets: "when one of them ends" },
+  waiting_event_bytes: {
+    limit:
+      "the plan's `waitingEventMegabytes`, of an organisation's events that JetStream has not taken: of `POST …/events` alone",
+    resets: "as they are published; `Retry-After` says when to try again",
+  },
   exports_pending: { limit: `${exportLimits.pending} of an app that wait`, resets: "when one of them ends" },
 } as const satisfies Record<string, { limit: string; resets: string }>;
 
@@ -49,16 +54,22 @@ export type Exceeded = {
   needed: number;
   /** When `used` begins anew; left out where only removing something helps. */
   resets?: { at: Date; now: Date };
+  /** When there may be room again, where nobody knows. */
+  retryAfterSeconds?: number;
 };
 
 /** A quota is passed: what it is, what was needed, and when it resets. Source: docs/reference/limits.md#quotas. */
-export const quotaExceeded = (message: string, { metric, limit, used, needed, resets }: Exceeded): AppError =>
+export const quotaExceeded = (
+  message: string,
+  { metric, limit, used, needed, resets, retryAfterSeconds }: Exceeded,
+): AppError =>
   new AppError("HS_QUOTA_EXCEEDED", message, {
     metric,
     limit,
     used,
     needed,
     resets_at: resets?.at.toISOString() ?? null,
+    ...(retryAfterSeconds !== undefined && { retry_after_seconds: retryAfterSeconds }),
     ...(resets !== undefined && { retry_after_seconds: secondsOf(resets) }),
   });
 

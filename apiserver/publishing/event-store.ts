@@ -154,6 +154,7 @@ const rowOf = ({ tenantId, appId, traceparent }: RequestEvents, events: StoredEv
   tenant_id: tenantId,
   app_id: appId,
   events,
+  bytes: events.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
   traceparent,
   due_at: sweepAfter(now), // what is not published by then is published by a dispatcher
   lease: null,

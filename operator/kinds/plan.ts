@@ -77,5 +77,6 @@ const membersOf = (spec: PlanSpec) => ({
   webhook_endpoints: spec.webhookEndpoints,
   retention_days: spec.retentionDays,
   backlog_per_tenant: spec.backlogPerTenant,
+  waiting_event_bytes: spec.waitingEventMegabytes === undefined ? null : spec.waitingEventMegabytes * 1_000_000,
   features: [...spec.features].sort(),
 });

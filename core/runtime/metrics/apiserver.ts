@@ -30,8 +30,12 @@ export const apiserverMetrics = (registry: Registry) => {
     ),
     customEvents: counterFromZero(
       "herald_custom_events_total",
-      "custom events by what became of them (accepted, duplicate, refused for their time)",
-      combinations({ outcome: ["accepted", "duplicate", "refused"] }),
+      "custom events by what became of them (accepted, duplicate, refused for their time, no_room: too many of their organisation wait)",
+      combinations({ outcome: ["accepted", "duplicate", "refused", "no_room"] }),
+    ),
+    waitingEventBytes: gauge(
+      "herald_waiting_event_bytes",
+      "events that wait in MongoDB to be published, of all organisations, as each apiserver counted them last",
     ),
     conversationReplies: counterFromZero(
       "herald_conversation_replies_total",

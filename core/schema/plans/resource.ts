@@ -8,6 +8,9 @@ const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
 const maximum = 1_000_000_000_000; // far above any installation; keeps the numbers exact in JSON
 
+/** What a plan that does not say it allows. */
+export const usualWaitingMegabytes = 64;
+
 const planName = dnsLabel(`the name of an existing plan ${externalUse(true, "the plan of the resource's own name")}`);
 
 export const PlanSpec = resourceSpec(planName, {
@@ -46,6 +49,15 @@ export const PlanSpec = resourceSpec(planName, {
       "hints of one tenant that may wait in the plan's stream; more wait in MongoDB until there is room. Lowered below " +
       "what waits it follows as that is done: nothing is dropped",
   }),
+  waitingEventMegabytes: Optional(
+    Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description:
+        "events of one tenant that may wait in MongoDB because JetStream has no room for them or is away; beyond that " +
+        `POST …/events is answered 429; absent = ${usualWaitingMegabytes}`,
+    }),
+  ),
   features: List(Enum([...planFeatures]), {
     maxItems: planFeatures.length,
     "x-kubernetes-list-type": "set",

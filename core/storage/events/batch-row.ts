@@ -21,6 +21,8 @@ export type EventBatchRow = DueWork & {
   tenant_id: string;
   app_id: string;
   events: StoredEvent[];
+  /** Of their JSON, in UTF-8; absent of a former release. */
+  bytes?: number;
   /** W3C trace context of a request with them: of one that is traced, if there is one, else of the first. */
   traceparent: string | null;
   /** They are true only if this change was made; absent when that is certain. */

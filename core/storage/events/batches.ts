@@ -1,6 +1,6 @@
-import type { Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import { auditLog } from "../audit/audit-log.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
 import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
 import { dueIndex } from "../work/due.ts";
 import { changeWasMade } from "../work/intended-changes.ts";
@@ -11,6 +11,8 @@ import { eraseBatches } from "./erasure.ts";
 export type EventIdRow = { _id: string; batch_id: string; claimed_at: Date };
 
 const rememberedHours = 24; // docs/reference/events.md#duplicates
+
+const mostTenants = 50_000;
 
 /** Both kinds of documents are in one collection, so that one command writes a batch and claims its events. */
 export const eventBatchCollection: CollectionSpec = {
@@ -72,6 +74,9 @@ export const eventBatches = (db: Db) => {
     /** Keeps what the audit log gets to know of the change of a batch; may be repeated. */
     keepAudit: ({ audit = [] }: Pick<EventBatchRow, "audit">): Promise<void> => log.add(audit),
 
+    /** Bytes of the events that wait here to be published, by tenant. */
+    waiting: () => waitingIn(rows),
+
     remove: async (batchIds: readonly string[]): Promise<void> => {
       await rows.deleteMany({ _id: { $in: [...batchIds] } });
     },
@@ -88,3 +93,15 @@ const claimsOf = ({ _id, events, created_at }: EventBatchRow): EventIdRow[] =>
   events
     .flatMap(({ once }) => (once === false ? [] : [{ _id: once, batch_id: _id, claimed_at: created_at }]))
     .sort((a, b) => (a._id < b._id ? -1 : 1));
+
+const waitingIn = async (rows: Collection<EventBatchRow>): Promise<Map<string, number>> => {
+  const waiting = { due_at: { $gt: longAgo, $lte: farAhead } };
+  const byTenant = { _id: "$tenant_id", bytes: { $sum: "$bytes" } };
+  const found = await rows
+    .aggregate<{ _id: string; bytes: number }>([{ $match: waiting }, { $group: byTenant }], {
+      hint: "due",
+      batchSize: mostTenants,
+    })
+    .toArray();
+  return new Map(found.map(({ _id, bytes }) => [_id, bytes]));
+};

@@ -18,6 +18,11 @@ export type PlanRow = {
   retention_days: number;
   /** Hints of one tenant that may wait in the plan's stream; more stay in MongoDB until there is room. */
   backlog_per_tenant: number;
+  /**
+   * Events of a tenant that may wait to be published, in bytes; as usual when the plan does not say it, or its record is of
+   * an earlier release.
+   */
+  waiting_event_bytes?: number | null;
   features: PlanFeature[];
   managed: Managed | null;
   updated_at: Date;

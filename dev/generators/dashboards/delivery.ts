@@ -156,6 +156,12 @@ export const delivery: Dashboard = {
             },
           ],
         ),
+        graph(
+          "Events that wait in MongoDB",
+          "bytes",
+          "Of all organisations; JetStream has no room for them or is away. More than its plan's bound of one: 429",
+          [{ expr: `max(herald_waiting_event_bytes{${here}})`, legend: "waiting" }],
+        ),
       ],
     },
     {

@@ -29,6 +29,7 @@ export const aPlan = (over: Partial<PlanRow> = {}): PlanRow => ({
   webhook_endpoints: 100,
   retention_days: 730,
   backlog_per_tenant: 10_000,
+  waiting_event_bytes: 64_000_000,
   features: [...planFeatures],
   managed: null,
   updated_at: longSince,

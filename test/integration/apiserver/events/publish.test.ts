@@ -7,6 +7,7 @@ import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
 import { type Api, type Installation, installation } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { until } from "../../../support/until.ts";
 
 describe("POST /v1/apps/{appId}/events", function () {
   this.timeout(120_000);
@@ -196,6 +197,25 @@ describe("POST /v1/apps/{appId}/events", function () {
       expect(await stored()).to.deep.equal([]);
     });
   }
+
+  it("answers 429 to an organisation of which more waits than its plan allows, until it is published", async () => {
+    const plan = { _id: "few-waiting", waiting_event_bytes: 1 };
+    const narrow = await seedTenant(site.db, { plan, key: { scopes: ["events:write"] } });
+    const ask = () => publish([{ name: "a" }], { token: narrow.token, appId: narrow.app._id });
+    expect((await ask()).status).to.equal(202);
+    await until(async () => (await ask()).status === 429, 30_000);
+    const { status, headers, body } = await ask();
+    expect([status, headers.get("Retry-After")]).to.deep.equal([429, "5"]);
+    expect(body.error.details).to.deep.include({ metric: "waiting_event_bytes", limit: 1, resets_at: null });
+    expect((await publish([{ name: "a" }])).status, "another organisation").to.equal(202);
+    const settings = await site.api.call("PATCH", `/v1/apps/${narrow.app._id}/events/definitions/a`, {
+      token: narrow.token,
+      body: { display_name: "A" },
+    });
+    expect(settings.status, "what also causes an event").to.equal(200);
+    await rows().deleteMany({ tenant_id: narrow.tenant._id }); // as a dispatcher does once they are published
+    await until(async () => (await ask()).status === 202, 30_000);
+  });
 
   it("needs a key of the app's tenant with events:write", async () => {
     const admin = await seedTenant(site.db);

@@ -188,6 +188,11 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     object: () => make().plan({ subscribers: -1 }),
     says: "spec.subscribers",
   },
+  {
+    it: "a plan without room for events that wait",
+    object: () => make().plan({ waitingEventMegabytes: 0 }),
+    says: "spec.waitingEventMegabytes",
+  },
   { it: "a plan without a backlog", object: () => make().plan({ backlogPerTenant: 0 }), says: "spec.backlogPerTenant" },
   {
     it: "a tenant on a plan that no plan can be called",

@@ -30,12 +30,14 @@ const wantedOf = (herald: Installation): Record<string, ExpectedRow> => {
   const spec = (seen: Seen) => seen.spec as Record<string, never>;
   return {
     Plan: async (seen) => {
-      const { title, apiRps, webhookEndpoints, retentionDays, backlogPerTenant, features } = spec(seen);
+      const { title, apiRps, webhookEndpoints, retentionDays, backlogPerTenant, waitingEventMegabytes, features } =
+        spec(seen);
       const numbers = { api_rps: apiRps, webhook_endpoints: webhookEndpoints, retention_days: retentionDays };
       return {
         title,
         ...numbers,
         backlog_per_tenant: backlogPerTenant,
+        waiting_event_bytes: waitingEventMegabytes === undefined ? null : Number(waitingEventMegabytes) * 1_000_000,
         features: [...(features ?? [])].toSorted(inOrder),
       };
     },
