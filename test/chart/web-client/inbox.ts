@@ -114,11 +114,25 @@ export const inboxCases = (service: () => Service): void => {
       await page.click(at("button"));
       await until(async () => (await titles(page)).length === 1); // it is in its place before its items are asked for
       expect(await page.evaluate(beyondEdges), `${width} px`).to.deep.equal({ isInside: true, beyond: [], wide: 0 });
-      await page.close();
+      if (width === 320) await page.close();
     }
+    await second.setViewport({ width: 400, height: 1_000 });
+    await until(async () => (await second.evaluate(gapOfPanel)) === 8);
+    expect(await second.evaluate(beyondEdges), "narrower").to.deep.equal({ isInside: true, beyond: [], wide: 0 });
+    await second.evaluate("document.body.style.minHeight = '2000px'; scrollTo(0, 20)");
+    expect(await second.evaluate("scrollY")).to.equal(20);
+    await until(async () => (await second.evaluate(gapOfPanel)) === 8); // 28 where it stays
+    await second.close();
     service().site.complaints.length = 0;
   });
 };
+
+/** How far an open inbox is below its button, px. */
+const gapOfPanel = `(() => {
+  const { shadowRoot } = document.querySelector("herald-inbox");
+  const of = (part) => shadowRoot.querySelector("[part=" + part + "]").getBoundingClientRect();
+  return Math.round(of("panel").top - of("button").bottom);
+})()`;
 
 /** What of an open inbox is outside of the window, or of its panel. */
 const beyondEdges = `(() => {

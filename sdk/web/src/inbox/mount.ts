@@ -18,7 +18,8 @@ export const mount = ({ host, root, inbox, words }: Place): (() => void) => {
     const views = [...made.values()];
     keepingFocus({ root, list: itemList, panel: box }, () => panel.show(views, hasMore));
   });
-  const isOpen = (): boolean => isInline || box.matches(":popover-open");
+  const isUnfolded = (): boolean => box.matches(":popover-open");
+  const isOpen = (): boolean => isInline || isUnfolded();
   let unread = 0;
 
   const attempt = (work: Promise<unknown>): void => void work.catch(panel.fail);
@@ -28,9 +29,10 @@ export const mount = ({ host, root, inbox, words }: Place): (() => void) => {
     if (unseen > 0 && !document.hidden) await inbox.change({ ids: "all", state: "seen" });
   };
 
+  const place = (): void => void (isUnfolded() && panel.place());
+
   box.addEventListener("toggle", () => {
-    if (!isOpen()) return;
-    panel.place();
+    place();
     attempt(refresh());
   });
   box.addEventListener("click", (event) => {
@@ -42,7 +44,11 @@ export const mount = ({ host, root, inbox, words }: Place): (() => void) => {
   });
 
   const refreshNow = (): void => attempt(refresh());
-  addEventListener("online", refreshNow); // what could not be read may be by now
+  const mounted = new AbortController();
+  const { signal } = mounted;
+  addEventListener("online", refreshNow, { signal }); // what could not be read may be by now
+  addEventListener("resize", place, { signal });
+  addEventListener("scroll", place, { signal, capture: true, passive: true }); // of whatever has the button in it
   panel.count(0, false);
   const unwatch = inbox.watch(({ unread_count: now }: InboxCounters): void => {
     panel.count(now, now > unread);
@@ -50,7 +56,7 @@ export const mount = ({ host, root, inbox, words }: Place): (() => void) => {
     refreshNow();
   });
   return () => {
-    removeEventListener("online", refreshNow);
+    mounted.abort();
     unwatch();
   };
 };
