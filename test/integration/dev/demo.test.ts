@@ -22,7 +22,7 @@ describe("make demo", function () {
   let dir: string;
   const portBase = testPortBase() + 25; // the upper half of the suite's ports
 
-  const demo = async (): Promise<{ code: unknown; output: string }> => {
+  const demo = async (): Promise<{ code: unknown; output: string; lastLine: string }> => {
     const env = {
       ...process.env,
       MONGODB_URL: servers.mongodbUrl,
@@ -35,7 +35,7 @@ describe("make demo", function () {
     const child = spawn(process.execPath, ["dev/demo.ts", dir], { cwd: rootDir, env });
     const ended = new Promise((done) => child.once("close", done));
     const [out, complaints, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-    return { code, output: out + complaints };
+    return { code, output: out + complaints, lastLine: out.trimEnd().split("\n").at(-1) ?? "" };
   };
   const pidOf = (name: string) => readRecord(dir, name)?.pid;
 
@@ -52,8 +52,10 @@ describe("make demo", function () {
   });
 
   it("delivers one message on each channel and shows every side of it", async () => {
-    const { code, output } = await demo();
+    const { code, output, lastLine } = await demo();
     expect(code, output).to.equal(0);
+    expect(lastLine, "where a person registers their browser").to.equal(`${addresses(portBase).shop}/`);
+    expect(await (await fetch(lastLine)).text()).to.contain("<herald-inbox>");
     for (const channel of ["ios_push", "android_push", "hms_push", "web_push", "email", "sms", "whatsapp", "rcs"]) {
       const line = new RegExp(
         `^${channel} .* ✓ “Order \\w+ is on its way” .*✓ (?:sent|delivered) .*✓ delivery.sent .*✓ verified`,
