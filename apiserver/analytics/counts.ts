@@ -1,4 +1,4 @@
-import { type Axis, daysOf, plainAxis, type Spread, spread } from "#core/domain/analytics/spread.ts";
+import { type Axis, plainAxis, type Spread, spread } from "#core/domain/analytics/spread.ts";
 import { type CellKey, type CounterTable, cellOfKey } from "#core/domain/analytics/tables.ts";
 import { invalid } from "#core/errors.ts";
 import type { DeliveryCounters } from "#core/storage/analytics/delivery-counters.ts";
@@ -40,8 +40,8 @@ export const readCounts = async (
     byKey.set(key, group);
     return group;
   };
-  const found = counters.list(ofApp(app), { table, days: daysOf(axis.bounds), metrics });
-  for await (const day of found) spread(day, { axis, metrics }, spreadOf);
+  const found = await counters.list(ofApp(app), { table, days: axis.days, metrics });
+  for (const day of found) spread(day, { axis, metrics }, spreadOf);
   return groups;
 };
 
@@ -49,10 +49,7 @@ export const readCounts = async (
 export const rangeAxis = ({ from, to }: HourRange): Axis => plainAxis(from < to ? [from, to] : []);
 
 /** All of an axis as one point. */
-export const wholeOf = ({ bounds }: Axis): Axis => {
-  const [from, to] = [bounds[0], bounds.at(-1)];
-  return plainAxis(from === undefined || to === undefined || from === to ? [] : [from, to]);
-};
+export const wholeOf = ({ range }: Axis): Axis => plainAxis(range === null ? [] : [range.from, range.to]);
 
 /** Members of every answer about deliveries. */
 export const rangeMembers = async (

@@ -1,7 +1,7 @@
-import { boundsOf, type CalendarUnit, hourOfWeek } from "#core/domain/analytics/intervals.ts";
+import { boundsOf, hoursOfWeek } from "#core/domain/analytics/intervals.ts";
 import { addTo, channelsIn, countedFor, noMetrics, ratesOf } from "#core/domain/analytics/metrics.ts";
 import { other } from "#core/domain/analytics/quarters.ts";
-import { type Axis, plainAxis, type Spread } from "#core/domain/analytics/spread.ts";
+import { type Axis, plainAxis, type Spread, weekAxis } from "#core/domain/analytics/spread.ts";
 import { inUnits } from "#core/domain/analytics/values.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import { invalid } from "#core/errors.ts";
@@ -94,22 +94,19 @@ const mostFrequent = async (deps: CountsDeps, app: AppRow, { query, axis }: Ask)
 type NamedAxis = Axis & { names: readonly string[] };
 
 const axisOf = (interval: Interval, { range, timezone }: Asked): NamedAxis => {
-  const unit: CalendarUnit = interval === "hour_of_week" ? "hour" : interval;
+  if (interval === "hour_of_week") return { ...weekAxis(range, timezone), names: namesOfHours };
   const days = (range.to.getTime() - range.from.getTime()) / dayMs;
   if (interval === "hour" && days > analyticsLimits.hourlyDays)
     throw invalid("interval", `hour is for ranges of at most ${analyticsLimits.hourlyDays} days`, {
       limit: analyticsLimits.hourlyDays,
     });
-  const most = interval === "hour_of_week" ? analyticsLimits.days * 25 : analyticsLimits.points;
-  const bounds = range.from < range.to ? boundsOf(range, unit, { zone: timezone, most }) : [range.from];
+  const most = analyticsLimits.points;
+  const bounds = range.from < range.to ? boundsOf(range, interval, { zone: timezone, most }) : [range.from];
   if (bounds === null)
     throw invalid("interval", `makes more than ${analyticsLimits.points} points of this range`, {
       limit: analyticsLimits.points,
     });
-  const begins = bounds.slice(0, -1);
-  if (interval !== "hour_of_week") return { ...plainAxis(bounds), names: begins.map((at) => at.toISOString()) };
-  const places = begins.map((at) => hourOfWeek(at, timezone));
-  return { bounds, points: hoursOfWeek.length, pointOf: (n) => places[n] ?? 0, names: hoursOfWeek };
+  return { ...plainAxis(bounds), names: bounds.slice(0, -1).map((at) => at.toISOString()) };
 };
 
 /** What a delivery is by now says nothing of what else it was. @throws ValidationError */
@@ -118,7 +115,7 @@ const checkOfStatus = ({ metric }: TimeseriesQuery): void => {
   if (place !== -1) throw invalid(`metric[${place}]`, "must be targeted where group_by is status");
 };
 
-const hoursOfWeek = Array.from({ length: 168 }, (_, n) => {
+const namesOfHours = Array.from({ length: hoursOfWeek }, (_, n) => {
   const hour = String(n % 24).padStart(2, "0");
   return `${Math.floor(n / 24) + 1}T${hour}:00`;
 });

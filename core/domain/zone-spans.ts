@@ -9,6 +9,15 @@ export type ZoneSpan = { from: number; until: number; offset: number };
  */
 export const zoneSpans = (name: string, at: Date): readonly ZoneSpan[] | null => {
   const year = at.getUTCFullYear();
+  if (latest?.name === name && latest.year === year) return latest.spans; // ranges ask for thousands of instants of one zone
+  const spans = spansOf(name, year);
+  latest = { name, year, spans };
+  return spans;
+};
+
+let latest: { name: string; year: number; spans: readonly ZoneSpan[] | null } | undefined;
+
+const spansOf = (name: string, year: number): readonly ZoneSpan[] | null => {
   const key = `${year} ${name}`;
   const known = tables.get(key);
   if (known !== undefined) return known;

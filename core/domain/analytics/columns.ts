@@ -34,6 +34,42 @@ export const unpack = (bytes: Uint8Array, each: (count: number, place: number) =
   }
 };
 
+/** Where counts are added: those of each key to `targets`, at `places` behind `from`; undefined and -1: nowhere. */
+export type Places = { targets: readonly (Float64Array | undefined)[]; places: Int32Array; from: number };
+
+/** Adds counts, of each key as many as there are places: as {@link unpack} would, several times as fast. */
+export const addPacked = (bytes: Uint8Array, { targets, places, from }: Places): void => {
+  const length = places.length;
+  let [key, at, sign] = [0, 0, 1];
+  for (let n = 0; n < bytes.length; ) {
+    let digit = bytes[n++] ?? 0;
+    const isRun = digit === 0;
+    if (isRun) digit = bytes[n++] ?? 0;
+    let value = digit;
+    if (digit >= more) {
+      value -= more;
+      for (let unit = more; digit >= more; unit *= more) {
+        digit = bytes[n++] ?? 0;
+        value += (digit % more) * unit;
+      }
+    }
+    if (isRun) {
+      at += value;
+      sign = value === 0 ? -1 : 1;
+    } else {
+      const target = targets[key];
+      const place = places[at] ?? -1;
+      if (target !== undefined && place >= 0) target[from + place] = (target[from + place] ?? 0) + sign * value;
+      at += 1;
+      sign = 1;
+    }
+    if (at >= length) {
+      key += Math.trunc(at / length);
+      at %= length;
+    }
+  }
+};
+
 const more = 128; // the top bit of a byte: others follow
 
 const endRun = (bytes: number[], zeros: number): 0 => {

@@ -1,4 +1,4 @@
-import { dayMs, hourMs } from "../durations.ts";
+import { dayMs, hourMs, quarterMs } from "../durations.ts";
 import { instantAt, offsetAt, type ZoneSpan, zoneSpans } from "../zone-spans.ts";
 
 /** What a range is divided into, by the clocks of a zone; weeks begin on Mondays. */
@@ -43,11 +43,23 @@ export const instantOn = (wallMs: number, zone: string): Date => {
   return new Date(ms ?? wallMs);
 };
 
-/** Which hour of the week clocks show, from 0 on Mondays at midnight to 167. */
-export const hourOfWeek = (at: Date, zone: string): number => {
-  const wall = new Date(wallOf(at, zone));
-  return mondayFirst(wall) * 24 + wall.getUTCHours();
+export const hoursOfWeek = 168;
+
+/**
+ * Which hour of the week clocks show in each quarter of an hour of a day of UTC, from 0 on Mondays at midnight to 167. Clocks of
+ * today differ from UTC by full quarters.
+ */
+export const hoursOfQuarters = (dayStartMs: number, zone: string): Int32Array => {
+  const spans = spansOf(zone, new Date(dayStartMs));
+  const hours = new Int32Array(dayMs / quarterMs);
+  for (let n = 0; n < hours.length; n++) {
+    const ms = dayStartMs + n * quarterMs;
+    hours[n] = (Math.floor((ms + offsetAt(spans, ms)) / hourMs) + firstHour) % hoursOfWeek;
+  }
+  return hours;
 };
+
+const firstHour = 3 * 24; // 1970 began on a Thursday
 
 const spansOf = (zone: string, at: Date): readonly ZoneSpan[] => zoneSpans(zone, at) ?? [];
 

@@ -1,33 +1,69 @@
 import { dayMs, quarterMs } from "../durations.ts";
 import { dayOf } from "../events/days.ts";
-import { unpack } from "./columns.ts";
+import { addPacked } from "./columns.ts";
 import { type DayTable, quartersOfDay } from "./day-table.ts";
+import { hoursOfQuarters, hoursOfWeek } from "./intervals.ts";
 
 /** Days of a range: those that lie whole in one interval, of which only the sums are needed, and those that are cut. */
 export type DaysOf = { whole: Date[]; cut: Date[] };
 
-/** The days of the intervals between bounds, which are in order and full quarters of an hour. */
-export const daysOf = (bounds: readonly Date[]): DaysOf => {
+/** The days of the intervals between bounds. */
+const daysOf = (bounds: readonly Date[]): DaysOf => {
   const days: DaysOf = { whole: [], cut: [] };
   const [from, to] = [bounds[0], bounds.at(-1)];
   if (from === undefined || to === undefined) return days;
-  for (let ms = dayOf(from).getTime(); ms < to.getTime(); ms += dayMs)
-    (wholeIn(ms, bounds) === null ? days.cut : days.whole).push(new Date(ms));
+  for (const day of daysFrom(from, to)) (wholeIn(day.getTime(), bounds) === null ? days.cut : days.whole).push(day);
   return days;
 };
 
 /** As much of a day as is read: its sums when it lies whole in an interval, else its quarters. */
 export type ReadDay = Pick<DayTable, "keys"> & { day: Date } & Partial<Pick<DayTable, "sums" | "quarters">>;
 
-/** Intervals between bounds, and the point at which each of them counts. */
-export type Axis = { bounds: readonly Date[]; points: number; pointOf: (interval: number) => number };
+/** Where what was counted goes: to points of a range. */
+export type Axis = {
+  /** Null: of nothing. */
+  range: { from: Date; to: Date } | null;
+  points: number;
+  days: DaysOf;
+  /** The point of a day of {@link DaysOf.whole}; null of another. */
+  wholeAt: (dayStartMs: number) => number | null;
+  /** The point of each quarter of a day; -1: none. */
+  quartersAt: (dayStartMs: number) => Int32Array;
+};
 
-/** Each interval is a point. */
+/** Each interval between bounds, which are in order and full quarters of an hour, is a point. */
 export const plainAxis = (bounds: readonly Date[]): Axis => ({
-  bounds,
+  range: rangeOf(bounds[0], bounds.at(-1)),
   points: Math.max(0, bounds.length - 1),
-  pointOf: (interval) => interval,
+  days: daysOf(bounds),
+  wholeAt: (dayStartMs) => wholeIn(dayStartMs, bounds),
+  quartersAt: (dayStartMs) => placesOf(dayStartMs, bounds),
 });
+
+const rangeOf = (from: Date | undefined, to: Date | undefined): Axis["range"] =>
+  from === undefined || to === undefined || from >= to ? null : { from, to };
+
+/** Each of the 168 hours of a week is a point, as the clocks of a zone show them. */
+export const weekAxis = ({ from, to }: { from: Date; to: Date }, zone: string): Axis => ({
+  range: rangeOf(from, to),
+  points: hoursOfWeek,
+  days: { whole: [], cut: daysFrom(from, to) },
+  wholeAt: () => null,
+  quartersAt: (dayStartMs) => {
+    const hours = hoursOfQuarters(dayStartMs, zone);
+    for (let n = 0; n < quartersOfDay; n++) {
+      const ms = dayStartMs + n * quarterMs;
+      if (ms < from.getTime() || ms >= to.getTime()) hours[n] = -1;
+    }
+    return hours;
+  },
+});
+
+const daysFrom = (from: Date, to: Date): Date[] => {
+  const days: Date[] = [];
+  for (let ms = dayOf(from).getTime(); ms < to.getTime(); ms += dayMs) days.push(new Date(ms));
+  return days;
+};
 
 /** Counts of metrics at points: of each metric all points, one metric after another. */
 export type Spread = Float64Array;
@@ -35,23 +71,15 @@ export type Spread = Float64Array;
 /** Adds counters of a day. `spreadOf` says where what is counted under a key goes, undefined when it is not asked for. */
 export const spread = (
   day: ReadDay,
-  { axis: { bounds, points, pointOf }, metrics }: { axis: Axis; metrics: readonly string[] },
+  { axis, metrics }: { axis: Axis; metrics: readonly string[] },
   spreadOf: (key: string) => Spread | undefined,
 ): void => {
   const targets = day.keys.map(spreadOf);
-  const whole = wholeIn(day.day.getTime(), bounds);
-  const placesOfKey = whole === null ? quartersOfDay : 1;
-  const at = (whole === null ? placesOf(day.day.getTime(), bounds) : [whole]).map((n) => (n < 0 ? n : pointOf(n)));
+  const whole = axis.wholeAt(day.day.getTime());
+  const places = whole === null ? axis.quartersAt(day.day.getTime()) : Int32Array.of(whole);
   for (const [n, metric] of metrics.entries()) {
     const bytes = (whole === null ? day.quarters : day.sums)?.[metric];
-    if (bytes === undefined) continue;
-    unpack(bytes, (count, place) => {
-      const point = at[place % placesOfKey] ?? -1;
-      const target = targets[Math.floor(place / placesOfKey)];
-      if (target === undefined || point < 0) return;
-      const index = n * points + point;
-      target[index] = (target[index] ?? 0) + count;
-    });
+    if (bytes !== undefined) addPacked(bytes, { targets, places, from: n * axis.points });
   }
 };
 
@@ -63,8 +91,8 @@ const wholeIn = (dayStartMs: number, bounds: readonly Date[]): number | null => 
 };
 
 /** The interval of each quarter of a day; -1: of none. */
-const placesOf = (dayStartMs: number, bounds: readonly Date[]): number[] => {
-  const places = Array.from({ length: quartersOfDay }, () => -1);
+const placesOf = (dayStartMs: number, bounds: readonly Date[]): Int32Array => {
+  const places = new Int32Array(quartersOfDay).fill(-1);
   let next = lastAtOrBefore(bounds, dayStartMs) + 1;
   for (let n = 0; n < quartersOfDay; n++) {
     while (next < bounds.length && (bounds[next]?.getTime() ?? 0) <= dayStartMs + n * quarterMs) next += 1;

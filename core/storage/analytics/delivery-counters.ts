@@ -70,12 +70,15 @@ export const deliveryCounters = (db: Db) => {
     },
 
     /** A table of days of an app: sums of those that are whole, quarters of those that are cut, of some metrics. */
-    list: async function* (
+    list: async (
       of: OfApp,
       { table, days, metrics }: { table: CounterTable; days: DaysOf; metrics: readonly string[] },
-    ): AsyncGenerator<ReadDay> {
-      for await (const row of find(rows, of, { table, days: days.whole, metrics, of: "sums" })) yield readDay(row);
-      for await (const row of find(rows, of, { table, days: days.cut, metrics, of: "quarters" })) yield readDay(row);
+    ): Promise<ReadDay[]> => {
+      const found = await Promise.all([
+        find(rows, of, { table, days: days.whole, metrics, of: "sums" }),
+        find(rows, of, { table, days: days.cut, metrics, of: "quarters" }),
+      ]);
+      return found.flat();
     },
 
     /** Samples of a table of some days, by key. */
@@ -186,34 +189,26 @@ const tableOf = ({ keys, sums, quarters, samples }: DeliveryCounterRow): DayTabl
   ...(samples && { samples }),
 });
 
-type FoundDay = Pick<DeliveryCounterRow, "day" | "keys"> & Partial<Pick<DeliveryCounterRow, "sums" | "quarters">>;
-
 type Wanted = { table: CounterTable; days: readonly Date[]; metrics: readonly string[]; of: "sums" | "quarters" };
 
 /** Documents of days, and of some between them where that reads less than naming each. */
-const find = async function* (
+const find = async (
   rows: Collection<DeliveryCounterRow>,
   { tenantId, appId }: OfApp,
   { table, days, metrics, of }: Wanted,
-): AsyncGenerator<FoundDay> {
+): Promise<ReadDay[]> => {
   const [first, last] = [days[0], days.at(-1)];
-  if (first === undefined || last === undefined) return;
+  if (first === undefined || last === undefined) return [];
   const isDense = days.length > (last.getTime() - first.getTime()) / dayMs / 2;
   const day = isDense ? { $gte: first, $lte: last } : { $in: [...days] };
   const filter = { app_id: appId, table, day, tenant_id: tenantId };
   const members = ["day", "keys", ...metrics.map((metric) => `${of}.${metric}`)];
   const projection = Object.fromEntries(members.map((name) => [name, 1]));
   const asked = new Set(days.map((at) => at.getTime()));
-  for await (const row of rows.find<FoundDay>(filter, { hint: "list", projection, batchSize: daysAtOnce }))
-    if (asked.has(row.day.getTime())) yield row;
+  const options = { hint: "list", projection, batchSize: daysAtOnce, promoteBuffers: true }; // bytes as they are, in no object of their own
+  const found = await rows.find<ReadDay>(filter, options).toArray();
+  return found.filter((row) => asked.has(row.day.getTime()));
 };
-
-const readDay = ({ day, keys, sums, quarters }: FoundDay): ReadDay => ({
-  day,
-  keys,
-  ...(sums && { sums: columnsOf(sums) }),
-  ...(quarters && { quarters: columnsOf(quarters) }),
-});
 
 const keepLatest = (latest: Map<string, Sample>, key: string, sample: Sample | null): void => {
   const known = latest.get(key);

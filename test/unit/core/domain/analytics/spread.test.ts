@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type DayTable, withQuarter } from "#core/domain/analytics/day-table.ts";
-import { boundsOf, type CalendarUnit, calendarUnits, hourOfWeek } from "#core/domain/analytics/intervals.ts";
-import { daysOf, plainAxis, spread } from "#core/domain/analytics/spread.ts";
+import { boundsOf, type CalendarUnit, calendarUnits, hoursOfQuarters } from "#core/domain/analytics/intervals.ts";
+import { plainAxis, spread, weekAxis } from "#core/domain/analytics/spread.ts";
 import { dayMs, hourMs, quarterMs } from "#core/domain/durations.ts";
 import { dayOf } from "#core/domain/events/days.ts";
 import { zones as changingZones } from "../../../../support/analytics/people.ts";
@@ -72,14 +72,15 @@ describe("counters spread over intervals", () => {
         const { quarters, tables } = history(start - 3 * dayMs, start + length + 3 * dayMs);
         const bounds = boundsOf(range, unit, { zone, most: 1_000 }) ?? [];
         const counted = new Float64Array(bounds.length - 1);
-        const { whole, cut } = daysOf(bounds);
+        const axis = plainAxis(bounds);
+        const { whole, cut } = axis.days;
         const read = [whole, cut].flatMap((days, n) =>
           days.flatMap((day) => {
             const { keys, sums, quarters: of } = tables.get(day.getTime()) ?? {};
             return keys && sums && of ? [{ day, keys, ...(n === 0 ? { sums } : { quarters: of }) }] : [];
           }),
         );
-        for (const day of read) spread(day, { axis: plainAxis(bounds), metrics: ["sent"] }, () => counted);
+        for (const day of read) spread(day, { axis, metrics: ["sent"] }, () => counted);
         const plain = new Map<string, number>();
         for (let ms = range.from.getTime(); ms < range.to.getTime(); ms += quarterMs) {
           const name = nameOf(unit, shown(ms));
@@ -102,15 +103,35 @@ describe("counters spread over intervals", () => {
       for (let n = 0; n < 10; n++) {
         const ms = Date.UTC(2026, 0, 1) + anyInt(365 * 96) * quarterMs;
         const { weekday = "", hour } = shown(ms);
-        expect(hourOfWeek(new Date(ms), zone)).to.equal(weekdays.indexOf(weekday) * 24 + Number(hour));
+        const hours = hoursOfQuarters(Math.floor(ms / dayMs) * dayMs, zone);
+        expect(hours[(ms % dayMs) / quarterMs]).to.equal(weekdays.indexOf(weekday) * 24 + Number(hour));
       }
     }
+  });
+
+  it("count at the hours of the week of their range alone, an hour twice that clocks show twice", () => {
+    const range = { from: new Date("2026-10-24T22:30:00Z"), to: new Date("2026-10-25T03:15:00Z") }; // Sunday in Berlin, from 0:30 to 4:15
+    const axis = weekAxis(range, "Europe/Berlin");
+    const counted = new Float64Array(axis.points);
+    for (const day of axis.days.cut) {
+      let table: DayTable | null = null;
+      for (let n = 0; n < 96; n++) table = withQuarter(table, n, [{ key, counts: { sent: 1 } }]);
+      spread({ day, keys: [key], quarters: table?.quarters ?? {} }, { axis, metrics: ["sent"] }, () => counted);
+    }
+    const sunday = 6 * 24;
+    expect([...counted].flatMap((count, n) => (count > 0 ? [[n - sunday, count]] : []))).to.deep.equal([
+      [0, 2],
+      [1, 4],
+      [2, 8],
+      [3, 4],
+      [4, 1],
+    ]);
   });
 
   it("need the quarters of days that are cut alone", () => {
     const range = { from: new Date("2026-01-01T00:00:00Z"), to: new Date("2027-01-01T00:00:00Z") };
     const cutBy = (unit: CalendarUnit, zone: string): number =>
-      daysOf(boundsOf(range, unit, { zone, most: 1_000 }) ?? []).cut.length;
+      plainAxis(boundsOf(range, unit, { zone, most: 1_000 }) ?? []).days.cut.length;
     expect([cutBy("day", "UTC"), cutBy("day", "Europe/Berlin")]).to.deep.equal([0, 365]);
     expect([cutBy("month", "UTC"), cutBy("month", "Europe/Berlin")]).to.deep.equal([0, 12]);
   });
