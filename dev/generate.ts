@@ -14,6 +14,7 @@ import { kubectlPage } from "./generators/kubectl-page.ts";
 import { openapiFile } from "./generators/openapi.ts";
 import { filtersPage } from "./generators/reference/filters-page.ts";
 import { operationsPage } from "./generators/reference/operations-page.ts";
+import { shardingPage } from "./generators/reference/sharding-page.ts";
 import { referenceTables } from "./generators/reference/tables.ts";
 import { resourcePages } from "./generators/resource-pages.ts";
 import { settingsPage } from "./generators/settings-page.ts";
@@ -26,6 +27,7 @@ const generators: readonly (() => GeneratedFile[])[] = [
   openapiFile,
   operationsPage,
   filtersPage,
+  shardingPage,
   referenceTables,
   settingsPage,
   kubectlPage,

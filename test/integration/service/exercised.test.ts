@@ -15,6 +15,7 @@ import { exercise } from "../../support/api/exercise.ts";
 import { exerciseEnv } from "../../support/api/exercise-env.ts";
 import { faultsOf, fill, type QueryException } from "../../support/queries/plans.ts";
 import { queriesVariable, type RecordedQuery } from "../../support/queries/record-queries.ts";
+import { shardFaults } from "../../support/queries/shards.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { readEvents } from "../../support/system/events.ts";
 import { type Sending, startSending } from "../../support/system/sending.ts";
@@ -83,6 +84,10 @@ describe("the running service", function () {
   it("has queries that are found in an index, and sorted by it", async () => {
     const faults = await faultsOf(sending.system.db, queries, exceptions);
     expect(faults, faults.map((fault) => JSON.stringify(fault)).join("\n")).to.deep.equal([]);
+  });
+
+  it("has queries that have the key of their shard, or a reason to ask all, and inserts that say where they belong", () => {
+    expect(shardFaults(queries)).to.deep.equal({ unexplained: [], unneeded: [], misplaced: [] });
   });
 
   it("has queries that are ended by the server when a request waits for them too long", () => {

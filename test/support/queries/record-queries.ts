@@ -15,6 +15,8 @@ export type RecordedQuery = {
   pipeline?: object[];
   /** Set when it is a read of the apiserver that the server does not end by itself. */
   isEndless?: true;
+  /** Set when it inserts what it does not find. */
+  isUpsert?: true;
 };
 
 /** Names the file that the queries are written to, one JSON (extended) a line. */
@@ -40,6 +42,9 @@ const shapeOf = (value: unknown): unknown => {
 const pick = (body: Record<string, unknown>, names: readonly string[]): Partial<RecordedQuery> =>
   Object.fromEntries(names.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]));
 
+const upsert = (of: Record<string, unknown>): Pick<RecordedQuery, "isUpsert"> =>
+  of["upsert"] === true ? { isUpsert: true } : {};
+
 const isApiserver = process.argv[1]?.includes("apiserver") === true;
 
 /** The queries in a command. */
@@ -55,12 +60,13 @@ const queriesOf = ({ commandName: command, command: body }: CommandStartedEvent)
     case "distinct":
       return [{ collection, command, ...endless, filter: body["query"], ...pick(body, ["hint"]) }];
     case "findAndModify":
-      return [{ collection, command, filter: body["query"], ...pick(body, ["hint", "sort"]) }];
+      return [{ collection, command, filter: body["query"], ...upsert(body), ...pick(body, ["hint", "sort"]) }];
     case "update":
       return (body["updates"] as { q: object; hint?: string }[]).map(({ q, ...update }) => ({
         collection,
         command,
         filter: q,
+        ...upsert(update),
         ...pick(update, ["hint"]),
       }));
     case "delete":
