@@ -8,6 +8,7 @@ import { send } from "./send/command.ts";
 import { status } from "./status/command.ts";
 import { templateRender } from "./template/commands.ts";
 import { top } from "./top/command.ts";
+import { verifyCounts } from "./verify/command.ts";
 import { webhookRecover, webhookReplay } from "./webhook/commands.ts";
 import { why } from "./why/command.ts";
 
@@ -26,4 +27,5 @@ export const commands: readonly Command[] = [
   templateRender,
   webhookRecover,
   webhookReplay,
+  verifyCounts,
 ];

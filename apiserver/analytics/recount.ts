@@ -26,5 +26,6 @@ export const recount =
       throw invalid("to", `must be at most ${analyticsLimits.recountDays} days after from`, {
         limit: analyticsLimits.recountDays,
       });
-    return showAs(Recount, { ...range, quarters: await due.recount(ofApp(app), range) });
+    const quarters = await due.recount(ofApp(app), range);
+    return showAs(Recount, { ...range, quarters, asked_at: clock.now() });
   };

@@ -18,6 +18,7 @@ export type RecountRange = Static<typeof RecountRange>;
 export const Recount = Members({
   from: DateTime,
   to: DateTime,
+  asked_at: instant("an answer whose `as_of` is later has what was counted"),
   quarters: Integer({ description: "quarters of an hour in which deliveries were made: each is counted again" }),
 });
 export type Recount = Static<typeof Recount>;

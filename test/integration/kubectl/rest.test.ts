@@ -5,7 +5,11 @@ import { expect } from "chai";
 import { appResource } from "#core/channels/app-resource.ts";
 import { collectionPath } from "#core/runtime/kube/paths.ts";
 import { webhookResource } from "#core/schema/webhooks/resource.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
+import { resultOf } from "../../../dispatcher/messages/delivery/delivery-row.ts";
+import { anAttempt } from "../../support/rows/work.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { ran } from "../../unit/kubectl/ran.ts";
 import { type Installation, installation, type Manifest } from "../operator/support/harness.ts";
@@ -15,6 +19,13 @@ import { kubeconfigsIn } from "./support/kubeconfigs.ts";
 
 const address = "10.20.30.40"; // of a pod that there is not
 const soon = (): AbortSignal => AbortSignal.timeout(15_000);
+
+/** A push that was sent just now. */
+const untold = ({ tenant_id, _id: app_id }: { tenant_id: string; _id: string }): DeliveryRow => {
+  const made = resultOf({ kind: "sent", providerId: null }, anAttempt({ now: new Date() }));
+  if (made.kind !== "final") throw new Error("a sent push is final");
+  return { ...made.row, tenant_id, app_id };
+};
 
 describe("kubectl herald and the REST interface, by a real API server", function () {
   this.timeout(120_000);
@@ -115,6 +126,7 @@ describe("kubectl herald and the REST interface, by a real API server", function
     since: string;
     is_planned: boolean;
     conditions: { passed: boolean }[];
+    changed: object[];
   };
   type Who = keyof typeof kubeconfigOf;
   const run = (who: Who, args: string[], stdin = "") => {
@@ -228,6 +240,27 @@ describe("kubectl herald and the REST interface, by a real API server", function
     expect((await run("sender", ["webhook", "recover", "events", "--since", "soon"])).code).to.equal(2);
     const gone = await run("sender", ["webhook", "replay", "events", "--delivery", "whd_01J9ZK3V5T8Q2N7R4W6X1Y0ABC"]);
     expect(gone.err).to.contain("HS_NOT_FOUND");
+  });
+
+  it("has deliveries counted again, and tells of a number that was wrong", async () => {
+    const dispatcher = await system.start("dispatcher");
+    const delivery = untold(system.app);
+    const to = new Date((Math.floor(delivery.created_at.getTime() / 900_000) + 1) * 900_000);
+    const range = ["--from", new Date(to.getTime() - 7_200_000).toISOString(), "--to", to.toISOString()];
+    await collectionOf<DeliveryRow>(system.db, deliveryCollection).insertOne(delivery); // nobody has it counted
+    const wrong = await json(["verify", "counts", ...range]);
+    const right = await json(["verify", "counts", ...range]);
+    await dispatcher.kill();
+    expect([wrong.code, right.code]).to.deep.equal([1, 0]);
+    const ofOne = { channel: "ios_push", before: 0, now: 1 };
+    expect(wrong.body.changed).to.deep.equal(["targeted", "sent"].map((metric) => ({ ...ofOne, metric })));
+    expect(right.body.changed).to.deep.equal([]);
+    for (const args of [
+      ["--from", "soon"],
+      ["--to", "2026-11-02T00:01:00Z"],
+      ["--timeout", "long"],
+    ])
+      expect((await run("sender", ["verify", "counts", ...args])).code, args.join(" ")).to.equal(2);
   });
 
   it("finds the Service by its labels, and shows the token nowhere", async () => {
