@@ -33,6 +33,7 @@ import type { Peers } from "../work/peers.ts";
 import { planWorkers } from "../work/plan-workers.ts";
 import { timerSources } from "../work/timer-sources.ts";
 import { unsavedWindow } from "./delivery/window.ts";
+import { openChunksOf } from "./open-chunks.ts";
 import { type Pipeline, type PipelineDeps, pipeline } from "./pipeline.ts";
 import { type RecountDeps, recount } from "./recount.ts";
 import { withdraw } from "./withdraw.ts";
@@ -42,7 +43,7 @@ export type MessagePartsDeps = Omit<
   "senders" | "messageTemplates" | "aside" | "window" | "hints" | "outbox" | "settle" | "openChunks"
 > & {
   openAccount: OpenAccount;
-  peers: Pick<Peers, "count">;
+  peers: Peers;
   client: { close: () => void };
   rest: { close: () => void };
   config: { unsavedLimit: number; openChunks: number; natsPrefix: string; natsReplicas: number };
@@ -83,7 +84,7 @@ export const messageParts = (
     hints: published,
     outbox: box,
     settle,
-    openChunks: config.openChunks * 2, // one set under way, one waiting behind it
+    openChunks: () => openChunksOf(config.openChunks, deps.peers),
   });
   return {
     sendHeld: steps.sendHeld,

@@ -91,7 +91,8 @@ export type PipelineDeps = Pick<InboxWriterDeps, "noticeInboxes"> & {
   announcer: Pick<Announcer, "changed">;
   /** Unique to this process. */
   holder: string;
-  openChunks: number;
+  /** Chunks of one message that may be queued or under way at once. */
+  openChunks: () => number;
   /** Runs chunks that mostly wait. */
   aside: Aside["run"];
   timing: Timing;

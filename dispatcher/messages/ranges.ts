@@ -34,7 +34,7 @@ export type RangeDeps = {
   chunks: Pick<Chunks, "keep" | "countOpen" | "reachOf">;
   hints: Pick<Hints, "chunk">;
   /** Chunks of one message that may be queued or under way at once. */
-  openChunks: number;
+  openChunks: () => number;
   clock: Clock;
 };
 
@@ -167,9 +167,9 @@ type Part = { chunk: ChunkRow; message: MessageRow; piece: Piece; behind: string
 
 /** False when another has kept a part that begins there. */
 const keepPart = async (deps: RangeDeps, { chunk, message, piece, behind }: Part): Promise<boolean> => {
-  const { chunks, hints, openChunks, clock } = deps;
-  const now = clock.now();
-  const isOpen = (await chunks.countOpen(message._id, openChunks)) < openChunks;
+  const { chunks, hints, clock } = deps;
+  const [now, most] = [clock.now(), deps.openChunks()];
+  const isOpen = (await chunks.countOpen(message._id, most)) < most;
   const part: ChunkRow = {
     ...chunkOf(message, piece, chunk.position, now),
     _id: partId(chunk._id, behind),

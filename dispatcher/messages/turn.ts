@@ -41,7 +41,7 @@ export type TurnDeps = {
   messages: BeginningDeps;
   hints: Pick<Hints, "chunk">;
   /** Chunks of one message that may be queued or under way at once. */
-  openChunks: number;
+  openChunks: () => number;
   clock: Clock;
 };
 
@@ -133,7 +133,7 @@ const go = async (
   last: ChunkRow | null,
   byRanges = last?.range_after !== undefined,
 ): Promise<TurnResult> => {
-  const most = openAtOnce(message, deps.openChunks);
+  const most = openAtOnce(message, deps.openChunks());
   const open = await deps.chunks.countOpen(message._id, most);
   const room = most - open;
   const isEarly = isTimed(message) || fallsBack(message); // before the rest of the audience is read
@@ -196,6 +196,8 @@ const cutAhead = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | nu
   return { count, planned: isWhole, isMore };
 };
 
+const keptAtOnce = 16; // chunks, of 500 ids each
+
 const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | null, room: number): Promise<Opened> => {
   const cut: ChunkRow[] = [];
   let scanned = last?.scanned ?? null;
@@ -215,7 +217,7 @@ const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | nul
     const chunk: ChunkRow = { ...made, may_overlap: overlap, status: "open", due_at: sweepAfter(now) };
     cut.push(chunk);
     ready.push(chunk);
-    if (message.aim !== undefined) await queue(); // the next may be found only after a long scan
+    if (message.aim !== undefined || ready.length >= keptAtOnce) await queue(); // what comes next may be found only after a long scan
     scanned = piece.scanned;
   }
   if (ready.length > 0) await queue();

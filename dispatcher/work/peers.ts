@@ -2,6 +2,8 @@
 export type Peers = {
   /** This one included, those that stop not. */
   count: () => number;
+  /** The same, but one until others have been heard of: for what grows with each of them. */
+  heardOf: () => number;
   are: (count: number) => void;
 };
 
@@ -10,9 +12,10 @@ const unheard = 8;
 
 /** What several dispatchers may do together at most is divided by this. */
 export const peers = (): Peers => {
-  let known = unheard;
+  let known: number | null = null;
   return {
-    count: () => known,
+    count: () => known ?? unheard,
+    heardOf: () => known ?? 1,
     are: (count) => {
       known = Math.max(1, count);
     },

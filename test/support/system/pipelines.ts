@@ -111,7 +111,7 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
       announcer: { changed: () => undefined },
       noticeInboxes: () => undefined,
       holder,
-      openChunks: 4,
+      openChunks: () => 8,
       aside: () => false,
       timing: timings.usual,
       stopping: cut,

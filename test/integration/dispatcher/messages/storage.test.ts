@@ -8,6 +8,7 @@ import { type DeliveryRow, deliveries, deliveryCollection } from "#core/storage/
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection, messages } from "#core/storage/messages/messages.ts";
 import { retention } from "#core/storage/messages/retention.ts";
+import { throttles } from "#core/storage/messages/throttles.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { removePages } from "#core/storage/work/removal-pages.ts";
@@ -37,6 +38,16 @@ const rowsOf = (messageId: string, from: number, to: number) =>
 
 describe("what a dispatcher stores", () => {
   const db = testDatabase("dispatcher_storage");
+
+  describe("throttles", () => {
+    it("give 64 dispatchers that ask at once stretches of time that follow one another", async () => {
+      const { reserve } = throttles(db());
+      const app = { tenantId: "ten_1", appId: "app_1" };
+      const ask = () => reserve(app, "msg_many", { now: noon, forMs: 500 });
+      const begins = (await Promise.all(Array.from({ length: 64 }, ask))).sort((a, b) => a - b);
+      expect(begins).to.deep.equal(Array.from({ length: 64 }, (_, n) => noon.getTime() + n * 500));
+    });
+  });
 
   describe("messages", () => {
     it("starts a queued message once, and gives its next turn to whoever comes first", async () => {

@@ -40,7 +40,7 @@ const given = (isMeant: (n: number) => boolean, kept: ChunkRow[] = [], open = 0)
       reachOf: async (partId) => kept.find(({ _id }) => _id === partId)?.scanned?.after ?? null,
     },
     hints: { chunk: async ({ _id }) => void hinted.push(_id) },
-    openChunks: 3,
+    openChunks: () => 3,
     clock: handClock(),
   };
   const plan = (fence = 1, lease = aLease()) => planRange(deps)({ chunk: { ...range, fence }, message }, lease);

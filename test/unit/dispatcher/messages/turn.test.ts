@@ -80,7 +80,7 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
       return false;
     },
     hints: { chunk: async (chunk) => void did.push(`hint ${kept.findIndex(({ _id }) => _id === chunk._id)}`) },
-    openChunks: 2,
+    openChunks: () => 2,
     clock,
   };
   const explicit = aMessage({ target: { include_subscription_ids: audience.slice(0, 1) } });

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { balance, type OwnerTable } from "#core/domain/webhooks/owners.ts";
 
-const empty = (): OwnerTable => ({
+const empty = (parts: number): OwnerTable => ({
   members: [],
-  owners: Array.from({ length: 64 }, () => ({ holder: null, fence: 0 })),
+  owners: Array.from({ length: parts }, () => ({ holder: null, fence: 0 })),
 });
 
 /** Numbers that follow from a seed, so that a run that fails can be repeated. */
@@ -14,12 +14,16 @@ const randomOf = (seed: number) => () => {
 
 /** Processes that write the table in turn. */
 class Dispatchers {
-  table = empty();
+  table: OwnerTable;
   moves = 0;
   readonly running = new Set<string>();
   readonly leaving = new Set<string>();
   readonly killed = new Set<string>();
   readonly drained = new Map<string, Set<number>>();
+
+  constructor(parts = 64) {
+    this.table = empty(parts);
+  }
 
   write(me: string): boolean {
     const before = this.table;
@@ -65,6 +69,22 @@ describe("the balance of owners", () => {
     expect(withRunning("a").counts()).to.deep.equal({ a: 64 });
     expect(withRunning("a", "b").counts()).to.deep.equal({ a: 32, b: 32 });
     expect(Object.values(withRunning("a", "b", "c").counts())).to.have.members([21, 21, 22]);
+  });
+
+  it("gives sixteen parts to sixteen of 64, and those of owners that die to others that had none", () => {
+    const all = new Dispatchers(16);
+    for (let n = 0; n < 64; n++) all.running.add(`d${n}`);
+    all.settle();
+    const owners = Object.keys(all.counts());
+    expect(Object.values(all.counts())).to.deep.equal(Array(16).fill(1));
+    all.moves = 0;
+    for (const dead of owners.slice(0, 8)) {
+      all.running.delete(dead);
+      all.killed.add(dead);
+    }
+    all.settle();
+    expect([all.moves, Object.values(all.counts())]).to.deep.equal([8, Array(16).fill(1)]);
+    expect(Object.keys(all.counts())).to.include.members(owners.slice(8));
   });
 
   it("has one that yields give up all that it has drained, and take nothing, without leaving", () => {
