@@ -94,9 +94,9 @@ install-release-tools: bootstrap ## install the tools that pack, push and sign a
 	@$(NODE) dev/install-release-tools.ts
 	$(call say,next: make release)
 
-release: install-release-tools ## build image, chart, kinds, bills of materials and provenance; REGISTRY=host/path pushes, KEY=cosign.key signs, VERSION=, TO=folder
+release: install-release-tools ## build image, chart, kinds, bills of materials and provenance; REGISTRY=host/path pushes, KEY=cosign.key signs, DOWNLOADS=url for krew, VERSION=, TO=folder
 	$(call say,building a release of the commit that is checked out: a minute)
-	@$(NODE) dev/release.ts --to $(or $(TO),.dev/release) $(if $(VERSION),--version $(VERSION)) $(if $(REGISTRY),--registry $(REGISTRY)) $(if $(KEY),--key $(KEY))
+	@$(NODE) dev/release.ts --to $(or $(TO),.dev/release) $(if $(VERSION),--version $(VERSION)) $(if $(DOWNLOADS),--downloads $(DOWNLOADS)) $(if $(REGISTRY),--registry $(REGISTRY)) $(if $(KEY),--key $(KEY))
 
 ##@ Tidy up
 

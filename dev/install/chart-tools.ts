@@ -64,6 +64,14 @@ const installBrowser = async (): Promise<void> => {
 const goTools: readonly GoTools[] = [
   ...releaseTools,
   tool("operator-verify", "github.com/operator-framework/api/cmd/operator-verify"),
+  {
+    module: "krew",
+    packages: {
+      "kubectl-krew": "sigs.k8s.io/krew/cmd/krew",
+      "validate-krew-manifest": "sigs.k8s.io/krew/cmd/validate-krew-manifest",
+    },
+    ldflags: "-s -w",
+  },
   tool("registry", "github.com/distribution/distribution/v3/cmd/registry"),
   tool("fake-gcs-server", "github.com/fsouza/fake-gcs-server"),
   tool("helm-unittest", "github.com/helm-unittest/helm-unittest/cmd/helm-unittest"),

@@ -35,7 +35,8 @@ export const packLayer = async (folder: string, blobs: string, epochSeconds: num
   return { digest: `sha256:${hex}`, size, diffId: `sha256:${plain.digest("hex")}` };
 };
 
-const sameEverywhere = ["--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"];
+/** Options of tar with which the same files give the same archive. */
+export const sameEverywhere = ["--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"];
 
 /** Hands its input on and hashes it. */
 const counted = (hash: Hash): Transform =>

@@ -11,13 +11,23 @@ import { step } from "../install/progress.ts";
 import { billsOf } from "./bills.ts";
 import { type ImageAddress, packChart, writeDefinitions } from "./chart.ts";
 import { type Image, makeImage } from "./image.ts";
+import { writeKrew } from "./krew.ts";
 import { writeOlmBundle } from "./olm.ts";
 import { provenanceOf } from "./provenance.ts";
 import { namesIn, push, type Registry } from "./publish.ts";
 import { sign } from "./sign.ts";
 
-/** What a release is made of: its folder, its version (else package.json's), where it goes and the key that signs it. */
-export type ReleaseOptions = { to: string; version?: string; registry: Registry | null; key: string | null };
+/**
+ * What a release is made of: its folder, its version (else package.json's), where it goes, the key that signs it, and the
+ * address that its files will be downloaded from.
+ */
+export type ReleaseOptions = {
+  to: string;
+  version?: string;
+  registry: Registry | null;
+  key: string | null;
+  downloads?: string | null;
+};
 
 /**
  * Makes a release of the commit that is checked out: the image, the chart, the kinds, kubectl herald, bills of materials,
@@ -28,6 +38,7 @@ export const makeRelease = async ({
   version = manifest.version,
   registry,
   key,
+  downloads = null,
 }: ReleaseOptions): Promise<string[]> => {
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version))
     throw new Error(`VERSION is like 1.2.3 or 1.2.3-rc.1, not "${version}"`);
@@ -40,7 +51,7 @@ export const makeRelease = async ({
   await step("the image for amd64 and arm64", async () => {
     image = await makeImage(join(folder, "image"), { work, version, ...commit });
   });
-  const chart = await writeRest(folder, { version, work, registry, image, ...commit });
+  const chart = await writeRest(folder, { version, work, registry, downloads, image, ...commit });
   await rm(work, { recursive: true, force: true });
   if (registry === null)
     return [`${relative(rootDir, folder) || folder} holds the release; next: REGISTRY=host/path pushes it`];
@@ -76,15 +87,17 @@ const writeRest = async (
     version,
     work,
     registry,
+    downloads,
     image,
     ...commit
-  }: Commit & { version: string; work: string; registry: Registry | null; image: Image },
+  }: Commit & { version: string; work: string; registry: Registry | null; downloads: string | null; image: Image },
 ): Promise<string> => {
   const named = registry && { registry: registry.host, repository: `${registry.path}/herald`, digest: image.digest };
   const chart = await packChart(folder, { work, version, image: named });
   await writeDefinitions(join(folder, `herald-${version}.crds.yaml`));
   await writeOlmBundle(join(folder, "olm"), { version, image: addressOf(named, version), ...commit });
   await bundlePlugin(folder);
+  await writeKrew(folder, { version, work, downloads, ...commit });
   const { spdx, cyclonedx } = billsOf(image, commit);
   const documents = { spdx, cyclonedx, provenance: provenanceOf(image, { version, ...commit }) };
   for (const [name, document] of Object.entries(documents))

@@ -1,7 +1,12 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
 import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { freePorts } from "../../dev/processes/free-ports.ts";
@@ -26,6 +31,7 @@ describe("a release in a registry", function () {
   let image: string;
   let at: string;
   let folder: string;
+  let downloads: Awaited<ReturnType<typeof startDownloads>>;
 
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), "release-"));
@@ -35,11 +41,19 @@ describe("a release in a registry", function () {
     await command([tool("cosign"), "generate-key-pair"], { cwd: dir, env: password });
     at = `127.0.0.1:${port}/platform`;
     process.env["COSIGN_PASSWORD"] = password.COSIGN_PASSWORD;
-    await makeRelease({ to: join(dir, "made"), version, registry: parseRegistry(at), key: join(dir, "cosign.key") });
+    downloads = await startDownloads(folder);
+    await makeRelease({
+      to: join(dir, "made"),
+      version,
+      registry: parseRegistry(at),
+      key: join(dir, "cosign.key"),
+      downloads: downloads.url,
+    });
     delete process.env["COSIGN_PASSWORD"];
     image = `${at}/herald@${(await runTool("crane", ["digest", `${at}/herald:${version}`])).trim()}`;
   });
   after(async () => {
+    await downloads?.stop();
     await registry?.kill();
     await rm(dir, { recursive: true, force: true });
   });
@@ -47,8 +61,7 @@ describe("a release in a registry", function () {
   /** Commands of docs/release.md, in the folder of the release, with the public key beside it. */
   const follow = async (title: string, key = join(dir, "cosign.pub")): Promise<void> => {
     await copyFile(key, join(folder, "cosign.pub"));
-    const tools = [...new Set(["crane", "cosign"].map((name) => dirname(tool(name))))].join(delimiter);
-    const env = { PATH: `${tools}${delimiter}${process.env["PATH"]}`, REGISTRY: at, VERSION: version };
+    const env = { PATH: pathWith("crane", "cosign"), REGISTRY: at, VERSION: version };
     for (const { text } of blocksOf("release.md").filter(({ section }) => section === title))
       await command(["bash", "-euo", "pipefail", "-c", text], { cwd: folder, env });
   };
@@ -104,6 +117,19 @@ describe("a release in a registry", function () {
     expect((await faultsOf(broken)).join("\n")).to.contain("Kind=Plans");
   });
 
+  it("has a manifest that krew's linter accepts and installs kubectl herald from, and none whose archive is another", async () => {
+    const env = { PATH: pathWith("kubectl", "kubectl-krew") };
+    const lint = (at: string) => attempt([tool("validate-krew-manifest"), "-manifest", at], { env });
+    const manifest = join(folder, "herald.yaml");
+    const { code, stderr } = await lint(manifest);
+    expect(code, stderr).to.equal(0);
+    expect(stderr).to.contain("all 1 spec.platforms installed fine");
+    const other = join(dir, "krew", "herald.yaml");
+    await mkdir(dirname(other));
+    await writeFile(other, (await readFile(manifest, "utf8")).replace(/sha256: ..../, "sha256: 0000"));
+    expect((await lint(other)).stderr).to.contain("checksum");
+  });
+
   it("has an image for two processors whose programs run and send, with the image's own Node.js", async () => {
     const root = join(dir, "root");
     await mkdir(root);
@@ -133,6 +159,22 @@ const expectLoads = async (root: string): Promise<void> => {
   const { code, stdout, stderr } = await attempt(started, { env: { PATH: `/usr/bin:${process.env["PATH"]}` } });
   expect(code).to.not.equal(0);
   expect(stdout + stderr).to.contain("HERALD_MONGODB_URL");
+};
+
+/** The PATH, and before it where tools are. */
+const pathWith = (...names: string[]): string =>
+  [...new Set(names.map((name) => dirname(tool(name)))), process.env["PATH"]].join(delimiter);
+
+/** Serves the files of a folder. */
+const startDownloads = async (folder: string) => {
+  const server = createServer((request, reply) => {
+    createReadStream(join(folder, basename(request.url ?? "")))
+      .on("error", () => reply.writeHead(404).end())
+      .pipe(reply);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo; // sound: it listens on one
+  return { url: `http://127.0.0.1:${port}/`, stop: () => promisify(server.close.bind(server))() };
 };
 
 const startRegistry = async (dir: string, port: number): Promise<ServerProcess> => {
