@@ -54,7 +54,7 @@ export type CallbackPartsDeps = {
 };
 
 const messagesAtOnce = 16; // of up to 200 callbacks and 3 MiB; their receipts share reads and writes
-const batched = { most: messagesAtOnce, inFlight: 2 };
+const batched = { most: messagesAtOnce, inFlight: 2, everyMs: 50 }; // a third fewer commands, where thousands come a second
 const timeoutMs = 60_000;
 
 /** What a dispatcher runs for callbacks of providers. Source: docs/decisions/0061. */
