@@ -18,6 +18,21 @@ export const cpuMeter = (stores: Stores, programs: Record<string, readonly Syste
   return () => mapValues(pids, (all) => sum(all.map(treeCpuUs)));
 };
 
+const settling = { windowMs: 6_000, windows: 20, mostUs: 300_000 }; // PostgreSQL looks each 5 s at what has changed
+
+/**
+ * Waits until the stores of an installation have done what they leave for later of many writes, as PostgreSQL's autovacuum does:
+ * until all of them together have needed no more than a twentieth of a core for 6 s. Goes on after two minutes all the same.
+ */
+export const settled = async (stores: Stores): Promise<void> => {
+  const cpuUs = cpuMeter(stores, {});
+  for (let window = 0; window < settling.windows; window++) {
+    const before = cpuUs();
+    await new Promise((resolve) => setTimeout(resolve, settling.windowMs));
+    if (cpuOfEach(before, cpuUs(), 1).all <= settling.mostUs) return;
+  }
+};
+
 /** What was used since `before`, for each of `count` things. */
 export const cpuOfEach = (before: Cpu, now: Cpu, count: number): CpuOfEach => {
   const each = mapValues(now, (us, name) => (us - (before[name] ?? 0)) / count);
