@@ -75,7 +75,9 @@ const changeOf = (
   now: Date,
 ): Partial<SubscriptionRow> => {
   const { enabled, language, device, status_detail, token } = body;
-  const detail = token === null ? Math.min(status_detail ?? 0, 0) : status_detail;
+  const hasToken = isToken(address.token ?? read.token);
+  const isSilent = status_detail === undefined && token === undefined;
+  const detail = hasToken || isSilent ? status_detail : Math.min(status_detail ?? 0, 0); // none permits anything
   const isRenewed = address.token !== undefined && address.token !== read.token && isToken(address.token);
   const renewed: Partial<SubscriptionRow> = isRenewed ? revived(read, now) : {};
   const said = detail === undefined ? {} : saidOf(detail, { ...read, ...renewed }, now);
@@ -83,7 +85,7 @@ const changeOf = (
     ...address,
     ...renewed,
     ...said,
-    ...(enabled !== undefined && enabledOf(enabled, read, now)),
+    ...(enabled !== undefined && enabledOf(enabled, read, { hasToken, now })),
     ...defined({ language, device, status_detail: detail }),
     last_active_at: now,
     updated_at: now,

@@ -21,15 +21,22 @@ type Status = {
  * Source: docs/reference/devices.md#status-details.
  */
 export const saidOf = (detail: number, read: Status, now: Date): Partial<Status> => {
-  if (passing.has(detail)) return {};
-  if (detail > 0) return read.status === "unsubscribed" && isOfDevice(read.status_reason) ? subscribed(read, now) : {};
+  const isChosen = read.status === "unsubscribed" && !isOfDevice(read.status_reason);
+  if (passing.has(detail) || isChosen) return {};
+  if (detail > 0) return read.status === "unsubscribed" ? subscribed(read, now) : {};
   const status_reason = reasons[detail] ?? "device_error";
   return unsubscribed(read, status_reason, now);
 };
 
-/** What the person says by a switch of the app. */
-export const enabledOf = (isEnabled: boolean, read: Status, now: Date): Partial<Status> =>
-  isEnabled ? subscribed(read, now) : unsubscribed(read, "opt_out", now);
+/** What the person says by a switch of the app. Without a token it takes back alone that they have switched it off before. */
+export const enabledOf = (
+  isEnabled: boolean,
+  read: Status,
+  { hasToken, now }: { hasToken: boolean; now: Date },
+): Partial<Status> => {
+  if (!isEnabled) return unsubscribed(read, "opt_out", now);
+  return hasToken ? subscribed(read, now) : unsubscribed(read, "no_permission", now);
+};
 
 const subscribed = (read: Status, now: Date): Partial<Status> => ({
   status: "subscribed",
