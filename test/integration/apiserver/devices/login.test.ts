@@ -233,6 +233,7 @@ describe("devices that log in", function () {
     },
     { it: "without a person", token: (app, name) => signed(app, name, { identity: {} }), reason: "malformed" },
     { it: "of another person", token: (app) => signed(app, "another"), reason: "identity_mismatch" },
+    { it: "that is none", token: async () => "no.json.here", reason: "malformed" },
     { it: "that is cut", token: async (app, name) => (await signed(app, name)).slice(0, -20), reason: "signature" },
   ];
   for (const { it: fault, token, reason } of faults)
