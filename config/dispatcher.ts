@@ -112,7 +112,7 @@ export const DispatcherConfig = Group(
       env: "HERALD_TWILIO_CONTENT_URL",
       default: "https://content.twilio.com",
       format: "https-url",
-      description: "Twilio's Content API, where the templates of RCS cards are made",
+      description: "Twilio's Content API, where templates of RCS and WhatsApp are made and found",
     }),
     vonageUrl: Text({
       env: "HERALD_VONAGE_URL",

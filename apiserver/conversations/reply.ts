@@ -128,12 +128,14 @@ const requestOf = (asked: Reply, quoted: Quoted) => {
 /** The message of the person that a reply names, as its provider knows it. @throws ValidationError */
 const quotedBy = async (
   { messagesOf }: Pick<ReplyDeps, "messagesOf">,
-  { conversation, body }: Reply,
+  { app, conversation, body }: Reply,
 ): Promise<Quoted> => {
   const [field, id] = body.reaction
     ? ["reaction.message_id", body.reaction.message_id]
     : ["reply_to_id", body.reply_to_id];
   if (id === undefined) return null;
+  if (conversation.channel === "whatsapp" && app.channels.whatsapp?.provider === "twilio")
+    throw invalid(field, "is not carried over Twilio");
   const [row = conversation.appended.find(({ _id }) => _id === id)] = await messagesOf([id]);
   const known = conversation.channel === "email" ? row?.provider_message_id : row?.provider_raw_id;
   if (row?.conversation_id !== conversation._id || known === undefined)

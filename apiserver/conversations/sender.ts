@@ -38,7 +38,7 @@ const mailSenderOf = ({ email }: AppRow["channels"], given: string | undefined):
 
 /** The senders of each account; none of one that leaves it to a Messaging Service. */
 const sendersOf = ({ whatsapp, sms, rcs }: AppRow["channels"]) => ({
-  whatsapp: whatsapp && [whatsapp.phone_number_id],
+  whatsapp: whatsapp && [whatsapp.twilio?.sender ?? whatsapp.phone_number_id ?? ""],
   sms: sms && (sms.twilio?.senders ?? sms.vonage?.senders ?? []),
   rcs: rcs && [rcs.sender],
 });

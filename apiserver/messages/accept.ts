@@ -101,10 +101,10 @@ export const judge = async (deps: JudgeDeps, app: AppRow, body: CreateNotificati
   const later = { channels: draft.fallback, channelsAsked: draft.fallback };
   if (draft.fallback.length > 0) requireChannels(later, configuredOf(app, later));
   const over = draft.fallback.length === 0 ? channels : [...channels, ...draft.fallback];
-  refuse(impossible(draft.meant, over));
+  refuse(impossible(draft.meant, over, app.channels));
   if (isSplit(body)) refuse(redactedByApp(app));
   refuse(inboxClosed(app, draft));
-  const split = isSplit(body) ? splitOf(body, { draft, channels: over }, deps.clock.now()) : {};
+  const split = isSplit(body) ? splitOf(body, { draft, channels: over, accounts: app.channels }, deps.clock.now()) : {};
   const html = await mailHtml(deps, app, draft, over);
   const aim = await deps.aimOf(app._id, draft.meant.target);
   const aimed = aim && { aim, at: draft.scheduledFor ?? deps.clock.now() };

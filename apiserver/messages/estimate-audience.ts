@@ -35,7 +35,7 @@ export const estimateAudience =
     const aimed = aimedBy(body, now);
     const { options, scheduledFor } = aimed;
     const configured = configuredOf(app, aimed);
-    refuse(impossible({ content: aimed.content, options: {} }, configured));
+    refuse(impossible({ content: aimed.content, options: {} }, configured, app.channels));
     const over = aimed.channelsAsked === null ? allChannels : configured;
     const aim = await aimOf(app._id, aimed.target);
     const { category = null } = body;

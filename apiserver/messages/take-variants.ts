@@ -5,10 +5,11 @@ import { type FieldError, refuse, ValidationError } from "#core/errors.ts";
 import type { CreateNotification, Variant } from "#core/schema/messages/notification.ts";
 import { type AskedWinner, winnerDefaults } from "#core/schema/messages/winner.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow, MessageVariant } from "#core/storage/messages/message-row.ts";
 import { contentOf, type Draft, draftOf } from "./draft.ts";
 
-type Judged = { draft: Draft; channels: readonly Channel[] };
+type Judged = { draft: Draft; channels: readonly Channel[]; accounts: AppRow["channels"] };
 
 /**
  * The forms of a message that has several. Each has to say something on every channel that the message goes over.
@@ -90,7 +91,7 @@ const control = (variant: Variant, i: number): FieldError[] =>
 
 /** What is wrong with a form by itself: it is judged as a message that says all that. */
 const said =
-  (body: CreateNotification, { draft, channels }: Judged, now: Date) =>
+  (body: CreateNotification, { draft, channels, accounts }: Judged, now: Date) =>
   (variant: Variant, i: number): FieldError[] => {
     const inVariant = ({ field, message }: FieldError): FieldError => ({ field: `variants[${i}].${field}`, message });
     try {
@@ -102,7 +103,7 @@ const said =
       const more = ofOwn.find((channel) => !ofAll.includes(channel));
       if (more !== undefined)
         return [{ field: `variants[${i}]`, message: `speaks on ${more}, over which the message does not go` }];
-      return impossible(own.meant, channels).map(inVariant);
+      return impossible(own.meant, channels, accounts).map(inVariant);
     } catch (error) {
       if (error instanceof ValidationError) return error.errors.map(inVariant);
       throw error;

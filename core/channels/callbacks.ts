@@ -20,6 +20,7 @@ import { rcsCallbacks } from "./rcs/callbacks.ts";
 import { twilio } from "./sms/callbacks/twilio.ts";
 import { vonage } from "./sms/callbacks/vonage.ts";
 import { meta } from "./whatsapp/callbacks.ts";
+import { twilioWhatsapp, whatsappOverTwilio } from "./whatsapp/twilio-callbacks.ts";
 
 /** The callbacks of a provider to the accounts that apps have on one channel. */
 export type ProviderCallbacks = {
@@ -63,6 +64,7 @@ export const callbacks: Readonly<Record<string, ProviderCallbacks | undefined>> 
   postmark: callbacksOf("email", postmark),
   [smtpProvider]: callbacksOf("email", smtpMail),
   whatsapp: callbacksOf("whatsapp", meta),
+  [whatsappOverTwilio]: callbacksOf("whatsapp", twilioWhatsapp),
 };
 
 export const callbackProviders: readonly string[] = Object.keys(callbacks);

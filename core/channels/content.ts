@@ -3,6 +3,7 @@ import type { FieldError } from "../errors.ts";
 import type { SkippedChannel } from "../schema/messages/message.ts";
 import type { Content, Options, Target } from "../schema/messages/notification.ts";
 import type { Channel } from "../schema/vocabulary/channels.ts";
+import type { ChannelAccounts } from "./accounts.ts";
 import { allDefinitions, definitionOf, definitions } from "./all.ts";
 import type { ChannelDefinition } from "./kit/channel.ts";
 import { anId } from "./kit/rendering.ts";
@@ -50,12 +51,16 @@ export const isReplaceable = (channel: Channel, { collapse_id: id }: Options): b
 
 /**
  * What makes a message impossible on these channels: a body over the provider's limit in some language, or what else
- * a channel says. Asked before a message is accepted.
+ * a channel says, of the accounts that the app has. Asked before a message is accepted.
  * Source: docs/reference/channels.md#payload-limits.
  */
-export const impossible = (message: ContentAndOptions, over: readonly Channel[]): FieldError[] => [
+export const impossible = (
+  message: ContentAndOptions,
+  over: readonly Channel[],
+  accounts: ChannelAccounts<unknown> = {},
+): FieldError[] => [
   ...chosen(over).flatMap((channel) => oversize(message, channel)),
-  ...chosen(over).flatMap(({ problems }) => problems?.(message) ?? []),
+  ...chosen(over).flatMap(({ name, problems }) => problems?.({ ...message, account: accounts[name] }) ?? []),
 ];
 
 const chosen = (over: readonly Channel[]): ChannelDefinition[] =>

@@ -8,7 +8,7 @@ import { metaErrors } from "./whatsapp/errors.ts";
 const tables: Partial<Record<Channel, Refusals>> = {
   sms: { ...twilioErrors, ...vonageErrors },
   rcs: twilioErrors,
-  whatsapp: metaErrors,
+  whatsapp: { ...metaErrors, ...twilioErrors },
 };
 
 /** What a provider's error code means that is kept with a delivery; undefined for one that is in no table. */

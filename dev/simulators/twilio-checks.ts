@@ -8,6 +8,9 @@ type Circumstances = {
   templates: ReadonlySet<string>;
 };
 
+/** What stands before addresses that are not of SMS. */
+export const prefix = /^(rcs|whatsapp):/;
+
 /** Why Twilio refuses a new message; null when it takes it. Source: twilio.com/docs/api/errors, a page for each code. */
 export const refusalOf = (form: URLSearchParams, authorization: string, at: Circumstances): Refused | null => {
   if (!basicsOf(at.account).includes(authorization)) return { status: 401, code: 20003 };
@@ -24,11 +27,11 @@ export const basicsOf = ({ accountSid, authToken, apiKey }: TwilioAccount): stri
 const addressProblem = (form: URLSearchParams, { account, optedOut }: Circumstances): number | null => {
   const [to, from, service] = [form.get("To"), form.get("From"), form.get("MessagingServiceSid")];
   if (!to) return 21604;
-  if (!/^(rcs:)?\+[1-9]\d{6,14}$/.test(to)) return 21211;
+  if (!/^((rcs|whatsapp):)?\+[1-9]\d{6,14}$/.test(to)) return 21211;
   if (!from && !service) return 21603;
   if (service && service !== account.messagingServiceSid) return 21701;
-  if (from && ![...account.senders, account.rcsSender].includes(from)) return 21606;
-  if (to.startsWith("rcs:") !== (from?.startsWith("rcs:") ?? false)) return 63003;
+  if (from && ![...account.senders, account.rcsSender, account.whatsappSender].includes(from)) return 21606;
+  if (prefix.exec(to)?.[0] !== prefix.exec(from ?? "")?.[0]) return 63003;
   return optedOut.has(to) ? 21610 : null;
 };
 

@@ -6,7 +6,7 @@ import type { SimulatedAnswer } from "./kit/http2-server.ts";
 import { type HttpsRequest, startHttpsServer } from "./kit/https-server.ts";
 import { receivedLog } from "./kit/received.ts";
 import { type Script, scripted } from "./kit/script.ts";
-import { basicsOf, type Refused, refusalOf } from "./twilio-checks.ts";
+import { basicsOf, prefix, type Refused, refusalOf } from "./twilio-checks.ts";
 
 export type TwilioSimulatorOptions = {
   port: number;
@@ -20,7 +20,14 @@ export type TwilioSimulator = {
   /** One for each account: what it was sent, and how it misbehaves. */
   channels: Readonly<Record<string, Simulator>>;
   /** A message of a person to one of an account's numbers, as Twilio passes it on. STOP and START count here, too. */
-  write: (channel: string, message: { from: string; body: string; url: string }) => Promise<void>;
+  write: (
+    channel: string,
+    message: { from: string; body: string; url: string; more?: Record<string, string> },
+  ) => Promise<void>;
+  /** Keeps a file that a person sent; gives its address. */
+  keepFile: (channel: string, file: KeptFile) => string;
+  /** SIDs of Content templates that are there already, by language and name: `en order_update`. */
+  approved: Map<string, string>;
   /** Phones that do not take RCS. */
   withoutRcs: Set<string>;
   /** SIDs of the Content templates that were made. */
@@ -37,14 +44,17 @@ export const startTwilio = async ({ port, tls, accounts }: TwilioSimulatorOption
   const callbacks = callbackCaller();
   const withoutRcs = new Set<string>();
   const templates = new Set<string>();
+  const approved = new Map<string, string>();
   const known = Object.entries(accounts).map(([channel, account]) =>
     knownAccount(channel, account, (script) => server.apply(script)),
   );
   const answer = (request: HttpsRequest): SimulatedAnswer => {
     if (request.path === "/v1/Content") return createTemplate(known, request, templates);
+    if (request.path.startsWith("/v2/Content?")) return findTemplates(known, request, approved);
+    if (request.method === "GET") return fileAt(known, request);
     const of = known.find(({ account }) => request.path === `/2010-04-01/Accounts/${account.accountSid}/Messages.json`);
     if (of === undefined || request.method !== "POST") return refuse({ status: 404, code: 20404 });
-    return createMessage(of, request, { callbacks, templates, withoutRcs });
+    return createMessage(of, request, { callbacks, templates, approved, withoutRcs });
   };
   const server = await startHttpsServer({ port, tls, answer });
   const simulatorOf = ({ channel, log, script }: Known): Simulator => ({
@@ -57,13 +67,21 @@ export const startTwilio = async ({ port, tls, accounts }: TwilioSimulatorOption
   return {
     url: server.url,
     channels: Object.fromEntries(known.map((one) => [one.channel, simulatorOf(one)])),
-    write: (channel, { from, body, url }) => {
+    keepFile: (channel, file) => {
+      const of = known.find((one) => one.channel === channel);
+      const path = `/2010-04-01/Accounts/${of?.account.accountSid}/Messages/${sid("MM")}/Media/${sid("ME")}`;
+      of?.files.set(path, file);
+      return `${server.url}${path}`;
+    },
+    approved,
+    write: (channel, { from, body, url, more = {} }) => {
       const of = known.find((one) => one.channel === channel);
       if (of === undefined) throw new Error(`no account for ${channel}`);
       if (/^stop$/i.test(body)) of.optedOut.add(from);
       if (/^start$/i.test(body)) of.optedOut.delete(from);
-      const members = { MessageSid: sid("SM"), From: from, To: of.account.senders[0] ?? "", Body: body, NumMedia: "0" };
-      return callbacks.make([callback(url, members, of.account)]);
+      of.sessions.add(from);
+      const said = { MessageSid: sid("SM"), Body: body, NumMedia: "0", ...betweenOf(of.account, from), ...more };
+      return callbacks.make([callback(url, said, of.account)]);
     },
     withoutRcs,
     templates,
@@ -72,26 +90,49 @@ export const startTwilio = async ({ port, tls, accounts }: TwilioSimulatorOption
   };
 };
 
+type KeptFile = { mimeType: string; content: string };
+
 type Known = ReturnType<typeof knownAccount>;
+
+/** Source: twilio.com/docs/messaging/guides/webhook-request, "WhatsApp-specific parameters". */
+const betweenOf = ({ whatsappSender, senders }: TwilioAccount, from: string): Record<string, string> =>
+  whatsappSender === undefined
+    ? { From: from, To: senders[0] ?? "" }
+    : {
+        From: `whatsapp:${from}`,
+        To: whatsappSender,
+        WaId: from.slice(1),
+        ProfileName: `Person ${from.slice(-4)}`,
+        MessageType: "text",
+      };
 
 const knownAccount = (channel: string, account: TwilioAccount, changed: (script: Script) => void) => ({
   channel,
   account,
   log: receivedLog(),
   optedOut: new Set<string>(),
+  /** People who have written, whose session on WhatsApp never ends here. */
+  sessions: new Set<string>(),
+  /** By their paths. */
+  files: new Map<string, KeptFile>(),
   script: scripted(changed),
 });
 
-type World = { callbacks: CallbackCaller; templates: ReadonlySet<string>; withoutRcs: ReadonlySet<string> };
+type World = {
+  callbacks: CallbackCaller;
+  templates: ReadonlySet<string>;
+  approved: ReadonlyMap<string, string>;
+  withoutRcs: ReadonlySet<string>;
+};
 
 const createMessage = (of: Known, { headers, body }: HttpsRequest, world: World): SimulatedAnswer => {
   const form = new URLSearchParams(body.toString("utf8"));
-  const to = (form.get("To") ?? "").replace(/^rcs:/, "");
+  const to = (form.get("To") ?? "").replace(prefix, "");
   const status = form.get("StatusCallback") ?? "";
   const scriptedAnswer = of.script.answerFor(to);
   const refused: Refused | null =
     scriptedAnswer === null
-      ? refusalOf(form, headers["authorization"] ?? "", { ...of, ...world })
+      ? refusalOf(form, headers["authorization"] ?? "", { ...of, templates: knownTemplates(world) })
       : { ...scriptedAnswer, code: Number(scriptedAnswer.reason) };
   const said = refused === null ? "201" : `${refused.status} ${refused.code}`;
   const entry = { address: to, key: status || `${to} ${form.get("Body")}`, accepted: refused === null, answer: said };
@@ -121,19 +162,36 @@ const membersOf = (form: URLSearchParams): Record<string, string | string[]> =>
 /** What Twilio reports of a message, unless the script says otherwise. A status may have an error code: `failed 30006`. */
 const usual = ["sent", "delivered"];
 
+const knownTemplates = ({ templates, approved }: World): ReadonlySet<string> =>
+  new Set([...templates, ...approved.values()]);
+
+/** On WhatsApp what is no approved template fails afterwards where its recipient has no session. */
+const isOutOfSession = (
+  { account, sessions }: Known,
+  form: URLSearchParams,
+  to: string,
+  { approved }: World,
+): boolean =>
+  account.whatsappSender !== undefined &&
+  !sessions.has(to) &&
+  ![...approved.values()].includes(form.get("ContentSid") ?? "");
+
 const statusesOf = (
-  { script, account }: Known,
+  of: Known,
   form: URLSearchParams,
   { messageSid, to, world }: { messageSid: string; to: string; world: World },
 ) => {
+  const { script, account } = of;
   const url = form.get("StatusCallback");
+  const ends = isOutOfSession(of, form, to, world) ? ["failed 63016"] : usual;
   const isRcs = account.rcsSender !== undefined && !world.withoutRcs.has(to);
   const from = isRcs ? account.rcsSender : (form.get("From") ?? account.senders[0]);
   if (url === null) return [];
-  return (script.current().statuses ?? usual).map((said) => {
+  return (script.current().statuses ?? ends).map((said) => {
     const [status = "", code] = said.split(" ");
     const error = code === undefined ? {} : { ErrorCode: code };
-    const members = { MessageSid: messageSid, MessageStatus: status, To: to, From: from ?? "", ...error };
+    const called = account.whatsappSender === undefined ? to : `whatsapp:${to}`;
+    const members = { MessageSid: messageSid, MessageStatus: status, To: called, From: from ?? "", ...error };
     return callback(url, members, account);
   });
 };
@@ -159,6 +217,36 @@ const createTemplate = (known: readonly Known[], request: HttpsRequest, template
   const made = sid("HX");
   templates.add(made);
   return { status: 201, headers: json, body: JSON.stringify({ sid: made, language, types }) };
+};
+
+/** Source: the same, "Template Search - v2": names are patterns. */
+const findTemplates = (
+  known: readonly Known[],
+  { method, path, headers }: HttpsRequest,
+  approved: ReadonlyMap<string, string>,
+): SimulatedAnswer => {
+  if (method !== "GET" || !known.some(({ account }) => basicsOf(account).includes(headers["authorization"] ?? "")))
+    return refuse({ status: 401, code: 20003 });
+  const query = new URL(path, "https://content.twilio.com").searchParams;
+  const all = [...approved].map(([key, found]) => {
+    const [language = "", name = ""] = key.split(" ");
+    return { sid: found, friendly_name: name, language, date_updated: "2026-11-01T00:00:00Z" };
+  });
+  const contents = all.filter(
+    ({ friendly_name: name, language }) =>
+      language === query.get("Language") && name.includes(query.get("ContentName") ?? ""),
+  );
+  const meta = { page: 0, page_size: Number(query.get("PageSize")), key: "contents", next_page_url: null };
+  return { status: 200, headers: json, body: JSON.stringify({ meta, contents }) };
+};
+
+/** A file of a message, for its account alone. */
+const fileAt = (known: readonly Known[], { path, headers }: HttpsRequest): SimulatedAnswer => {
+  const of = known.find(({ files }) => files.has(path));
+  const file = of?.files.get(path);
+  if (of === undefined || file === undefined) return refuse({ status: 404, code: 20404 });
+  if (!basicsOf(of.account).includes(headers["authorization"] ?? "")) return refuse({ status: 401, code: 20003 });
+  return { status: 200, headers: { "content-type": file.mimeType }, body: file.content };
 };
 
 const json = { "content-type": "application/json" };

@@ -2,6 +2,8 @@ import type { Contact } from "#core/channels/contacts.ts";
 import { newId } from "#core/domain/ids.ts";
 import { type Contacts, type NewContact, newContacts } from "#core/storage/people/contacts.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { withCreated } from "#core/storage/people/subscriptions.ts";
+import type { Arrival } from "./arrival.ts";
 import type { ReceiveDeps } from "./receive.ts";
 
 export type SenderDeps = {
@@ -27,11 +29,26 @@ export const sendersOf =
       const missing = wanted.filter(({ channel, token }) => !have.has(`${channel} ${token}`));
       const elsewhere = await contacts.known(of, missing.flatMap(otherPlaces));
       const made = newContacts(of, { wanted: missing, known: elsewhere }, (kind) => newId(kind, now), now);
-      publish(await contacts.add(made));
+      publish(await contacts.add(made.map((one) => withWishes(one, arrivals))));
       known = await contacts.known(of, wanted);
     }
     return new Map(known.map((row): [string, SubscriptionRow] => [`${row.channel} ${row.token}`, row]));
   };
+
+/** Whoever says STOP with their first message is no subscriber for a moment. */
+const withWishes = ({ user, subscriptions }: NewContact, arrivals: readonly Arrival[]): NewContact => ({
+  user,
+  subscriptions: subscriptions.map((row) => {
+    const words = arrivals.filter(
+      ({ channel, message: { address, word } }) =>
+        channel === row.channel && address === row.token && (word === "stop" || word === "start"),
+    );
+    const last = words.toSorted((a, b) => a.message.at.getTime() - b.message.at.getTime()).at(-1)?.message;
+    if (last?.word !== "stop") return row;
+    const said = { status: "unsubscribed", status_reason: "carrier_opt_out", unsubscribed_at: last.at } as const;
+    return withCreated({ ...row, ...said, outbox: [] });
+  }),
+});
 
 /** Where else somebody may be known under an address: a number is one person's on all its channels. */
 const otherPlaces = ({ channel, token }: Contact): Contact[] =>

@@ -33,8 +33,8 @@ export type ChannelDefinition = {
   limit: { maxBytes: number; body: (rendering: Rendering) => string } | null;
   /** What a message does to the number that is kept of each app's icon; left out where there is none. */
   badge?: (content: Content) => BadgeChange | null;
-  /** What else makes a message impossible on this channel. */
-  problems?: (message: { content: Content; options: Options }) => FieldError[];
+  /** What else makes a message impossible on this channel, over the app's account as it is stored, where there is one. */
+  problems?: (message: { content: Content; options: Options; account: object | undefined }) => FieldError[];
 };
 
 /** What of a message's content a channel carries. Source: docs/reference/messages.md#targets. */

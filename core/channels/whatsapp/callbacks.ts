@@ -16,7 +16,7 @@ import { metaErrors } from "./errors.ts";
 import { inboundIn } from "./inbound.ts";
 import { instantOf, keptMessageId, numberOf } from "./values.ts";
 
-type Account = { phone_number_id: string; app_secret: string; verify_token: string };
+type Account = { phone_number_id: string | null; app_secret: string | null; verify_token: string | null };
 
 /**
  * Meta's callbacks about one business phone number, whose id is the last part of their path. They name no instant that
@@ -26,9 +26,10 @@ type Account = { phone_number_id: string; app_secret: string; verify_token: stri
  */
 export const meta: CallbackDefinition<Account> = {
   verify: ({ method, part, url, header, body }, { account }) => {
-    if (part !== account.phone_number_id) return unknown;
-    if (method === "GET") return handshake(URL.parse(url)?.searchParams, account.verify_token);
-    const signature = createHmac("sha256", account.app_secret).update(body).digest("hex");
+    const { phone_number_id: id, app_secret: secret, verify_token: token } = account;
+    if (part !== id || secret === null || token === null) return unknown;
+    if (method === "GET") return handshake(URL.parse(url)?.searchParams, token);
+    const signature = createHmac("sha256", secret).update(body).digest("hex");
     return isSame(header("x-hub-signature-256") ?? "", `sha256=${signature}`) ? accepted : refused;
   },
   read: ({ part, body }) => contentOf(valuesOf(body, part)),

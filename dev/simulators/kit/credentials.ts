@@ -12,11 +12,11 @@ export type Credentials = {
   hms: { appId: string; clientSecret: string };
   smtp: { username: string; password: string };
   whatsapp: { phoneNumberId: string; accessToken: string; appSecret: string; verifyToken: string };
-  twilio: { sms: TwilioAccount; rcs: TwilioAccount };
+  twilio: { sms: TwilioAccount; rcs: TwilioAccount; whatsapp: TwilioAccount };
   vonage: VonageAccount;
 };
 
-/** `senders` are its numbers; `rcsSender` is there in an account of RCS. */
+/** `senders` are its numbers; `rcsSender` is there in an account of RCS, `whatsappSender` in one of WhatsApp. */
 export type TwilioAccount = {
   accountSid: string;
   authToken: string;
@@ -24,6 +24,7 @@ export type TwilioAccount = {
   messagingServiceSid: string;
   senders: readonly string[];
   rcsSender?: string;
+  whatsappSender?: string;
 };
 
 export type VonageAccount = {
@@ -54,6 +55,7 @@ export const makeCredentials = (addresses: readonly string[] = []): Credentials 
   twilio: {
     sms: { ...twilioAccount("1"), apiKey: { sid: `SK${"1".repeat(32)}`, secret: randomBytes(16).toString("hex") } },
     rcs: { ...twilioAccount("2"), rcsSender: "rcs:shop_agent" },
+    whatsapp: { ...twilioAccount("3"), whatsappSender: "whatsapp:+15005550026" },
   },
   vonage: {
     applicationId: "78d335fa-323d-0114-9c3d-d6f0d48968cf",

@@ -3,7 +3,7 @@ import type { RcsBody, RcsMessage } from "#core/channels/rcs/render.ts";
 import type { Outcome, Provider } from "#core/domain/messages/outcome.ts";
 import { restTakes } from "../../net/guarded/rest.ts";
 import { type Cutting, type TwilioDeps, twilioMessages, twilioTimeoutMs, validity } from "../kit/twilio/messages.ts";
-import { contentTemplatesOf, type TemplatesDeps } from "./templates.ts";
+import { contentTemplatesOf, type TemplatesDeps } from "../kit/twilio/templates.ts";
 
 export type TwilioRcsAccount = TwilioCredentials & { sender: string; messaging_service_sid: string };
 
@@ -34,16 +34,10 @@ export const twilioRcs = ({ account, statusUrl, ...deps }: TwilioRcsDeps): Provi
           ["To", `rcs:${address}`],
           ["From", account.sender],
         ];
-  /** A template that is gone is made again for the next try. */
-  const madeAgain = async (body: Template, outcome: Outcome): Promise<Outcome> => {
-    if (outcome.kind !== "payload_error" || outcome.providerCode !== unknownTemplate) return outcome;
-    await templates.forget(body);
-    return { ...outcome, kind: "retry_at", code: "PROVIDER_UNAVAILABLE", at: deps.clock.now() };
-  };
   const sendTemplate = async (body: Template, others: Members, ...cutting: Cutting): Promise<Outcome> => {
     const made = await templates.sidOf(body, ...cutting);
     if (made.kind !== "made") return made;
-    return madeAgain(body, await messages.create([...others, ["ContentSid", made.sid]], ...cutting));
+    return templates.madeAgain(body, await messages.create([...others, ["ContentSid", made.sid]], ...cutting));
   };
   return {
     name: "twilio",
@@ -63,8 +57,6 @@ export const twilioRcs = ({ account, statusUrl, ...deps }: TwilioRcsDeps): Provi
     close: async () => void (await Promise.all([messages.close(), templates.close()])),
   };
 };
-
-const unknownTemplate = "21655"; // core/channels/kit/twilio/errors.ts
 
 type Template = Extract<RcsBody, { kind: "template" }>;
 

@@ -1,5 +1,6 @@
 import { type OpenAccount, openAccount } from "#core/channels/accounts.ts";
 import type { TwilioCredentials } from "#core/channels/kit/twilio/account.ts";
+import { usualApiVersion } from "#core/channels/whatsapp/channel.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -34,6 +35,7 @@ export const mediaAccess =
     switch (channel) {
       case "whatsapp": {
         const account = openAccount(app, channel, unseal);
+        if (account?.twilio) return { ...of, ...ofTwilio(account.twilio, urls.twilio) };
         return account && { ...of, ...ofMeta(account, urls.meta) };
       }
       case "rcs": {
@@ -54,8 +56,8 @@ type Ways = Omit<MediaAccess, "poolKey">;
 const ofMeta = (account: OpenAccount<"whatsapp">, baseUrl: string): Ways => ({
   lookUp: (id) => {
     const url = new URL(baseUrl);
-    url.pathname = `/${account.api_version}/${encodeURIComponent(id)}`;
-    url.searchParams.set("phone_number_id", account.phone_number_id);
+    url.pathname = `/${account.api_version ?? usualApiVersion}/${encodeURIComponent(id)}`;
+    url.searchParams.set("phone_number_id", account.phone_number_id ?? "");
     return url;
   },
   headersFor: authorizedAt(

@@ -1,7 +1,7 @@
 import { NotBegun } from "#core/domain/messages/outcome.ts";
 import { underWay } from "#core/runtime/batching/under-way.ts";
 import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
-import type { OpenTransport, TransportRequest, TransportResult } from "../transport.ts";
+import type { OpenTransport, Transport, TransportRequest, TransportResult } from "../transport.ts";
 import { type GuardedReply, guardedClient } from "./client.ts";
 
 /** Requests of one account under way at once, each on a connection of its own; further ones wait within their time. */
@@ -19,8 +19,13 @@ const operatorsOwn: AddressGuard = {
   mayReach: () => true,
 };
 
+/** A transport that asks, too. */
+export type RestTransport = Transport & {
+  get: (request: Omit<TransportRequest, "method" | "body">) => Promise<TransportResult>;
+};
+
 export type RestTransports = {
-  open: OpenTransport;
+  open: (options: Parameters<OpenTransport>[0]) => RestTransport;
   /** The same, over HTTP/2 where the provider speaks it: for one of many requests that may not. */
   openHttp2: OpenTransport;
   /** Ends the connections of all transports. */
@@ -35,21 +40,28 @@ export const restTransports = ({ ca }: { ca?: string } = {}): RestTransports => 
   const client = guardedClient({ guard: operatorsOwn, ...(ca === undefined ? {} : { ca }) });
   let opened = 0;
   const opening =
-    (mayUseHttp2: boolean): OpenTransport =>
+    (mayUseHttp2: boolean): RestTransports["open"] =>
     ({ origin }) => {
       const poolKey = String(opened++); // one account's connections are never lent to another
       const requests = underWay();
-      const request = async ({ path, headers, body, timeoutMs, signal, isOver }: TransportRequest) => {
+      const request = async (
+        method: "GET" | "POST",
+        { path, headers, body, timeoutMs, signal, isOver }: Omit<TransportRequest, "method">,
+      ): Promise<TransportResult> => {
         const isGivenUp = (): boolean => signal.aborted || isOver?.() === true;
         if (isGivenUp()) throw new NotBegun();
         const limits = { timeoutMs, connectTimeoutMs: Math.min(timeoutMs, mostConnectMs), maxReplyBytes };
         const pool = { poolKey, maxConnections, mayUseHttp2, mayRepeat: false }; // a repetition would be a second message
         const url = new URL(path, origin);
-        const reply = await client.request({ url, method: "POST", headers, body, ...limits, ...pool, isOver }, signal);
+        const reply = await client.request({ url, method, headers, body, ...limits, ...pool, isOver }, signal);
         if (reply.kind === "unreached" && isGivenUp()) throw new NotBegun();
         return resultOf(reply);
       };
-      return { request: (given) => requests.add(request(given)), close: requests.settled };
+      return {
+        request: (given) => requests.add(request("POST", given)),
+        get: (given) => requests.add(request("GET", { ...given, body: "" })),
+        close: requests.settled,
+      };
     };
   return { open: opening(false), openHttp2: opening(true), close: client.close };
 };

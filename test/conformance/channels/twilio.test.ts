@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { renderRcs } from "#core/channels/rcs/render.ts";
+import { renderTwilioWhatsapp } from "#core/channels/whatsapp/twilio-render.ts";
 import type { ContentTemplates } from "#core/storage/content-templates/content-templates.ts";
 import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
@@ -7,6 +8,7 @@ import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startTwilio, type TwilioSimulator } from "../../../dev/simulators/twilio.ts";
 import { twilioRcs } from "../../../dispatcher/channels/rcs/twilio.ts";
 import { twilioSms } from "../../../dispatcher/channels/sms/twilio.ts";
+import { twilioWhatsapp } from "../../../dispatcher/channels/whatsapp/twilio.ts";
 import { restTransports } from "../../../dispatcher/net/guarded/rest.ts";
 import { providerSuite } from "./suite.ts";
 
@@ -35,6 +37,15 @@ const rcsAccount = {
   messaging_service_sid: twilio.rcs.messagingServiceSid,
 };
 
+const whatsappAccount = {
+  account_sid: twilio.whatsapp.accountSid,
+  auth_token: twilio.whatsapp.authToken,
+  api_key_sid: null,
+  api_key_secret: null,
+  sender: twilio.whatsapp.whatsappSender?.replace("whatsapp:", "") ?? "",
+  messagesPerSecond: 1_000,
+};
+
 const recipient = (n: number) => ({
   deliveryId: `dlv_${n}`,
   subscriptionId: `sub_${n}`,
@@ -56,6 +67,10 @@ const smsOf = ({ url }: TwilioSimulator, timeoutMs?: number, account = smsAccoun
 const rcsOf = ({ url }: TwilioSimulator, timeoutMs?: number, { templates = kept(), account = rcsAccount } = {}) => {
   const common = { baseUrl: url, contentUrl: url, statusUrl, rest, clock, ...(timeoutMs && { timeoutMs }) };
   return twilioRcs({ ...common, account, app, templates });
+};
+const whatsappOf = ({ url }: TwilioSimulator, timeoutMs?: number, account = whatsappAccount) => {
+  const common = { baseUrl: url, contentUrl: url, statusUrl, rest, clock, ...(timeoutMs && { timeoutMs }) };
+  return twilioWhatsapp({ ...common, account, app, templates: kept() });
 };
 const simulatorOf = ({ channels, stop }: TwilioSimulator, channel: string): Simulator => {
   const one = channels[channel];
@@ -102,6 +117,21 @@ providerSuite({
       refused: rcsOf(simulator, sendTimeoutMs, { account: { ...rcsAccount, auth_token: "of another" } }),
       simulator: simulatorOf(simulator, "rcs"),
       push: renderRcs({ ...rendering, content: { contents: { en: "Hello" } } }),
+      recipient,
+      answers,
+    };
+  },
+});
+
+providerSuite({
+  name: "Twilio for WhatsApp",
+  start: async (sendTimeoutMs) => {
+    const simulator = await startTwilio({ port: 0, tls, accounts: twilio });
+    return {
+      provider: whatsappOf(simulator, sendTimeoutMs),
+      refused: whatsappOf(simulator, sendTimeoutMs, { ...whatsappAccount, auth_token: "of another" }),
+      simulator: simulatorOf(simulator, "whatsapp"),
+      push: renderTwilioWhatsapp({ ...rendering, content: { contents: { en: "Hello" } } }),
       recipient,
       answers,
     };

@@ -115,6 +115,8 @@ export const allAccounts = (appId: string): AppRow["channels"] => {
     web_push: { subject: "mailto:a@example.com", public_key: "BA", private_key: seal("web_push.private_key") },
     email: { ...plainMail, host: "127.0.0.1", port: 1025, security: "none", from_address: "from@example.com" },
     whatsapp: {
+      provider: "meta",
+      twilio: null,
       phone_number_id: "106540352242922",
       api_version: "v25.0",
       messages_per_second: 80,

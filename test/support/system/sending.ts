@@ -23,10 +23,11 @@ import type { TestServers } from "../servers/servers.ts";
 import { inSuite } from "../suite/soak.ts";
 import { until } from "../until.ts";
 import { type System, startSystem } from "./system.ts";
+import { giveTexts } from "./text-accounts.ts";
 
 /**
- * An installation and the APNs that its app sends to, in the process of the test. `texts` gives the app accounts of `sms`
- * and `rcs` at the Twilio that its programs know, `android` one of `android_push` at their FCM.
+ * An installation and the APNs that its app sends to, in the process of the test. `texts` gives the app accounts of `sms`,
+ * `rcs` and `whatsapp` at the Twilio that its programs know, `android` one of `android_push` at their FCM.
  */
 export type Sending = {
   system: System;
@@ -86,37 +87,13 @@ export const giveAndroid = async (
   await db.collection<AppRow>("apps").updateOne({ _id: app._id }, change);
 };
 
-const giveTexts = async ({ db, app }: System, { twilio: { sms, rcs } }: Credentials): Promise<void> => {
-  const seal = (text: string, place: string) => keyRing(testKeyRing).seal(text, `apps/${app._id}/${place}`);
-  const key = { api_key_sid: null, api_key_secret: null };
-  const texts: AppRow["channels"] = {
-    sms: {
-      provider: "twilio",
-      twilio: {
-        account_sid: sms.accountSid,
-        auth_token: seal(sms.authToken, "sms.twilio.auth_token"),
-        ...key,
-        messaging_service_sid: null,
-        senders: [...sms.senders],
-      },
-      vonage: null,
-    },
-    rcs: {
-      account_sid: rcs.accountSid,
-      auth_token: seal(rcs.authToken, "rcs.auth_token"),
-      ...key,
-      sender: rcs.rcsSender ?? "",
-      messaging_service_sid: rcs.messagingServiceSid,
-    },
-  };
-  const set = { "channels.sms": texts.sms, "channels.rcs": texts.rcs };
-  await db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: set, $inc: { channels_revision: 1 } });
-};
-
 let phones = 0;
 
 /** Stores a phone of the installation's app. */
-export const seedPhone = async (system: System, channel: "sms" | "rcs" = "sms"): Promise<SubscriptionRow> => {
+export const seedPhone = async (
+  system: System,
+  channel: "sms" | "rcs" | "whatsapp" = "sms",
+): Promise<SubscriptionRow> => {
   const token = `+4915112${String(++phones).padStart(6, "0")}`;
   const phone = aSubscription({ tenant_id: system.tenantId, app_id: system.app._id, channel, token });
   await seed(system.db, { subscriptions: [phone] });

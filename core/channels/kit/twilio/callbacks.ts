@@ -15,7 +15,7 @@ import {
 import { refusedFact } from "../refusals.ts";
 import type { TwilioCredentials } from "./account.ts";
 import { twilioErrors } from "./errors.ts";
-import { inboundIn, type Members } from "./inbound.ts";
+import { inboundIn, type Members, whatsappPrefix } from "./inbound.ts";
 
 /** The part of the callback address of a delivery's statuses. */
 export const statusPart = (deliveryId: string): string => `status/${deliveryId}`;
@@ -25,13 +25,14 @@ const isStatus = /^status(?:\/(dlv_\w{1,40}))?$/;
 /**
  * Twilio's callbacks: statuses of messages that we sent, and messages from people. `codeOf` says by its sender when a
  * message went another way. Their signature has no instant, so one may be played again: a status then changes nothing, and
- * a STOP or START is followed once, by the id of its message.
+ * a STOP or START is followed once, by the id of its message. With `whatsappSender` they are those of WhatsApp, and messages to
+ * another number are answered and not read.
  * Sources: twilio.com/docs/usage/webhooks/webhooks-security, twilio.com/docs/messaging/guides/track-outbound-message-status,
  * twilio.com/docs/messaging/guides/webhook-request.
  */
 export const twilioCallbacks = <Account>(
   credentialsOf: (account: Account) => Pick<TwilioCredentials, "auth_token"> | null,
-  { codeOf = () => null }: { codeOf?: CodeOf } = {},
+  { codeOf = () => null, whatsappSender }: Particular<Account> = {},
 ): CallbackDefinition<Account> => ({
   verify: (request, { account }) => {
     const credentials = credentialsOf(account);
@@ -39,18 +40,36 @@ export const twilioCallbacks = <Account>(
     if (credentials === null || request.method !== "POST" || !(isInbound || isStatus.test(request.part)))
       return unknown;
     if (!isSigned(request, credentials.auth_token)) return refused;
-    return isInbound ? noAnswer : accepted;
+    if (!isInbound) return accepted;
+    const isOfAnother =
+      whatsappSender !== undefined && calledIn(request) !== `${whatsappPrefix}${whatsappSender(account)}`;
+    return isOfAnother ? { ...noAnswer, kind: "answered" } : noAnswer;
   },
   read: (callback) => {
     const members = membersOf(callback);
     return callback.part === inboundPart
-      ? { receipts: [], inbound: inboundIn(members, callback.receivedAt) }
+      ? { receipts: [], inbound: inboundIn(members, callback.receivedAt, whatsappSender !== undefined) }
       : receiptIn(members, callback, codeOf);
   },
 });
 
+type Particular<Account> = { codeOf?: CodeOf; whatsappSender?: (account: Account) => string | null };
+
 /** TwiML that answers a message with nothing. */
-const noAnswer: Verdict = { kind: "queued", reply: { contentType: "text/xml", text: "<Response></Response>" } };
+const noAnswer = {
+  kind: "queued",
+  reply: { contentType: "text/xml", text: "<Response></Response>" },
+} as const satisfies Verdict;
+
+/** Whom a message was sent to. */
+const calledIn = (request: CallbackRequest): string => {
+  const contentType = (request.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  try {
+    return membersOf({ ...request, contentType })("To");
+  } catch {
+    return ""; // no JSON: there is nothing in it that could be read
+  }
+};
 
 /** A JSON body is signed by its hash, which the address carries; a form by each of its members. */
 const isSigned = (request: CallbackRequest, authToken: string): boolean => {
@@ -82,7 +101,7 @@ const sortedMembers = (body: Buffer): string => {
     .join("");
 };
 
-const membersOf = ({ body, contentType }: Callback): Members => {
+const membersOf = ({ body, contentType }: Pick<Callback, "body" | "contentType">): Members => {
   const text = body.toString("utf8");
   const form = contentType === "application/json" ? objectIn(text) : Object.fromEntries(new URLSearchParams(text));
   return (name) => {
@@ -104,7 +123,7 @@ type CodeOf = (from: string) => string | null;
 const receiptIn = (members: Members, { part, receivedAt }: Callback, codeOf: CodeOf): CallbackContent => {
   const fact = factOf(members, codeOf(members("From")));
   const deliveryId = isStatus.exec(part)?.[1] ?? null;
-  const address = members("To").replace(/^rcs:/, "") || null;
+  const address = members("To").replace(/^(rcs|whatsapp):/, "") || null;
   const receipt = { deliveryId, providerId: members("MessageSid") || null, address, at: receivedAt };
   return { receipts: fact === null ? [] : [{ ...receipt, ...fact }], inbound: [] };
 };

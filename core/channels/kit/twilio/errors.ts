@@ -9,6 +9,7 @@ const setUp = (reason?: string): Refusing => ({
 const sender = (reason: string): Refusing => ({ kind: "config_error", code: "SENDER_MISMATCH", reason });
 const message = (reason: string): Refusing => ({ kind: "payload_error", code: "PROVIDER_REJECTED", reason });
 const media = (reason: string): Refusing => ({ kind: "payload_error", code: "MEDIA_UNAVAILABLE", reason });
+const template = (reason: string): Refusing => ({ kind: "payload_error", code: "TEMPLATE_REJECTED", reason });
 const blocked = (reason: string): Refusing => ({ kind: "payload_error", code: "CONTENT_BLOCKED", reason });
 const spam = (reason: string): Refusing => ({ kind: "payload_error", code: "SPAM_REJECTED", reason });
 const unreachable = (reason: string): Refusing => ({ kind: "token_invalid", code: "RECIPIENT_UNREACHABLE", reason });
@@ -126,12 +127,24 @@ export const twilioErrors: Refusals = {
   63013: blocked("it violates a policy of the channel"),
   63014: { ...optedOut, reason: "the recipient blocked the sender" },
   63015: message("the channel's sandbox knows this recipient not"),
-  63016: message("outside of the session only a template can be sent"),
+  63016: { kind: "payload_error", code: "SESSION_CLOSED", reason: "the person wrote nothing for 24 hours" },
   63018: { ...limited, reason: "the channel limits the rate" },
   63019: media("media could not be fetched"),
+  63020: setUp("Meta has restricted the business account"),
   63021: message("the channel does not take this content"),
+  63022: sender("the name of the sender is not approved"),
   63023: { ...fault, reason: "the channel's provider has a fault" },
-  63024: noNumber("the channel knows no such recipient"),
+  // WhatsApp's 1026, as 131026: docs/whatsapp/tutorial/error-codes, read 2026-11-28
+  63024: { ...noNumber("the channel knows no such recipient"), isDoubtful: true },
   63025: media("media exists already"),
+  63027: template("there is no such template in this language, or it is not approved"),
+  63028: template("the parameters do not fit the template"),
+  63029: template("the recipient could not load the template"),
+  63030: template("a parameter is not for a message of this type"),
+  63032: message("WhatsApp does not bring this message to this person"),
+  63040: template("Meta has rejected the template"),
+  63041: template("the template is paused for its quality"),
+  63042: template("the template is disabled"),
+  63049: message("Meta limits marketing messages to this person"),
   63106: { ...unreachable("the phone does not take RCS"), kind: "payload_error" },
 };

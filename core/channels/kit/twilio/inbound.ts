@@ -11,29 +11,37 @@ import {
   placeOf,
   said,
 } from "../inbound.ts";
+import { checkPhone } from "../phone.ts";
+
+/** What addresses on WhatsApp begin with. */
+export const whatsappPrefix = "whatsapp:";
 
 /** The value of a member of Twilio's form by its name; "" without it. */
 export type Members = (name: string) => string;
 
 /**
- * A message of a person. One over WhatsApp is left out: nothing is sent that way over Twilio.
+ * A message of a person. One over WhatsApp, whose addresses have that before them, is read from accounts of WhatsApp alone, and left
+ * out when its number is kept from us.
  * Sources: twilio.com/docs/messaging/guides/webhook-request, twilio.com/docs/whatsapp/buttons, twilio.com/docs/rcs.
  * @throws UnreadableCallback
  */
-export const inboundIn = (members: Members, receivedAt: Date): Inbound[] => {
+export const inboundIn = (members: Members, receivedAt: Date, isWhatsapp = false): Inbound[] => {
   const providerId = members("MessageSid");
   if (providerId === "") throw new UnreadableCallback("an inbound message without MessageSid");
   const from = members("From");
-  if (from.startsWith("whatsapp:")) return [];
+  if (from.startsWith(whatsappPrefix) !== isWhatsapp) return [];
+  const address = from.replace(isWhatsapp ? whatsappPrefix : "rcs:", "");
+  if (isWhatsapp && !checkPhone(address).ok) return [];
   return [
     inboundMessage({
       providerId,
-      address: from.replace(/^rcs:/, ""),
-      sender: members("To") || null,
+      address,
+      sender: members("To").replace(isWhatsapp ? whatsappPrefix : "", "") || null,
       at: receivedAt,
       word: wordIn(members),
       name: members("ProfileName").slice(0, maxName) || null,
       replyTo: members("OriginalRepliedMessageSid") || null,
+      isFromAd: members("ReferralSourceId") !== "",
       content: contentOf(members),
     }),
   ];
@@ -41,7 +49,7 @@ export const inboundIn = (members: Members, receivedAt: Date): Inbound[] => {
 
 const contentOf = (members: Members): InboundContent => {
   const text = members("Body");
-  const button = chosen(members("ButtonPayload"), members("ButtonText"));
+  const button = chosen(members("ButtonPayload") || members("ButtonText"), members("ButtonText"));
   if (button !== null) return said("button_reply", button.title, { button });
   const row = chosen(members("ListId"), members("ListTitle"));
   if (row !== null) return said("list_reply", row.title, { button: row });

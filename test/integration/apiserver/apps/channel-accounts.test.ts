@@ -45,6 +45,25 @@ describe("accounts of channels set up over REST", function () {
     expect([status, body["settings"]]).to.deep.equal([200, shown]);
   });
 
+  const whatsapp = {
+    provider: "twilio",
+    settings: { twilio: { account_sid: sid("AC"), sender: "+15005550026" } },
+    secrets: { auth_token: "auth" },
+  };
+
+  it("of WhatsApp are Meta's or Twilio's, and have the secrets of that one alone", async () => {
+    const { status, body, text } = await call("PUT", "whatsapp", whatsapp);
+    expect([status, body["provider"]], text).to.deep.equal([200, "twilio"]);
+    const stored = (await app())?.channels.whatsapp;
+    expect(stored).to.include({
+      phone_number_id: null,
+      api_version: null,
+      access_token: null,
+      messages_per_second: 80,
+    });
+    expect(stored?.twilio).to.include({ sender: "+15005550026" }).and.not.include({ auth_token: "auth" });
+  });
+
   const twilio = { account_sid: sid("AC"), messaging_service_sid: sid("MG") };
   for (const { it: what, channel, body, field } of [
     {
@@ -89,6 +108,18 @@ describe("accounts of channels set up over REST", function () {
       channel: "sms",
       body: { provider: "vonage", settings: { twilio } },
       field: "settings.twilio",
+    },
+    {
+      it: "a number of Meta's for WhatsApp over Twilio",
+      channel: "whatsapp",
+      body: { ...whatsapp, settings: { ...whatsapp.settings, phone_number_id: "106540352242922" } },
+      field: "settings.phone_number_id",
+    },
+    {
+      it: "WhatsApp without the number of its provider",
+      channel: "whatsapp",
+      body: { settings: {}, secrets: {} },
+      field: "settings.phone_number_id",
     },
     {
       it: "no sender",

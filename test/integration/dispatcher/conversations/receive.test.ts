@@ -87,6 +87,7 @@ describe("messages of people on their way into conversations", function () {
       .find({ conversation_id: id })
       .sort({ position: 1 })
       .toArray();
+  const people = () => db().collection<SubscriptionRow>(subscriptionCollection.name);
   const namesTold = () => told.map(({ data }) => data["name"]);
 
   it("make a stranger a user with a subscription, and open a conversation", async () => {
@@ -107,9 +108,7 @@ describe("messages of people on their way into conversations", function () {
       session_expires_at: new Date(at.getTime() + 24 * hourMs),
       session_origin: "user_message",
     });
-    const subscription = await db()
-      .collection<SubscriptionRow>(subscriptionCollection.name)
-      .findOne({ _id: conversation?.subscription_id ?? "" });
+    const subscription = await people().findOne({ _id: conversation?.subscription_id ?? "" });
     expect(subscription).to.include({ channel: "whatsapp", token: address, status: "subscribed" });
     expect(subscription?.outbox.map(({ type }) => type)).to.deep.equal(["subscription.created"]);
     const user = await db()
@@ -239,6 +238,8 @@ describe("messages of people on their way into conversations", function () {
       ["system", "The contact opted out"],
     ]);
     expect(conversation).to.include({ unread_count: 1, message_count: 2, session_expires_at: null });
+    const stranger = await people().findOne({ _id: conversation?.subscription_id ?? "" });
+    expect(stranger).to.include({ status: "unsubscribed", status_reason: "carrier_opt_out" });
     expect(namesTold()).to.deep.equal(["hs.conversation.opened", "hs.conversation.message_received"]);
   });
 

@@ -4,6 +4,7 @@ const chat = { phoneNumberId: "106540352242922", secretRef: { name: "chat" } };
 const mail = { host: "smtp.example", fromAddress: "a@b.example" };
 
 const twilio = { accountSid: `AC${"1".repeat(32)}`, senders: ["+15005550006"] };
+const overTwilio = { accountSid: `AC${"3".repeat(32)}`, sender: "+15005550026" };
 const rcs = {
   accountSid: `AC${"2".repeat(32)}`,
   sender: "rcs:shop",
@@ -63,6 +64,21 @@ export const accountCases: readonly [it: string, channels: object, says: string]
     "phoneNumberId",
   ],
   ["WhatsApp faster than Meta ever takes it", { whatsapp: { ...chat, messagesPerSecond: 1_001 } }, "messagesPerSecond"],
+  [
+    "WhatsApp over Twilio without its members",
+    { whatsapp: { provider: "twilio", secretRef: chat.secretRef } },
+    "twilio goes with the provider twilio",
+  ],
+  [
+    "WhatsApp over Twilio with a version of Meta's",
+    { whatsapp: { provider: "twilio", twilio: overTwilio, apiVersion: "v25.0", secretRef: chat.secretRef } },
+    "apiVersion is for the provider meta",
+  ],
+  [
+    "WhatsApp at Meta without its number",
+    { whatsapp: { secretRef: chat.secretRef } },
+    "phoneNumberId goes with the provider meta",
+  ],
   ["WhatsApp without a Secret", { whatsapp: { phoneNumberId: chat.phoneNumberId } }, "secretRef: Required"],
   ["a Secret of a name that none can have", { android: { secretRef: { name: "A_b" } } }, "secretRef.name"],
 ];

@@ -80,8 +80,31 @@ describe("a message that Twilio hands over", () => {
       expect(of({ ...sms, ...form })[0]).to.deep.include(becomes);
     });
 
-  it("is left out from WhatsApp, where nothing is sent over Twilio", () => {
-    expect(of({ ...sms, From: "whatsapp:+14017122661", Body: "STOP" })).to.deep.equal([]);
+  it("is left out from WhatsApp where the account is of another channel, and the other way round", () => {
+    const form = { ...sms, From: "whatsapp:+14017122661", Body: "STOP" };
+    expect(of(form)).to.deep.equal([]);
+    expect(inboundIn((name) => (name === "MessageSid" ? "SM1" : ""), at, true)).to.deep.equal([]);
+  });
+
+  const onWhatsapp = (form: Record<string, string>) => {
+    const all: Record<string, string> = { ...sms, To: "whatsapp:+15005550026", ProfileName: "Ada", ...form };
+    return inboundIn((name) => all[name] ?? "", at, true);
+  };
+
+  it("comes from WhatsApp with a name, an advertisement and what was tapped", () => {
+    const form = { From: "whatsapp:+14017122661", Body: "Red", ButtonText: "Red", ReferralSourceId: "1" };
+    expect(onWhatsapp({ ...form, OriginalRepliedMessageSid: "SM9" })[0]).to.deep.include({
+      ...said("button_reply", "Red", { button: { id: "Red", title: "Red" } }),
+      address: "+14017122661",
+      sender: "+15005550026",
+      name: "Ada",
+      replyTo: "SM9",
+      isFromAd: true,
+    });
+  });
+
+  it("is left out when WhatsApp keeps its number from us", () => {
+    expect(onWhatsapp({ From: "whatsapp:ada.lovelace", Body: "Hello" })).to.deep.equal([]);
   });
 
   it("has at most thirty files", () => {

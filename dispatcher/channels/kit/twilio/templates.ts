@@ -1,13 +1,12 @@
 import type { TwilioCredentials } from "#core/channels/kit/twilio/account.ts";
-import type { RcsBody } from "#core/channels/rcs/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { type Outcome, unreached } from "#core/domain/messages/outcome.ts";
 import { type ContentTemplates, contentTemplateId } from "#core/storage/content-templates/content-templates.ts";
-import type { RestTransports } from "../../net/guarded/rest.ts";
-import { providerOrigin } from "../../net/transport.ts";
-import type { AppOfAccount } from "../kit/provider.ts";
-import { basicOf, type Cutting } from "../kit/twilio/messages.ts";
-import { twilioOutcome } from "../kit/twilio/outcomes.ts";
+import type { RestTransports } from "../../../net/guarded/rest.ts";
+import { providerOrigin } from "../../../net/transport.ts";
+import type { AppOfAccount } from "../provider.ts";
+import { basicOf, type Cutting } from "./messages.ts";
+import { twilioOutcome } from "./outcomes.ts";
 
 export type TemplatesDeps = {
   app: AppOfAccount;
@@ -20,14 +19,18 @@ export type TemplatesDeps = {
   timeoutMs: number;
 };
 
-type Template = Extract<RcsBody, { kind: "template" }>;
+/** What a message says, as a Content template. */
+export type Template = { language: string; types: object };
+
+/** Of a message that names a template which is gone: core/channels/kit/twilio/errors.ts. */
+const unknownTemplate = "21655";
 
 /** The SID of a Content template, or why there is none. */
 export type Made = { kind: "made"; sid: string } | Outcome;
 
 /**
  * Content templates for what messages say: each is made once in an account, and known by its hash from then on. Twilio sends
- * a card in no other way. Source: twilio.com/docs/content/content-api-resources, "Create Templates".
+ * cards, buttons and lists in no other way. Source: twilio.com/docs/content/content-api-resources, "Create Templates".
  */
 export const contentTemplatesOf = (deps: TemplatesDeps) => {
   const { app, credentials, contentUrl, templates, rest, clock, timeoutMs } = deps;
@@ -68,10 +71,12 @@ export const contentTemplatesOf = (deps: TemplatesDeps) => {
       made.then((one) => (one.kind === "made" ? undefined : forget()), forget);
       return made;
     },
-    /** A template that Twilio knows no longer: somebody has removed it, and it is made again. */
-    forget: async (template: Template): Promise<void> => {
+    /** What a message with the template came to: one that somebody has removed is made again for the next try. */
+    madeAgain: async (template: Template, outcome: Outcome): Promise<Outcome> => {
+      if (outcome.kind !== "payload_error" || outcome.providerCode !== unknownTemplate) return outcome;
       shared.delete(template);
       await templates.forget(idOf(template));
+      return { ...outcome, kind: "retry_at", code: "PROVIDER_UNAVAILABLE", at: clock.now() };
     },
     close: transport.close,
   };
