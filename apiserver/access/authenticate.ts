@@ -1,6 +1,7 @@
 import { hash as hashOf } from "node:crypto";
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
+import type { KeyFault } from "#core/schema/vocabulary/refusal-reasons.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
@@ -43,12 +44,12 @@ const endOf = (key: ApiKeyRow, hash: string, now: Date): "revoked" | "expired" |
   return place === 0 ? "expired" : "revoked"; // replaced by the first
 };
 
-const sentences = {
+const sentences: Record<KeyFault, string> = {
   missing: "an API key is required: Authorization: Bearer <key>",
   invalid: "the API key is not known",
   revoked: "the API key has been revoked",
   expired: "the API key has expired",
 };
 
-export const unauthenticated = (reason: keyof typeof sentences): AppError =>
+export const unauthenticated = (reason: KeyFault): AppError =>
   new AppError("HS_UNAUTHENTICATED", sentences[reason], { reason });

@@ -8,6 +8,7 @@ import { identityKey } from "#core/domain/devices/identity-keys.ts";
 import { AppError } from "#core/errors.ts";
 import { userLimits } from "#core/schema/people/user.ts";
 import { identityAlgorithms } from "#core/schema/vocabulary/identity-algorithms.ts";
+import type { IdentityFault } from "#core/schema/vocabulary/refusal-reasons.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 
 /** For whom the app's server vouches: `aliases` are other ids that it says of them, `addresses` the keys of those that it grants. */
@@ -17,19 +18,6 @@ export type Identity = {
   addresses: ReadonlySet<string>;
   expiresAtMs: number;
 };
-
-/** Why an identity token is not accepted. Source: docs/reference/devices.md#identity-tokens. */
-export type IdentityFault =
-  | "missing"
-  | "malformed"
-  | "algorithm"
-  | "unknown_key"
-  | "signature"
-  | "issuer"
-  | "expired"
-  | "not_yet_valid"
-  | "identity_mismatch"
-  | "subscription_not_granted";
 
 export const identityRefused = (reason: IdentityFault, message: string): AppError =>
   new AppError("HS_IDENTITY_TOKEN_INVALID", message, { reason });

@@ -25,7 +25,7 @@ import {
 } from "./update-or-end.ts";
 
 /** Apple ends an activity after 8 hours; a start may reach its device up to 4 hours late (activityTtlSeconds). */
-const lastsMs = 12 * 3_600_000;
+export const lastsHours = 12;
 
 type Start = ActivityRequest<StartLiveActivity>;
 
@@ -129,7 +129,7 @@ const join = async (
 
 const ended = (): AppError => new AppError("HS_CONFLICT", "the live activity has ended", { status: "ended" });
 
-const endsAfter = (now: Date): Date => new Date(now.getTime() + lastsMs);
+const endsAfter = (now: Date): Date => new Date(now.getTime() + lastsHours * 3_600_000);
 
 /** @throws AppError HS_CONFLICT when none is ready */
 const takeChannel = async (

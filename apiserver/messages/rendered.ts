@@ -5,6 +5,7 @@ import { isPersonal, saidWith, type TakenVersion, templateIn } from "#core/domai
 import { templateValues } from "#core/domain/content/values.ts";
 import { languagesOf } from "#core/domain/messages/languages.ts";
 import { saidIn } from "#core/domain/messages/neutral.ts";
+import { standardTtlSeconds } from "#core/domain/messages/ttl.ts";
 import type { Person } from "#core/domain/people/person.ts";
 import type { ContentTemplates } from "#core/runtime/templates/content/content-templates.ts";
 import { missingIn } from "#core/runtime/templates/content/missing.ts";
@@ -50,8 +51,6 @@ const inOne = async (
   const body = limit.body({ messageId: anId, content, options: rendered.options, language, ttlSeconds });
   return { ...none, bytes: Buffer.byteLength(body), payload: JSON.parse(body) as Record<string, unknown> };
 };
-
-const standardTtlSeconds = 259_200;
 
 /** Null: its template says nothing to them, or cannot be rendered. */
 const saidTo = async (

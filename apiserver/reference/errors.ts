@@ -1,18 +1,23 @@
 import { type ErrorCode, errorStatuses } from "#core/errors.ts";
+import { identityFaults, keyFaults } from "#core/schema/vocabulary/refusal-reasons.ts";
 
 /** What is known of an error code: when it is given, and in Markdown what its `details` hold, "" for nothing. */
 type Known = { meaning: string; details?: string; mayPass?: true };
+
+const named = (reasons: readonly string[]): string => reasons.map((reason) => `\`${reason}\``).join(", ");
 
 const errors: Record<ErrorCode, Known> = {
   HS_VALIDATION_ERROR: {
     meaning: "the input is wrong",
     details: "`field` names the first failing member, `errors` lists all of them",
   },
-  HS_UNAUTHENTICATED: { meaning: "the key is missing, unknown, revoked or expired", details: "`reason`" },
+  HS_UNAUTHENTICATED: {
+    meaning: "the key is missing, unknown, revoked or expired",
+    details: `\`reason\`: ${named(keyFaults)}`,
+  },
   HS_IDENTITY_TOKEN_INVALID: {
     meaning: "a device's identity token is missing, or is not valid for its person",
-    details:
-      "`reason`: `missing`, `malformed`, `algorithm`, `unknown_key`, `signature`, `issuer`, `expired`, `not_yet_valid`, `identity_mismatch`",
+    details: `\`reason\`: ${named(identityFaults)}`,
   },
   HS_FORBIDDEN: {
     meaning: "the key does not have the scope of the operation",

@@ -4,6 +4,7 @@ import { anId } from "#core/channels/kit/rendering.ts";
 import { saidWith, type TakenVersion, templateIn } from "#core/domain/content/taken.ts";
 import { templateValues } from "#core/domain/content/values.ts";
 import { saidIn } from "#core/domain/messages/neutral.ts";
+import { standardTtlSeconds } from "#core/domain/messages/ttl.ts";
 import type { Person } from "#core/domain/people/person.ts";
 import { invalid } from "#core/errors.ts";
 import type { ContentTemplates } from "#core/runtime/templates/content/content-templates.ts";
@@ -103,6 +104,12 @@ const bytesOf = (
   language: string | null,
 ): number | null => {
   const { limit } = definitionOf(channel);
-  const rendering = { messageId: anId, content: saidIn(content), options: {}, language, ttlSeconds: 259_200 };
+  const rendering = {
+    messageId: anId,
+    content: saidIn(content),
+    options: {},
+    language,
+    ttlSeconds: standardTtlSeconds,
+  };
   return limit === null ? null : Buffer.byteLength(limit.body(rendering));
 };

@@ -52,7 +52,6 @@ async function* chained(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): As
   yield* rest;
 }
 
-const mostRatio = 200; // deflate packs 1:1032 at best; CSV 1:5 to 1:30
 const freeBytes = 16 * 1024 * 1024; // that no ratio is asked of
 
 async function* inflated(content: AsyncGenerator<Uint8Array>, packedBytes: () => number): AsyncGenerator<Uint8Array> {
@@ -64,8 +63,8 @@ async function* inflated(content: AsyncGenerator<Uint8Array>, packedBytes: () =>
     for await (const chunk of gunzip) {
       inflatedBytes += chunk.byteLength;
       if (inflatedBytes > importLimits.inflatedBytes) throw new Unreadable("the file inflates to more than 1 GiB");
-      if (inflatedBytes > freeBytes && inflatedBytes > mostRatio * packedBytes())
-        throw new Unreadable(`the file inflates to more than ${mostRatio} times its size`);
+      if (inflatedBytes > freeBytes && inflatedBytes > importLimits.inflatedTimes * packedBytes())
+        throw new Unreadable(`the file inflates to more than ${importLimits.inflatedTimes} times its size`);
       yield chunk;
     }
   } catch (error) {

@@ -3,7 +3,7 @@ import { type CsvRow, Unreadable } from "#core/domain/imports/csv.ts";
 import { type Columns, headerOf } from "#core/domain/imports/header.ts";
 import { rowReader } from "#core/domain/imports/read-row.ts";
 import { type Finding, reportLines, shownRow } from "#core/domain/imports/report.ts";
-import { type ImportStats, importLimits } from "#core/schema/imports/import.ts";
+import { type ImportErrorCode, type ImportStats, importLimits } from "#core/schema/imports/import.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { cancelled, type ImportRow, type Imports, importFiles } from "#core/storage/imports/imports.ts";
@@ -34,6 +34,8 @@ export type TakeDeps = {
 /** Why an import ends before its file does: a code of ours, and words. */
 export class Failed extends Error {}
 
+export const failed = (error: `${ImportErrorCode}: ${string}`): Failed => new Failed(error);
+
 /** What taking the rest of a file came to: all that the import has done by now. */
 export type TakenFile = Pick<ImportRow, "stats" | "position" | "report_parts">;
 
@@ -48,7 +50,7 @@ export const takeFile =
     const { files, subscribersLeft, clock, cut } = deps;
     const left = await subscribersLeft(row);
     const content = await files.read(importFiles(row).upload, { signal: cut });
-    if (content === null) throw new Failed("HS_NOT_FOUND: the file is gone");
+    if (content === null) throw failed("HS_NOT_FOUND: the file is gone");
     const { pieces, bytes } = rowsOf(content);
     const { columns, rest } = await headed(row, pieces);
     const read = rowReader(row.type, columns, { huaweiAs: app.import_huawei_as ?? "android_push" });
@@ -85,7 +87,7 @@ const takeBatch = async (
   const batch = { of: ofRow(row), importId: row._id, number, idsAt, now, left };
   const result = await importBatch(deps)(batch, rows, known);
   if (number === 0 && result.refused.includes(rows[0]?.line ?? 0))
-    throw new Failed("HS_QUOTA_EXCEEDED: the plan's subscribers are exhausted");
+    throw failed("HS_QUOTA_EXCEEDED: the plan's subscribers are exhausted");
   const findings = [
     ...before,
     ...result.findings.map(({ line, error, csv }) => ({ line, error, row: shownRow(row.type, columns, csv) })),
@@ -95,15 +97,14 @@ const takeBatch = async (
   const stats = sumOf(taken.stats, result.stats);
   const position = { rows: number + rows.length, bytes };
   const said = await imports.commit(row, { stats, position, reportPart });
-  if (said === "cancelled") throw new Failed(cancelled);
+  if (said === "cancelled") throw failed(cancelled);
   if (said === "lost") throw new Error("another process has the import");
   count(result.stats, bytes - taken.position.bytes);
   const parts = reportPart === null ? taken.report_parts : [...new Set([...taken.report_parts, reportPart])];
   return { taken: { stats, position, report_parts: parts }, left: result.left, findings: [] };
 };
 
-const tooMany = (): Failed =>
-  new Failed(`HS_IMPORT_TOO_LARGE: the file has more than ${importLimits.rows} rows; split it`);
+const tooMany = (): Failed => failed(`HS_IMPORT_TOO_LARGE: the file has more than ${importLimits.rows} rows; split it`);
 
 const writePart = async (
   { files, cut }: TakeDeps,

@@ -21,7 +21,7 @@ import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts"
 import type { BatchResult } from "../imports/import-batch.ts";
 import { writeReport } from "../imports/report.ts";
 import { subscribersLeft } from "../imports/subscribers-left.ts";
-import { Failed, takeFile } from "../imports/take.ts";
+import { Failed, failed, takeFile } from "../imports/take.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
 import { Halted, job } from "./run.ts";
@@ -100,7 +100,7 @@ const take = async (deps: Deps, row: ImportRow, progress: Progress): Promise<Job
   if (app === null || !(await store.start(row))) return { end: { dueAt: later(deps, waitMs), isWaiting: true } }; // no app: it is being removed
   try {
     if ((row.set_aside?.failures ?? 0) >= mostFailures)
-      throw new Failed("HS_INTERNAL_ERROR: it failed again and again; what was taken stays taken");
+      throw failed("HS_INTERNAL_ERROR: it failed again and again; what was taken stays taken");
     const taken = await deps.takeFile(row, app, progress);
     if (taken.report_parts.length > 0) await writeReport(files, row, taken.report_parts, cut);
     return ended(deps, row, { ...taken, error: null });

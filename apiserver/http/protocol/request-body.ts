@@ -8,7 +8,7 @@ import { membersIn, repeatedMember } from "./json-members.ts";
 
 export const maxBodyBytes = 2 * 1024 * 1024; // also inflated: docs/reference/requests.md#bodies
 const maxDeviceBytes = 256 * 1024;
-const maxDepth = 20;
+export const maxDepth = 20;
 
 /**
  * Reads the JSON body of routes that may have one. What its type or size forbids is refused at once; a fault of its form

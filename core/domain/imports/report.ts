@@ -9,7 +9,8 @@ export type Finding = { line: number; error: string; row: string };
 /** What a report begins with. */
 export const reportHead = `${byteOrderMark}line,error,row\r\n`;
 
-const longestText = 2_000; // of a row; more helps nobody to find it
+/** Characters of a row in the report; more helps nobody to find it. */
+export const longestText = 2_000;
 
 /** Lines of the report (RFC 4180), safe to open in a spreadsheet. */
 export const reportLines = (findings: readonly Finding[]): string =>

@@ -12,10 +12,22 @@ export type ImportType = (typeof importTypes)[number];
 export const importStatuses = ["pending", "running", "completed", "failed"] as const;
 export type ImportStatus = (typeof importStatuses)[number];
 
+/** What the `error` of a failed import begins with. Source: docs/reference/imports.md#states. */
+export const importErrorCodes = [
+  "HS_VALIDATION_ERROR",
+  "HS_IMPORT_TOO_LARGE",
+  "HS_QUOTA_EXCEEDED",
+  "HS_CANCELLED",
+  "HS_NOT_FOUND",
+  "HS_INTERNAL_ERROR",
+] as const;
+export type ImportErrorCode = (typeof importErrorCodes)[number];
+
 /** Bounds of imports. Source: docs/reference/limits.md#imports. */
 export const importLimits = {
   fileBytes: 50 * 1024 * 1024,
   inflatedBytes: 1024 * 1024 * 1024,
+  inflatedTimes: 200, // deflate packs 1:1032 at best; CSV 1:5 to 1:30
   rows: 500_000,
   pending: 20,
   uploadSeconds: 600,

@@ -2,7 +2,8 @@ import type { ErrorObject } from "ajv/dist/2020.js";
 import type { FieldError } from "../../errors.ts";
 import { messageOf } from "./parser-messages.ts";
 
-const maxErrors = 20; // more help nobody
+/** Failing members that one 400 names; more help nobody. */
+export const maxErrors = 20;
 const maxFieldCharacters = 200; // a field repeats names that the caller chose
 
 /** One failure: where it is in the input, where its rule is in the schema, and what to say about it. */

@@ -10,7 +10,7 @@ export type RevokedTokenRow = {
   revoked_at: Date;
 };
 
-const rememberedDays = 400;
+export const rememberedDays = 400;
 
 export const revokedTokenCollection: CollectionSpec = {
   name: "revoked_tokens",

@@ -6,7 +6,8 @@ import { dueIndex } from "../work/due.ts";
 import type { ExportRow } from "./export-row.ts";
 import { eraseOfPerson } from "./person.ts";
 
-const keptSeconds = 2_592_000; // 30 days: longer than any file
+/** How long an export is listed: longer than any file is kept. */
+export const exportKeptDays = 30;
 
 export const exportCollection: CollectionSpec = {
   name: "exports",
@@ -16,7 +17,7 @@ export const exportCollection: CollectionSpec = {
     { key: { app_id: 1, status: 1, _id: 1 }, name: "status" },
     { key: { app_id: 1, place: 1 }, name: "place", unique: true, partialFilterExpression: { place: { $gte: 0 } } },
     { key: { app_id: 1, subject: 1, _id: -1 }, name: "subject", partialFilterExpression: { subject: { $gt: "" } } },
-    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: keptSeconds },
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: exportKeptDays * 86_400 },
   ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "list" }, // their files: dispatcher/jobs/removals.ts

@@ -7,6 +7,7 @@ import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collecti
 import { insertNew } from "../mongo/duplicate.ts";
 import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
+import { activityKeptDays } from "./recipient-row.ts";
 
 /**
  * A live activity of an app, on any number of devices. What it was sent are messages (`live_activity.activity`); here is
@@ -43,7 +44,7 @@ export const liveActivityCollection: CollectionSpec = {
   name: "live_activities",
   indexes: [
     { key: { app_id: 1, type_id: 1, status: 1 }, name: "type" },
-    { key: { ended_at: 1 }, name: "retention", expireAfterSeconds: 30 * 86_400 },
+    { key: { ended_at: 1 }, name: "retention", expireAfterSeconds: activityKeptDays * 86_400 },
     dueIndex,
   ],
   owner: { kind: "app", member: "app_id" },

@@ -32,6 +32,9 @@ export type ActivityRecipientRow = {
   updated_at: Date;
 };
 
+/** How long activities and the tokens of devices are kept. */
+export const activityKeptDays = 30;
+
 export const activityRecipientCollection: CollectionSpec = {
   name: "live_activity_recipients",
   indexes: [
@@ -49,7 +52,7 @@ export const activityRecipientCollection: CollectionSpec = {
     },
     { key: { app_id: 1, subscription_id: 1 }, name: "subscription" },
     // An activity lasts for half a day; what is sent of it later is refused.
-    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 30 * 86_400 },
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: activityKeptDays * 86_400 },
   ],
   former: ["user"],
   owner: { kind: "subscription", member: "subscription_id" },

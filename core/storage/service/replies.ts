@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import { dayMs } from "../../domain/durations.ts";
+import { hourMs } from "../../domain/durations.ts";
 import type { Sealed } from "../../runtime/process/key-ring.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
@@ -21,7 +21,9 @@ export type ReplyRow = {
 /** `body`: null when it shows people's data, which is not kept here; `of` then names the thing that it shows. */
 export type StoredReply = { status: number; of: string | null; body: Sealed | null };
 
-const memoryMs = dayMs; // docs/reference/limits.md#bounds
+/** How long a reply is remembered by its key. Source: docs/reference/limits.md#bounds. */
+export const replyKeptHours = 24;
+const memoryMs = replyKeptHours * hourMs;
 
 export const replyCollection: CollectionSpec = {
   name: "idempotent_replies",

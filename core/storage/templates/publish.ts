@@ -85,10 +85,11 @@ const mailOf = async ({ mjml }: PublishDeps, { app_id, content }: TemplateRow): 
 };
 
 /** How long versions outlive their template, or the hundredth after them: messages are made 365 days ahead, and last 28. */
-const keptMs = 400 * dayMs;
+/** How long a version is kept once there are {@link templateBounds.versions} newer ones. */
+export const versionKeptDays = 400;
 
 /** When versions end that nothing newer keeps. */
-export const versionsEnd = (now: Date): Date => new Date(now.getTime() + keptMs);
+export const versionsEnd = (now: Date): Date => new Date(now.getTime() + versionKeptDays * dayMs);
 
 /** The version that a change makes: the draft's, or a new draft's when what is published says something else now. */
 export const draftVersion = (

@@ -76,7 +76,8 @@ export const choiceOf = ({
   include_pii: includePii = false,
 }: Pick<RunSettings, "excluded_columns" | "include_pii">): ColumnChoice => ({ excluded, includePii });
 
-const keptSeconds = 7_776_000; // 90 days
+/** How long a run is listed. */
+export const runKeptDays = 90;
 
 export const warehouseRunCollection: CollectionSpec = {
   name: "warehouse_runs",
@@ -90,7 +91,7 @@ export const warehouseRunCollection: CollectionSpec = {
       unique: true,
       partialFilterExpression: { open: { $exists: true } },
     },
-    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: keptSeconds },
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: runKeptDays * 86_400 },
   ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { index: "app" },

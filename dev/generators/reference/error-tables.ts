@@ -1,13 +1,25 @@
+import { longestRow } from "#core/domain/imports/csv.ts";
+import { type ImportErrorCode, importErrorCodes, importLimits } from "#core/schema/imports/import.ts";
 import { type DeliveryErrorCode, deliveryErrorCodes } from "#core/schema/vocabulary/delivery-error-codes.ts";
+import {
+  type IdentityFault,
+  identityFaults,
+  type KeyFault,
+  keyFaults,
+} from "#core/schema/vocabulary/refusal-reasons.ts";
 import { type WebhookErrorClass, webhookErrorClasses } from "#core/schema/vocabulary/webhook-errors.ts";
 import { runErrorCodes } from "#core/schema/warehouse/export.ts";
-import { code, codes, table } from "./markdown.ts";
+import { rememberedDays } from "#core/storage/api-keys/revoked-tokens.ts";
+import { code, codes, figure, table } from "./markdown.ts";
 
-/** What codes say that no reply to a request has: of deliveries, of requests of webhooks, of runs of warehouse exports. */
+/** What codes of deliveries, requests of webhooks, imports and runs of warehouse exports say, and why keys and identity tokens are refused. */
 export const errorTables = (): Record<string, Record<string, string>> => ({
   "reference/messages.md": { "error codes of deliveries": deliveryTable() },
   "webhooks.md": { "error classes": classTable() },
+  "reference/imports.md": { "error codes of imports": importTable() },
   "reference/warehouse.md": { "error codes of runs": runTable() },
+  "reference/requests.md": { "reasons of a refused key": reasonTable(keyFaults, ofKeys) },
+  "reference/devices.md": { "reasons of a refused identity token": reasonTable(identityFaults, ofTokens) },
 });
 
 const deliveryTable = (): string =>
@@ -124,4 +136,47 @@ const ofRuns: Record<(typeof runErrorCodes)[number], string> = {
   NETWORK: "nothing: it cannot be reached, or is too slow",
   INTERNAL:
     "something else, or it has not what it took. Or a row cannot be written in this format, which concerns its dataset alone",
+};
+
+const importTable = (): string =>
+  table(
+    ["Code", "When"],
+    importErrorCodes.map((name) => [code(name), ofImports[name]]),
+  );
+
+const { inflatedBytes, inflatedTimes, rows } = importLimits;
+
+const ofImports: Record<ImportErrorCode, string> = {
+  HS_VALIDATION_ERROR: `the file cannot be read on: not UTF-8, a damaged gzip, one that inflates to more than ${figure(inflatedBytes)} bytes or to more than ${inflatedTimes} times its size, a row of more than ${figure(longestRow)} characters`,
+  HS_IMPORT_TOO_LARGE: `it has more than ${figure(rows)} rows: split it`,
+  HS_QUOTA_EXCEEDED: "the plan has no room for the [first row's](#quota) subscription",
+  HS_CANCELLED: "it was [cancelled](#cancelling)",
+  HS_NOT_FOUND: "its file is gone",
+  HS_INTERNAL_ERROR: "it failed ten times in a row, over hours",
+};
+
+const reasonTable = <Reason extends string>(reasons: readonly Reason[], meanings: Record<Reason, string>): string =>
+  table(
+    ["`reason`", "Means"],
+    reasons.map((reason) => [code(reason), meanings[reason]]),
+  );
+
+const ofKeys: Record<KeyFault, string> = {
+  missing: "there is no `Authorization` and no `X-API-Key` header",
+  invalid: "the header has another form, two headers differ, or nobody knows the key",
+  revoked: `the key worked once: it was revoked, deleted, or replaced by a rotation. Known for ${rememberedDays} days after that`,
+  expired: "the key's `expiresAt` is over",
+};
+
+const ofTokens: Record<IdentityFault, string> = {
+  missing: "one is needed",
+  malformed: "it is no signed JWT, lacks a claim, or ends more than 7 days ahead",
+  algorithm: "it is signed otherwise than its key signs; never by a shared secret",
+  unknown_key: "the app has no key of this `kid`",
+  signature: "another key has signed it",
+  issuer: "it is for another app",
+  expired: "it has ended",
+  not_yet_valid: "it has not begun",
+  subscription_not_granted: "its `subscriptions` lack the address",
+  identity_mismatch: "it is of another person than the device, or the login, is; or it names another id as the alias",
 };

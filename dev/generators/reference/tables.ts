@@ -15,6 +15,7 @@ import { boundsTables } from "./bounds.ts";
 import { errorTables } from "./error-tables.ts";
 import { code, codes, figure, table, withTable } from "./markdown.ts";
 import { operationTables } from "./operation-tables.ts";
+import { otherBounds } from "./other-bounds.ts";
 import { accountTables, settingsTable } from "./settings-table.ts";
 
 /** Pages of docs/ that people write, with the tables in them that follow from the code. */
@@ -41,6 +42,7 @@ const otherTables = (): Record<string, Record<string, string>> => ({
     "narrow rates": rateTable(),
     quotas: quotaTable(),
     ...boundsTables(),
+    ...otherBounds(),
   },
   "reference/channels.md": accountTables(),
   "reference/settings.md": { "app settings": settingsTable() },

@@ -9,7 +9,7 @@ import type { EndpointQueues } from "../queues/endpoint-queues.ts";
 import { batchDeliveryOf } from "./delivery.ts";
 
 /** 5 s at most by docs/reference/webhooks.md#batches. Ours is shorter, as JetStream keeps the events meanwhile. */
-const flush = { events: 100, ms: 1_000 };
+export const flush = { events: 100, ms: 1_000 };
 /** Event batches that may wait to be grouped; the other places for event batches stay free. */
 const mostWaiting = 48;
 

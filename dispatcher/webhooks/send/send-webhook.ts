@@ -32,8 +32,7 @@ export type SendWebhook = (endpoint: ReturnType<typeof prepare>, delivery: Webho
 export type WebhookRequests = { prepare: (row: WebhookRow) => ReturnType<typeof prepare>; send: SendWebhook };
 
 /** Source: docs/reference/webhooks.md#requests. */
-const connectTimeoutMs = 3_000;
-const maxReplyBytes = 16_384;
+export const requestBounds = { connectMs: 3_000, replyBytes: 16_384, excerptCharacters: 1_000 } as const;
 
 /** A request is bounded by its own deadline and never cut off: its endpoint may have received it. */
 const never = new AbortController().signal;
@@ -61,8 +60,8 @@ export const sendWebhook =
           poolKey: row._id,
           maxConnections: row.max_in_flight,
           timeoutMs: row.timeout_ms,
-          connectTimeoutMs,
-          maxReplyBytes,
+          connectTimeoutMs: requestBounds.connectMs,
+          maxReplyBytes: requestBounds.replyBytes,
           mayRepeat: true, // receivers know an event by its id
         },
         never,
@@ -162,7 +161,8 @@ const classOf = (status: number): WebhookErrorClass | null => {
 };
 
 /** Without NUL, which the database does not store. */
-const excerptOf = (body: Buffer): string => body.toString("utf8").replaceAll("\0", "").slice(0, 1000);
+const excerptOf = (body: Buffer): string =>
+  body.toString("utf8").replaceAll("\0", "").slice(0, requestBounds.excerptCharacters);
 
 type Circumstances = { at: Date; now: Date; random: Random };
 

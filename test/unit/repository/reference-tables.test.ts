@@ -2,15 +2,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { nextRequestAt } from "#core/domain/webhooks/retry.ts";
-import { templateLimits } from "#core/runtime/templates/limits.ts";
-import { customEventLimits } from "#core/schema/events/custom.ts";
-import { exportLimits } from "#core/schema/exports/export.ts";
 import { importLimits } from "#core/schema/imports/import.ts";
-import { mostChannels } from "#core/schema/live-activities/channel.ts";
-import { activityLimits } from "#core/schema/live-activities/type.ts";
-import { userLimits } from "#core/schema/people/user.ts";
-import { incidentLimits } from "#core/schema/status/vocabulary.ts";
-import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
+import { identityFaults, keyFaults } from "#core/schema/vocabulary/refusal-reasons.ts";
 import { rootDir } from "../../../dev/files/paths.ts";
 
 const read = (path: string): string => readFileSync(join(rootDir, path), "utf8");
@@ -28,55 +21,25 @@ const rowsOf = (section: string): string[][] =>
     .filter((line) => line.startsWith("| "))
     .map((line) => line.slice(2, -2).replaceAll("`", "").split(" | "));
 
-const written = (value: number): string => value.toLocaleString("en-US");
-
-/** Rows of tables that begin with an operation, on a page or a part of one that is not generated. */
-const operationsByHand = (page: string): string[] =>
+/** Lines that people write: none of a page that is generated, and of others those outside of what is. */
+const linesByHand = (page: string): string[] =>
   page.includes("<!-- Generated from ")
     ? []
-    : page
-        .replaceAll(/<!-- (.+): written by make generate -->.*?<!-- end of \1 -->/gs, "")
-        .split("\n")
-        .filter((line) => /^\| *\[?`(?:GET|POST|PUT|PATCH|DELETE) [/…]/.test(line));
+    : page.replaceAll(/<!-- (.+): written by make generate -->.*?<!-- end of \1 -->/gs, "").split("\n");
 
-const { timeoutMs, maxInFlight } = webhookLimits;
+/** Rows of tables that begin with an operation. */
+const operationsByHand = (page: string): string[] =>
+  linesByHand(page).filter((line) => /^\| *\[?`(?:GET|POST|PUT|PATCH|DELETE) [/…]/.test(line));
 
-/** What the tables of bounds say, by their headings. */
-const bounds: Record<string, string[]> = {
-  People: [
-    `| ${written(userLimits.propertyCharacters)} characters of JSON in total |`,
-    `| subscriptions of a user | ${userLimits.subscriptions} |`,
-  ],
-  Imports: [
-    `| ${written(importLimits.fileBytes)} bytes as sent; 1 GiB inflated`,
-    `; ${written(importLimits.rows)} rows |`,
-    `| 1 runs, ${importLimits.pending} wait |`,
-    `| an upload | ${importLimits.uploadSeconds / 60} minutes |`,
-  ],
-  Exports: [
-    `| rows of a file | ${written(exportLimits.rows)} |`,
-    `| ${exportLimits.running} are made, ${exportLimits.pending} wait |`,
-    `| ${exportLimits.attempts} |`,
-  ],
-  Events: [
-    `| ${customEventLimits.depth} levels |`,
-    `| ${written(customEventLimits.bytes)} bytes |`,
-    `| ${customEventLimits.daysBack} days back to ${customEventLimits.minutesAhead} minutes ahead |`,
-  ],
-  "Webhook bounds": [
-    `| ${webhookLimits.headers}; names of 100, values of ${written(webhookLimits.headerValueCharacters)} characters |`,
-    `| ${templateLimits.renderMs} ms; ${written(templateLimits.outputBytes)} bytes of output;`,
-    `; ${written(templateLimits.memory)} characters`,
-    `| ${maxInFlight.standard} by default |`,
-    `| ${written(timeoutMs.standard)} by default;`,
-  ],
-  "Live activity types": [`at most ${activityLimits.types} types`],
-  "Live activities": [
-    `| ${written(activityLimits.textCharacters)} characters |`,
-    `| broadcast channels of an app | ${written(mostChannels)} |`,
-  ],
-  Incidents: [`at most ${incidentLimits.updates} updates`],
-};
+const refusals = [...keyFaults, ...identityFaults].filter((reason) => reason.includes("_")).join("|"); // others are words of many tables
+
+/** Heads of tables of bounds, and rows that begin with the code of an error or the reason of a refusal. */
+const listsByHand = (page: string): string[] =>
+  linesByHand(page).filter(
+    (line) =>
+      /^\| (?:What|Bound) \| (?:Bound|Members) \|/.test(line) ||
+      new RegExp(`^\\| \`(?:HS_[A-Z_]+|${refusals})\` \\|`).test(line),
+  );
 
 describe("the tables of docs/reference", () => {
   it("leave lists of operations to what is generated", () => {
@@ -101,10 +64,23 @@ describe("the tables of docs/reference", () => {
     expect(documented).to.deep.equal(minutes).and.to.have.length(6);
   });
 
-  it("give bounds as the schemas have them", () => {
-    for (const [heading, texts] of Object.entries(bounds)) {
-      const section = sectionOf("limits.md", heading);
-      expect(texts.filter((text) => !section.includes(text))).to.deep.equal([], heading);
-    }
+  it("leave bounds, codes of errors and reasons of refusals to what is generated", () => {
+    const pages = globSync("docs/reference/*.md", { cwd: rootDir });
+    expect(pages).to.have.length.above(30);
+    const byHand = pages.flatMap((path) => listsByHand(read(path)).map((row) => `${path}: ${row}`));
+    expect(byHand).to.deep.equal([]);
+  });
+
+  it("are looked through for those, but where they are generated", () => {
+    const listed = ["| What | Bound |", "| `HS_NOT_FOUND` | it is gone |", "| `unknown_key` | nobody has it |"];
+    expect(listsByHand(`${listed.join("\n")}\n`)).to.deep.equal(listed);
+    expect(listsByHand(`<!-- bounds: written by make generate -->\n${listed.join("\n")}\n<!-- end of bounds -->\n`)).to
+      .be.empty;
+  });
+
+  it("give other bounds as the code has them", () => {
+    const section = sectionOf("limits.md", "Imports");
+    expect(section).to.include(`; ${importLimits.rows.toLocaleString("en-US")} rows |`);
+    expect(section).to.include(`| 1 runs, ${importLimits.pending} wait |`);
   });
 });
