@@ -32,9 +32,9 @@ export const pushCases = (service: () => Service): void => {
   };
 
   /** Delivers to the worker of a page, and gives all that it shows because of that. */
-  const watched = async (page: Page) => {
-    const hand = await pushesTo(page, `${site.origin}/herald/`);
-    const worker = await workerOf(site.browser, `${site.origin}/herald-worker.js`);
+  const watched = async (page: Page, whose = "herald") => {
+    const hand = await pushesTo(page, `${site.origin}/${whose}/`);
+    const worker = await workerOf(site.browser, `${site.origin}/${whose}-worker.js`);
     const deliver = async (data: string): Promise<Shows> => {
       await watchShows(worker);
       await hand(data);
@@ -143,6 +143,18 @@ export const pushCases = (service: () => Service): void => {
     expect(tab.page.url()).to.equal(`${site.origin}/offer`);
     await until(async () => (await delivery().findOne({ message_id: message }))?.status === "clicked");
     await tab.page.close();
+  });
+
+  it("works in a worker that the site has already, and leaves what is not Herald's to that", async () => {
+    const page = await site.open();
+    await page.evaluate(`(async () => {
+      const one = await navigator.serviceWorker.register("/own-worker.js", { scope: "/own/", type: "module" });
+      while (one.active?.state !== "activated") await new Promise((resolve) => setTimeout(resolve, 10));
+    })()`);
+    const { deliver } = await watched(page, "own");
+    expect(await deliver('{"delivery_id":"dlv_1","title":"Offer"}')).to.deep.equal([{ title: "Offer" }]);
+    expect(await deliver('{"title":"Offer"}')).to.deep.equal([{ title: "Own: Offer" }]);
+    await page.close();
   });
 
   for (const { what, data, shows } of [

@@ -77,6 +77,14 @@ export const pushService = (
   return { toJSON: () => (${JSON.stringify(given)}) };
 };`;
 
+/** A worker that the site had before, into which Herald's is imported. */
+const ownWorker = (address: string): string => `import { heraldWorker } from "${address}";
+heraldWorker(self, { leavesOthers: true });
+self.addEventListener("push", (event) => {
+  const { title, delivery_id: isHerald } = event.data.json();
+  if (!isHerald) event.waitUntil(registration.showNotification("Own: " + title, {}));
+});`;
+
 const filesOf = async (appId: string, url: string): Promise<Files> => {
   const { files } = (await (await fetch(`${url}/sdk/web/manifest.json`)).json()) as Manifest;
   const worker = await fetch(url + files["herald-worker.js"]?.path);
@@ -113,5 +121,6 @@ const filesOf = async (appId: string, url: string): Promise<Files> => {
     "/": { type: "text/html", body: "<!doctype html><title>Shop</title>" },
     "/offer": { type: "text/html", body: "<!doctype html><title>Offer</title>" },
     "/herald-worker.js": { type: "text/javascript", body: await worker.text() },
+    "/own-worker.js": { type: "text/javascript", body: ownWorker(url + files["worker.mjs"]?.path) },
   };
 };
