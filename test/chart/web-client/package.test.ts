@@ -19,6 +19,11 @@ export const stop: Promise<() => void> = showInApp(app).then((showing) => showin
 for (const inbox of document.querySelectorAll("herald-inbox")) inbox.app = app;
 `;
 
+const worker = (options: string): string => `import { heraldWorker } from "herald-web/worker";
+declare const self: ServiceWorkerGlobalScope;
+heraldWorker(self, { ${options} });
+`;
+
 describe("the package of the client for browsers", function () {
   this.timeout(120_000);
   let folder: string;
@@ -35,16 +40,28 @@ describe("the package of the client for browsers", function () {
     const { stdout } = await run("tar", ["-tzf", archive]);
     for (const name of Object.keys(built)) expect(stdout).to.contain(`package/dist/${name}\n`);
     expect(stdout).not.to.contain("/src/");
-    const check = async (call: string) => {
-      await writeFile(join(folder, "site.ts"), consumer(call));
-      const flags = ["--noEmit", "--strict", "--module", "nodenext", "--lib", "es2022,dom", "--types", "", "site.ts"];
+    const check = async (code: string, lib: "dom" | "webworker") => {
+      await writeFile(join(folder, "site.ts"), code);
+      const flags = [
+        "--noEmit",
+        "--strict",
+        "--module",
+        "nodenext",
+        "--lib",
+        `es2022,${lib}`,
+        "--types",
+        "",
+        "site.ts",
+      ];
       return run(join(rootDir, "node_modules/.bin/tsc"), flags, { cwd: folder }).then(
         () => null,
         (error: { stdout: string }) => error.stdout,
       );
     };
     await writeFile(join(folder, "package.json"), '{"type":"module"}');
-    expect(await check("askForPush()")).to.equal(null);
-    expect(await check("askForMoney()")).to.contain("askForMoney");
+    expect(await check(consumer("askForPush()"), "dom")).to.equal(null);
+    expect(await check(consumer("askForMoney()"), "dom")).to.contain("askForMoney");
+    expect(await check(worker("leavesOthers: true"), "webworker")).to.equal(null);
+    expect(await check(worker("leavesNobody: true"), "webworker")).to.contain("leavesNobody");
   });
 });
