@@ -1,11 +1,13 @@
 import type { Collection } from "mongodb";
+import type { Clock } from "../domain/clock.ts";
 import { falseWhenAway } from "../errors.ts";
 import { later } from "../runtime/batching/later.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
 import type { EventBatchRow, StoredEvent } from "../storage/events/batch-row.ts";
-import type { EventBatches } from "../storage/events/batches.ts";
+import type { EventBatches, TakeBatch } from "../storage/events/batches.ts";
+import { sweepAfter } from "../storage/work/due.ts";
 import type { EventTextPublisher, Offered } from "./events.ts";
 import { clearing } from "./outbox.ts";
 import { type AnyTimerSource, timerSource } from "./timers.ts";
@@ -19,14 +21,15 @@ export type BatchOutbox = Part & {
    */
   publish: (row: EventBatchRow, others: ReadonlySet<string>) => Promise<boolean>;
   /**
-   * Finishes a batch that a crash, or JetStream's absence, left behind; drops it if its change was never made.
+   * Finishes a batch that a crash, or JetStream's absence, left behind; drops it if its change was never made. Nothing
+   * happens when another process took it meanwhile.
    * @throws Unavailable when JetStream is away: the batch stays due, before those that came later
    */
-  resume: (id: string) => Promise<void>;
+  resume: (id: string, take: TakeBatch) => Promise<void>;
 };
 
 export type BatchOutboxDeps = {
-  batches: Pick<EventBatches, "find" | "claim" | "isTrue" | "confirm" | "keepAudit" | "remove">;
+  batches: Pick<EventBatches, "take" | "giveBack" | "claim" | "isTrue" | "confirm" | "keepAudit" | "remove">;
   events: EventTextPublisher;
   log: Log;
   metrics: QueueMetrics;
@@ -65,12 +68,20 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     if (isPublished) await done.add(row._id);
     return isPublished;
   };
-  const resume: BatchOutbox["resume"] = async (id) => {
-    const row = await batches.find(id);
-    if (row === null) return;
+  const finish = async (row: EventBatchRow): Promise<void> => {
     if (await batches.isTrue(row)) return void (await publishDue(row, await batches.claim(row), true));
-    log.info({ batch: id, events: row.events.length }, "event_batch.dropped");
-    await done.add(id);
+    log.info({ batch: row._id, events: row.events.length }, "event_batch.dropped");
+    await done.add(row._id);
+  };
+  const resume: BatchOutbox["resume"] = async (id, take) => {
+    const row = await batches.take(id, take);
+    if (row === null) return;
+    try {
+      await finish(row);
+    } catch (error) {
+      await batches.giveBack(id, take).catch(() => undefined); // it is due again by itself
+      throw error;
+    }
   };
   return {
     name: "event batches",
@@ -85,13 +96,23 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
 /** Of a change that no event reports. */
 const nothing: Offered<StoredEvent> = { left: [], away: null };
 
-/** Publishes batches that were not removed in time. Eight are read at a time, of up to 3 MB each. */
-export const eventBatchTimer = (batches: Collection<EventBatchRow>, { resume }: BatchOutbox): AnyTimerSource =>
+/**
+ * Publishes batches that were not removed in time; all dispatchers do, the tenants' in turn. Eight are read at a time, of up
+ * to 3 MB each.
+ */
+export const eventBatchTimer = (
+  batches: Collection<EventBatchRow>,
+  { resume }: Pick<BatchOutbox, "resume">,
+  clock: Clock,
+): AnyTimerSource =>
   timerSource({
     name: "event batches",
     collection: batches,
     select: [],
-    handle: ({ _id }) => resume(_id),
+    inTurn: true,
+    handle: async ({ _id, due_at: dueAt }) => {
+      if (dueAt !== null) await resume(_id, { dueAt, until: sweepAfter(clock.now()) });
+    },
     atOnce: 8,
     everyMs: 1_000,
   });

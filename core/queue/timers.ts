@@ -7,6 +7,7 @@ import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
 import { readWithin, type Within } from "../storage/mongo/read-within.ts";
 import { extendNamed, type Leasable, namedLease } from "../storage/work/leases.ts";
+import { handleInTurn, type OfTenant } from "./due-in-turn.ts";
 import { type DueSource, type HandleDeps, handlePage } from "./due-page.ts";
 import { type KeptLeases, keptLeases, type OwnedLease } from "./kept-leases.ts";
 
@@ -25,6 +26,11 @@ export type TimerSource<Row extends Leasable, Member extends keyof Row & string>
   leavesAside?: true;
   /** Documents that are handled at a time; 64 when left out. For those of which `handle` reads more. */
   atOnce?: number;
+  /**
+   * All processes handle it at the same time, some documents of each tenant in turn. `handle` takes a document first, so
+   * that it has it alone; the rows have `tenant_id` and the index `turnIndex`.
+   */
+  inTurn?: true;
   /** How often it is looked at, in ms; 500 when left out. For what is due only because a hint was lost, or is in no hurry. */
   everyMs?: number;
 };
@@ -52,7 +58,8 @@ export const timerSource = <Row extends Leasable, Member extends keyof Row & str
   return { name: source.name, run: (deps, signal) => watch({ ...source, handle }, deps, signal) };
 };
 
-type Watched<Row extends Leasable> = DueSource<Row> & Pick<TimerSource<Row, keyof Row & string>, "select" | "everyMs">;
+type Watched<Row extends Leasable> = DueSource<Row> &
+  Pick<TimerSource<Row, keyof Row & string>, "select" | "everyMs" | "inTurn">;
 
 export type TimersDeps = {
   /** Who runs them: unique to a process. */
@@ -68,7 +75,7 @@ type WatchDeps = TimersDeps & { leases: KeptLeases };
 /**
  * Handles every document whose `due_at` has passed, every 500 ms or as its source says, oldest first, and has it due again 10 s later in case
  * its hint is lost. Serves timers, retries, the expiry of leases and the sweep alike (docs/decisions/0001).
- * Of all processes that run it, one at a time serves a source.
+ * Of all processes that run it, one at a time serves a source, unless it says otherwise.
  */
 export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly AnyTimerSource[] }): Part => {
   const stopping = new AbortController();
@@ -110,7 +117,9 @@ const watch = async <Row extends Leasable>(source: Watched<Row>, deps: WatchDeps
   while (!stop.aborted) {
     const beganMs = clock.now().getTime();
     try {
-      if (await lease.isOurs()) await handleAllDue(source, { ...deps, setAside, suspects }, { lease, stop });
+      const handling = { ...deps, setAside, suspects };
+      if (source.inTurn === true) await handleInTurn(ofTenants(source), handling, stop);
+      else if (await lease.isOurs()) await handleAllDue(source, handling, { lease, stop });
       if (failures > 0) log.info({ source: source.name, failures }, "timers.back");
       failures = 0;
     } catch (err) {
@@ -123,6 +132,9 @@ const watch = async <Row extends Leasable>(source: Watched<Row>, deps: WatchDeps
   }
   await lease.release().catch(() => undefined); // it expires by itself
 };
+
+/** A source that says `inTurn` says by that what its rows have. */
+const ofTenants = <Row extends Leasable>(source: Watched<Row>) => source as unknown as DueSource<OfTenant>;
 
 const handleAllDue = async <Row extends Leasable>(
   source: Watched<Row>,

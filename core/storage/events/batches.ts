@@ -2,7 +2,7 @@ import type { Collection, Db } from "mongodb";
 import { auditLog } from "../audit/audit-log.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
 import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
-import { dueIndex } from "../work/due.ts";
+import { dueIndex, turnIndex } from "../work/due.ts";
 import { changeWasMade } from "../work/intended-changes.ts";
 import type { EventBatchRow, StoredEvent } from "./batch-row.ts";
 import { eraseBatches } from "./erasure.ts";
@@ -17,12 +17,19 @@ const mostTenants = 50_000;
 /** Both kinds of documents are in one collection, so that one command writes a batch and claims its events. */
 export const eventBatchCollection: CollectionSpec = {
   name: "event_batches",
-  indexes: [dueIndex, { key: { claimed_at: 1 }, name: "remembered", expireAfterSeconds: rememberedHours * 3_600 }],
+  indexes: [
+    dueIndex,
+    turnIndex,
+    { key: { claimed_at: 1 }, name: "remembered", expireAfterSeconds: rememberedHours * 3_600 },
+  ],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { kept: "events are published, and removed, as soon as they can be" },
   erasure: { erase: (db, person) => eraseBatches(collectionOf(db, eventBatchCollection), person) },
   retention: { index: "remembered" },
 };
+
+/** A batch as it was seen, and when it is due again should whoever takes it be killed. */
+export type TakeBatch = { dueAt: Date; until: Date };
 
 export type EventBatches = ReturnType<typeof eventBatches>;
 
@@ -56,7 +63,7 @@ export const eventBatches = (db: Db) => {
     /** The same for a batch that is stored. */
     claim: (batch: EventBatchRow): Promise<Set<string>> => write([], [batch]),
 
-    find: (id: string): Promise<EventBatchRow | null> => rows.findOne({ _id: id }),
+    ...takes(rows),
 
     /** Whether the change that the events of a batch report was made. */
     isTrue: async ({ _id, change }: EventBatchRow): Promise<boolean> => change === undefined || wasMade(_id, change),
@@ -105,3 +112,14 @@ const waitingIn = async (rows: Collection<EventBatchRow>): Promise<Map<string, n
     .toArray();
   return new Map(found.map(({ _id, bytes }) => [_id, bytes]));
 };
+
+const takes = (rows: Collection<EventBatchRow>) => ({
+  /** Takes a batch that was due, so that no other process has it until then; null when another took it, or it is gone. */
+  take: (id: string, { dueAt, until }: TakeBatch): Promise<EventBatchRow | null> =>
+    rows.findOneAndUpdate({ _id: id, due_at: dueAt }, { $set: { due_at: until } }, { returnDocument: "after" }),
+
+  /** Has a batch that was taken due as it was. */
+  giveBack: async (id: string, { dueAt, until }: TakeBatch): Promise<void> => {
+    await rows.updateOne({ _id: id, due_at: until }, { $set: { due_at: dueAt } });
+  },
+});

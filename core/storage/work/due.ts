@@ -25,6 +25,13 @@ export const dueIndex: IndexDescription = {
   partialFilterExpression: { due_at: { $gt: new Date(0) } },
 };
 
+/** The index that finds the tenants for which something is due, where all processes handle it (core/queue/due-in-turn.ts). */
+export const turnIndex = {
+  key: { tenant_id: 1, due_at: 1 },
+  name: "turns",
+  partialFilterExpression: { due_at: { $gt: new Date(0) } },
+} as const satisfies IndexDescription;
+
 /** The tenant for which a document waits, as long as the tenant is suspended; left behind once it has ended. */
 export type SuspendedWork = { suspended_tenant?: string };
 

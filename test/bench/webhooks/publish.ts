@@ -18,6 +18,8 @@ export type Scenario = {
   /** The number of its first event, where others of the same names came before; 0 when left out. */
   firstEvent?: number;
   perRequest: number;
+  /** Whether events have an id of the sender's, which is claimed in the store first; yes when left out. */
+  hasIds?: boolean;
   names: number;
   endpointsPerName: number;
   dispatchers: number;
@@ -131,7 +133,7 @@ export const publish = async (
   scenario: Scenario,
   kind: "event" | "warm" = "event",
 ): Promise<Published> => {
-  const { events, firstEvent = 0, perRequest, names, perSecond: pace } = scenario;
+  const { events, firstEvent = 0, perRequest, names, perSecond: pace, hasIds = true } = scenario;
   const urls = appsOf(system, scenario).map((app) => eventsUrl({ ...system, app }, apiserver));
   const sentAtMs: number[] = [];
   const { perSecond, failures } = await runLoad({
@@ -144,7 +146,8 @@ export const publish = async (
       const first = request * perRequest;
       const numbers = Array.from({ length: Math.min(perRequest, events - first) }, (_, i) => firstEvent + first + i);
       for (const n of numbers) sentAtMs[n] = monotonicMs();
-      return JSON.stringify({ events: numbers.map((n) => anEvent(`${kind}_${n % names}`, n)) });
+      const of = (n: number) => anEvent(`${kind}_${n % names}`, n);
+      return JSON.stringify({ events: numbers.map((n) => (hasIds ? of(n) : { ...of(n), id: undefined })) });
     },
     status: 202,
   });

@@ -7,6 +7,8 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import { type Outbox, outbox, type WithOutbox } from "#core/queue/outbox.ts";
 import { timerSource, timers } from "#core/queue/timers.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { eventBatches } from "#core/storage/events/batches.ts";
+import { noWork } from "#core/storage/work/due.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, testMetrics } from "./helpers.ts";
@@ -118,6 +120,24 @@ describe("outbox", function () {
     await Promise.all(many.map((row) => box.flush(row)));
     await box.stop(AbortSignal.timeout(5_000));
     expect(await rows.countDocuments({ outbox: [], due_at: null })).to.equal(1_200);
+  });
+
+  it("gives a batch of events to one of several that take it, and has it due again when that one is killed", async () => {
+    const batches = eventBatches(db());
+    const inMs = (ms: number) => new Date(systemClock.now().getTime() + ms);
+    const [dueAt, later] = [inMs(-10), inMs(10_000)];
+    const owner = { tenant_id: "ten_1", app_id: "app_1" };
+    const row = { ...noWork, ...owner, _id: "evb_1", events: [], traceparent: null, due_at: dueAt, created_at: dueAt };
+    await batches.insert([row]);
+    const take = { dueAt, until: later };
+    const taken = await Promise.all(Array.from({ length: 8 }, () => batches.take("evb_1", take)));
+    expect(taken.filter((one) => one !== null).map((one) => one?.due_at)).to.deep.equal([later]);
+    const next = { dueAt: later, until: inMs(20_000) };
+    expect((await batches.take("evb_1", next))?.due_at, "left by a kill, and due again").to.deep.equal(next.until);
+    await batches.giveBack("evb_1", take);
+    expect(await batches.take("evb_1", take), "only who has it gives it back").to.equal(null);
+    await batches.giveBack("evb_1", next);
+    expect((await batches.take("evb_1", next))?._id).to.equal("evb_1");
   });
 });
 

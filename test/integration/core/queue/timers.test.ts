@@ -6,7 +6,7 @@ import { type PartOf, timerSource, timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
 import { longAgo } from "#core/storage/mongo/collection.ts";
-import { dueIndex } from "#core/storage/work/due.ts";
+import { dueIndex, turnIndex } from "#core/storage/work/due.ts";
 import { type Leasable, settle, takeLease } from "#core/storage/work/leases.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
@@ -26,7 +26,7 @@ describe("timers", function () {
 
   before(async () => {
     rows = db().collection<Row>("rows");
-    await ensureIndexes(db(), [{ name: "rows", indexes: [dueIndex] }]);
+    await ensureIndexes(db(), [{ name: "rows", indexes: [dueIndex, turnIndex] }]);
   });
   beforeEach(async () => {
     handled = [];
@@ -110,6 +110,49 @@ describe("timers", function () {
       .limit(1_000);
     const plan = JSON.stringify(await query.explain());
     expect(plan).to.match(/"(Index Name|indexName)":"due"/);
+    expect(plan).not.to.match(/"(Node Type|stage)":"(Sort|SORT|Seq Scan|COLLSCAN)"/);
+  });
+
+  it("has all processes handle what is to be handled in turn, each document once, no tenant behind another's many", async () => {
+    const many = Array.from({ length: 200 }, (_, n) => ({ ...aRow(`a${n}`, inMs(-60_000 + n)), tenant_id: "a" }));
+    await rows.insertMany([...many, { ...aRow("b", inMs(-10)), tenant_id: "b" }]);
+    const began = { p1: 0, p2: 0 };
+    const handled: string[] = [];
+    const start = async (holder: "p1" | "p2"): Promise<void> => {
+      const take = async ({ _id, due_at }: Pick<Row, "_id" | "due_at">): Promise<void> => {
+        const { modifiedCount } = await rows.updateOne({ _id, due_at }, { $set: { due_at: inMs(60_000) } });
+        if (modifiedCount === 0) return; // the other has it
+        handled.push(_id);
+        began[holder]++;
+        await until(() => began.p1 > 0 && began.p2 > 0);
+      };
+      const source = timerSource({ name: "rows", collection: rows, select: [], inTurn: true, handle: take });
+      const { log } = keptLog();
+      const part = timers({
+        sources: [source],
+        holder,
+        clock: systemClock,
+        log,
+        db: db(),
+        metrics: testMetrics().queue,
+      });
+      parts.push(part);
+      await part.start(new AbortController().signal);
+    };
+    await Promise.all([start("p1"), start("p2")]);
+    await until(() => handled.length >= 201);
+    expect(new Set(handled).size).to.equal(201);
+    expect(handled.indexOf("b"), "behind a turn of each process, and not behind all of them").to.be.below(100);
+  });
+
+  it("reads whose turn it is from its index, without a sort", async () => {
+    const query = rows
+      .find({ tenant_id: { $gt: "" }, due_at: { $gt: longAgo, $lte: new Date() } })
+      .sort({ tenant_id: 1, due_at: 1 })
+      .hint("turns")
+      .limit(1);
+    const plan = JSON.stringify(await query.explain());
+    expect(plan).to.match(/"(Index Name|indexName)":"turns"/);
     expect(plan).not.to.match(/"(Node Type|stage)":"(Sort|SORT|Seq Scan|COLLSCAN)"/);
   });
 

@@ -5,7 +5,8 @@ import { subscriptionEvent, userCreated } from "#core/domain/people/events.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import { allCollections } from "#core/storage/collections.ts";
-import { eventBatches } from "#core/storage/events/batches.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
+import { eventBatchCollection, eventBatches } from "#core/storage/events/batches.ts";
 import { activityRecipientCollection } from "#core/storage/live-activities/recipient-row.ts";
 import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import { startTokenCollection, startTokens } from "#core/storage/live-activities/start-tokens.ts";
@@ -275,7 +276,7 @@ describe("the removal of people and apps", function () {
     await begin(user);
     await site.startDispatcher();
     await until(passed(user._id, 1));
-    const left = await eventBatches(site.db).find(`evb_${externalId}`);
+    const left = await collectionOf<EventBatchRow>(site.db, eventBatchCollection).findOne({ _id: `evb_${externalId}` });
     expect(JSON.stringify(left?.events)).not.to.include(externalId);
     expect(left?.events[1]).to.deep.equal(stored[1]);
   });

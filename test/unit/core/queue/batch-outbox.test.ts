@@ -37,7 +37,7 @@ describe("what becomes of a stored batch", () => {
       it: "stays due, before those that came later, when JetStream is away",
       row: aBatch({ change }),
       isAway: true,
-      expect: { published: 1, removed: 0, confirmed: 1 },
+      expect: { published: 1, removed: 0, confirmed: 1, givenBack: 1 },
     },
     {
       it: "of a change that was made is certain from then on when JetStream has no room",
@@ -54,10 +54,11 @@ describe("what becomes of a stored batch", () => {
   ];
   for (const { it: title, row, isTrue = true, hasRoom = true, isAway = false, expect: wanted } of cases) {
     it(title, async () => {
-      const did = { published: 0, removed: 0, confirmed: 0 };
+      const did = { published: 0, removed: 0, confirmed: 0, givenBack: 0 };
       const box = batchOutbox({
         batches: {
-          find: async () => row,
+          take: async () => row,
+          giveBack: async () => void did.givenBack++,
           claim: async () => new Set(),
           isTrue: async () => isTrue,
           confirm: async () => void did.confirmed++,
@@ -75,10 +76,10 @@ describe("what becomes of a stored batch", () => {
         log,
         metrics: queueMetrics(new Registry()),
       });
-      const end = await box.resume(row._id).catch((error: unknown) => error);
+      const end = await box.resume(row._id, { dueAt: now, until: now }).catch((error: unknown) => error);
       expect(end instanceof Unavailable).to.equal(isAway);
       await box.stop(AbortSignal.timeout(1_000));
-      expect(did).to.deep.equal({ confirmed: 0, ...wanted });
+      expect(did).to.deep.equal({ confirmed: 0, givenBack: 0, ...wanted });
     });
   }
 });
