@@ -1,4 +1,4 @@
-import { heedSignals } from "#core/runtime/process/early-signals.ts";
+import { begin } from "#core/runtime/process/begin.ts";
 
-heedSignals(); // before anything else is loaded
+begin(import.meta.url); // before anything else is loaded
 await import("./program.ts");

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { bundle } from "./bundle/bundle.ts";
+import { compile } from "./bundle/compile.ts";
 
 // `node dev/bundle.ts FOLDER`: what the image holds of the programs.
 const { positionals } = parseArgs({ allowPositionals: true });
@@ -9,3 +10,4 @@ if (folder === undefined || positionals.length > 1) {
   process.exit(2);
 }
 await bundle(folder);
+await compile(folder);

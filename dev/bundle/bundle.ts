@@ -1,11 +1,11 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import manifest from "../../package.json" with { type: "json" };
 import { rootDir } from "../files/paths.ts";
 
 /** What is started by its file: the programs and the chart's Job, and the threads by the folders of their `worker.ts`. */
-const programs = ["apiserver", "dispatcher", "operator"];
+export const programs = ["apiserver", "dispatcher", "operator"];
 const jobs = { "apply-plans": "operator/plans/apply.ts" };
 const threads = ["core/runtime/mjml", "core/runtime/templates", "core/runtime/templates/content", "dispatcher/mail"];
 
@@ -21,7 +21,8 @@ const leftOutside = [
 /**
  * Bundles the programs into `folder`: `apiserver.js`, `dispatcher.js`, `operator.js`, `apply-plans.js`, their threads and
  * the chunks that they share. A start then finds and reads a few files instead of some 700, which is most of what it costs.
- * The `package.json` beside them names the few packages that have to be installed there.
+ * Maps of sources are beside them (core/runtime/process/source-lines.ts), and the `package.json` there names the few packages that
+ * have to be installed.
  */
 export const bundle = async (folder: string): Promise<void> => {
   const { outputFiles } = await build({
@@ -42,13 +43,23 @@ export const bundle = async (folder: string): Promise<void> => {
     banner: { js: requireOfCommonJs },
     plugins: [threadAddresses, nodeModules],
     minifyWhitespace: true,
-    lineLimit: 120, // so that a stack trace still leads to a place that can be read
+    lineLimit: 120, // a stack trace of what has no map leads to a place that can be read
+    sourcemap: "linked",
+    sourcesContent: false,
     logLevel: "warning",
     write: false,
   });
   await mkdir(folder, { recursive: true });
-  await Promise.all(outputFiles.map(({ path, text }) => writeFile(path, onlyAscii(text))));
+  const kept = (path: string, text: string) => (path.endsWith(".map") ? namedFromRoot(text, folder) : onlyAscii(text));
+  await Promise.all(outputFiles.map(({ path, text }) => writeFile(path, kept(path, text))));
   await writeFile(join(folder, "package.json"), `${JSON.stringify(ownManifest(), null, 2)}\n`);
+};
+
+/** A source map with the sources' names in the repository, wherever the bundles are made. */
+const namedFromRoot = (map: string, folder: string): string => {
+  const parsed = JSON.parse(map) as { sources: string[] }; // as esbuild writes it
+  const nameOf = (one: string) => (one.includes(":") ? one : relative(rootDir, resolve(folder, one))); // a plugin's own has a ":"
+  return JSON.stringify({ ...parsed, sources: parsed.sources.map(nameOf) });
 };
 
 const ownManifest = () => {

@@ -22,10 +22,16 @@ export type ProgramOptions = {
 export type AwaitedAnswer = "/healthz" | "/readyz";
 
 /**
- * A program's flags of Node, as in package.json: a young generation that outlives a burst's garbage, and an old one that
- * is collected when it has grown by three quarters, not by three times.
+ * A program's flags of Node, as in package.json: a young generation that outlives a burst's garbage, an old one that
+ * is collected when it has grown by three quarters, not by three times, and a collection that a program may ask for.
  */
-export const nodeFlags = ["--max-semi-space-size=16", "--heap-growing-percent=75"];
+export const nodeFlags = ["--max-semi-space-size=16", "--heap-growing-percent=75", "--expose-gc"];
+
+/**
+ * What the image sets: threads share two areas of memory, which takes 4 MB less than one for each, and compiled code is
+ * found by places as they lie to one another.
+ */
+export const nodeEnvironment = { MALLOC_ARENA_MAX: "2", NODE_COMPILE_CACHE_PORTABLE: "1" };
 
 /** Names a folder with the programs' bundles, which are started in place of their sources; the sources where it is empty. */
 export const bundleVariable = "HERALD_BUNDLE";
@@ -49,7 +55,12 @@ export const startProgram = ({
     ports: [healthPort, ...(env["HERALD_HTTP_PORT"] ? [Number(env["HERALD_HTTP_PORT"])] : [])],
     detached,
     isReady: () => answersHttp(`http://127.0.0.1:${healthPort}${awaited}`),
-    env: { NODE_COMPILE_CACHE: join(rootDir, ".dev/compile-cache"), ...env, HERALD_HEALTH_PORT: String(healthPort) },
+    env: {
+      ...nodeEnvironment,
+      NODE_COMPILE_CACHE: join(rootDir, ".dev/compile-cache"),
+      ...env,
+      HERALD_HEALTH_PORT: String(healthPort),
+    },
   });
 };
 

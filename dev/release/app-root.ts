@@ -1,6 +1,7 @@
 import { copyFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { bundle } from "../bundle/bundle.ts";
+import { compile } from "../bundle/compile.ts";
 import { rootDir } from "../files/paths.ts";
 import { command } from "../install/progress.ts";
 
@@ -8,6 +9,7 @@ import { command } from "../install/progress.ts";
 export const programsRoot = async (root: string): Promise<void> => {
   const app = join(root, "app");
   await bundle(app);
+  await compile(app);
   await copyFile(join(rootDir, "LICENSE"), join(app, "LICENSE"));
 };
 

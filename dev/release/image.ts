@@ -1,5 +1,6 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { nodeEnvironment, nodeFlags } from "../processes/programs.ts";
 import { packagesRoot, programsRoot } from "./app-root.ts";
 import { type DebianPackage, debianRoot } from "./debian-root.ts";
 import { type Layer, packLayer } from "./layers.ts";
@@ -48,8 +49,8 @@ export const makeImage = async (
 export const imageConfig = (version: string, revision: string): ImageConfig => ({
   User: "65532:65532",
   WorkingDir: "/app",
-  Env: ["PATH=/usr/bin", "NODE_ENV=production"],
-  Entrypoint: ["node", "--max-semi-space-size=16", "--heap-growing-percent=75"],
+  Env: ["PATH=/usr/bin", "NODE_ENV=production", ...Object.entries(nodeEnvironment).map((pair) => pair.join("="))],
+  Entrypoint: ["node", ...nodeFlags],
   Cmd: ["apiserver.js"],
   ExposedPorts: { "8080/tcp": {}, "9090/tcp": {} },
   StopSignal: "SIGTERM",

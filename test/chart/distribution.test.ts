@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chown, copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,9 +9,10 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse } from "yaml";
+import { rootDir } from "../../dev/files/paths.ts";
 import { freePorts } from "../../dev/processes/free-ports.ts";
 import { launch, type ServerProcess } from "../../dev/processes/process.ts";
-import { bundleVariable } from "../../dev/processes/programs.ts";
+import { bundleVariable, nodeEnvironment, nodeFlags } from "../../dev/processes/programs.ts";
 import { attempt, command } from "../../dev/processes/run-command.ts";
 import { makeRelease } from "../../dev/release/make-release.ts";
 import { parseRegistry } from "../../dev/release/publish.ts";
@@ -153,12 +154,24 @@ describe("a release in a registry", function () {
   });
 });
 
-/** As a container would: nobody's rights, and nothing but what the image holds. The program complains of its settings alone. */
+/**
+ * As a container would: nobody's rights, and nothing but what the image holds. The program complains of its settings alone, says
+ * in which line of its source, and compiles nothing of its own.
+ */
 const expectLoads = async (root: string): Promise<void> => {
-  const started = ["chroot", "--userspec=65532:65532", root, "node", "/app/dispatcher.js"];
-  const { code, stdout, stderr } = await attempt(started, { env: { PATH: `/usr/bin:${process.env["PATH"]}` } });
+  const cache = join(root, "var/cache/herald"); // the chart's empty volume
+  await mkdir(cache, { recursive: true });
+  await chown(cache, 65_532, 65_532);
+  const started = ["chroot", "--userspec=65532:65532", root, "node", ...nodeFlags, "/app/dispatcher.js"];
+  const compiled = { NODE_COMPILE_CACHE: "/var/cache/herald", NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
+  const env = { PATH: `/usr/bin:${process.env["PATH"]}`, ...nodeEnvironment, ...compiled };
+  const { code, stdout, stderr } = await attempt(started, { env });
   expect(code).to.not.equal(0);
-  expect(stdout + stderr).to.contain("HERALD_MONGODB_URL");
+  expect(stdout + stderr).to.contain("HERALD_MONGODB_URL is required");
+  const [, line = "0"] = /at loadConfig \(core\/runtime\/process\/config\.ts:(\d+):\d+\)/.exec(stderr) ?? [];
+  const source = await readFile(join(rootDir, "core/runtime/process/config.ts"), "utf8");
+  expect(source.split("\n")[Number(line) - 1]).to.contain("throw new ConfigError");
+  expect(stderr).to.match(/program-\w+\.js was accepted/);
 };
 
 /** The PATH, and before it where tools are. */

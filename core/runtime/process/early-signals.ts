@@ -4,7 +4,7 @@ export const stopSignals = ["SIGTERM", "SIGINT"] as const;
 /**
  * Has SIGTERM and SIGINT end a program while its modules are being loaded, which takes a second on a cold disk: nothing
  * has begun by then, so it ends at once, with 0. Process 1 of a container ignores a signal that it has no handler for,
- * and works on until it is killed. `main.ts` calls this before it loads anything else; this file imports nothing.
+ * and works on until it is killed. This file imports nothing.
  */
 export const heedSignals = (): void => {
   for (const signal of stopSignals) process.on(signal, endAtOnce);
