@@ -7,7 +7,7 @@ export const restOptions = {
   service: {
     type: "string",
     value: "NAMESPACE/NAME",
-    description: "the Service of the apiserver; found by its labels when left out",
+    description: "the Service of the apiserver, after https: where it serves TLS; found by its labels when left out",
   },
   output: { type: "string", short: "o", choices: ["json", "yaml"], description: "how it is printed" },
 } as const satisfies Record<string, Option>;

@@ -4,9 +4,9 @@ import type { Cluster } from "../kit/cluster.ts";
 import type { Given } from "../kit/command.ts";
 import { Refused, UsageError } from "../kit/errors.ts";
 
-type Service = KubeObject & { spec: { ports?: { name?: string }[] } };
+type Service = KubeObject & { spec: { ports?: { name?: string; appProtocol?: string }[] } };
 
-/** Services of apiservers, of one namespace or of the whole cluster. */
+/** Services of apiservers, of one namespace or of the whole cluster: `namespace/name`, after `https:` where they serve TLS. */
 export const apiserverServices = async (
   cluster: Cluster,
   namespace: string | null,
@@ -19,21 +19,31 @@ export const apiserverServices = async (
     signal,
     `&labelSelector=${encodeURIComponent(wanted)}`,
   );
-  const serving = items.filter(({ spec }) => spec.ports?.some(({ name }) => name === "http"));
-  return { items: serving.map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name}`), forbidden };
+  const serving = items.flatMap(({ metadata, spec }) => {
+    const port = spec.ports?.find(({ name }) => name === "http");
+    const service = `${metadata.namespace ?? ""}/${metadata.name}`;
+    return port === undefined ? [] : [port.appProtocol === "https" ? `${encrypted}${service}` : service];
+  });
+  return { items: serving, forbidden };
 };
 
-/** Where the API server's proxy leads to a Service, `namespace/name`, that has a port called http. */
+const encrypted = "https:";
+
+/**
+ * Where the API server's proxy leads to a Service as `apiserverServices` names it, by its port called http. The API server takes
+ * any certificate there.
+ */
 export const proxyPath = (service: string): string => {
-  const [namespace = "", name = ""] = service.split("/");
-  return `/api/v1/namespaces/${namespace}/services/http:${name}:http/proxy`;
+  const scheme = service.startsWith(encrypted) ? "https" : "http";
+  const [namespace = "", name = ""] = service.replace(encrypted, "").split("/");
+  return `/api/v1/namespaces/${namespace}/services/${scheme}:${name}:http/proxy`;
 };
 
 /** The path of the REST interface: of the Service that `--service` names, else of the only one there is. */
 export const restPath = async (cluster: Cluster, given: Given, signal: AbortSignal): Promise<string> => {
   const named = text(given, "service");
-  if (named !== undefined && !/^[a-z0-9-]+\/[a-z0-9-]+$/.test(named))
-    throw new UsageError("--service takes NAMESPACE/NAME");
+  if (named !== undefined && !/^(https:)?[a-z0-9-]+\/[a-z0-9-]+$/.test(named))
+    throw new UsageError("--service takes NAMESPACE/NAME, after https: where it serves TLS");
   return proxyPath(named ?? (await onlyOne(cluster, signal)));
 };
 

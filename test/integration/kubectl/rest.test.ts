@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -270,5 +270,25 @@ describe("kubectl herald and the REST interface, by a real API server", function
     expect(out + err).to.not.contain(system.token);
     const log = JSON.stringify(await apiserver.log());
     expect(log).to.contain("request.handled").and.not.contain(system.token);
+  });
+
+  it("finds an apiserver that serves TLS, too, or is told so", async () => {
+    const tlsDir = join(dir, "tls");
+    await mkdir(tlsDir);
+    const { cert, key } = makeCredentials().tls;
+    await Promise.all([writeFile(join(tlsDir, "tls.crt"), cert), writeFile(join(tlsDir, "tls.key"), key)]);
+    const secured = await system.start("apiserver", { HERALD_HTTP_TLS_DIR: tlsDir });
+    await network.close();
+    network = await clusterNetwork(herald.servers.kubeconfig, secured.url);
+    const body = { spec: { ports: [{ name: "http", port: 80, appProtocol: "https" }] } };
+    const path = `/api/v1/namespaces/${namespace}/services/apiserver`;
+    await herald.client.call({ method: "PATCH", path, body }, soon());
+    const env = { KUBECONFIG: herald.servers.kubeconfig };
+    for (const service of [[], ["--service", `https:${namespace}/apiserver`]]) {
+      const args = ["send", "-f", "-", "--to", "ada", "-n", namespace, "--app", "shop", ...service];
+      const { code, err } = await ran(args, { stdin: hello(), env });
+      expect(code, err).to.equal(0);
+    }
+    expect(JSON.stringify(await secured.log())).to.contain("request.handled");
   });
 });
