@@ -23,6 +23,7 @@ import { kubectl } from "./kubectl/kubectl.ts";
 import { type Course, type Measurements, measureAll } from "./measure-all.ts";
 import { million } from "./messages/million.ts";
 import { rules } from "./messages/rules.ts";
+import { measureStages } from "./messages/stages.ts";
 import { operator } from "./operator/operator.ts";
 import { people } from "./people/user-batches.ts";
 import { requests } from "./requests.ts";
@@ -40,7 +41,7 @@ const all: Record<string, Measurements> = {
   requests,
   foundation,
   rules,
-  million,
+  million: { ...million, "million-stages": measureStages },
   analytics,
   callbacks,
   conversations,

@@ -90,7 +90,7 @@ const measureKills: Measurement = (round, tell) =>
   });
 
 /** An app whose people are all in a segment, and a message to them; warmed up. */
-const toSegment = async (
+export const toSegment = async (
   made: Installation,
   apiserver: SystemProgram,
   { recipients, warmUp }: { recipients: number; warmUp: number },
