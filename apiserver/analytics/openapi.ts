@@ -89,7 +89,10 @@ const timeseries: Timeseries = {
   series: [{ metric: "sent", group: null, points: [{ at: "2026-11-01T00:00:00.000Z", value: 1_000 }] }],
 };
 
-const channels: Channels = { ...plain, data: [{ channel: "email", totals, rates }] };
+const channels: Channels = {
+  ...plain,
+  data: [{ channel: "email", totals, rates, median_delivery_ms: 2_900, p95_delivery_ms: 9_700 }],
+};
 
 const failures: Failures = {
   ...plain,

@@ -46,7 +46,9 @@ export const other = "other";
 const others = { template_id: other, campaign_id: other, category: other, provider: other };
 
 /** Counters from tallies: what is left over for `other` is what there is least of, and the same each time. */
-export const quarterCountsOf = async (tallies: AsyncIterable<Tally>): Promise<Omit<QuarterCounts, "messages">> => {
+export const quarterCountsOf = async (
+  tallies: AsyncIterable<Tally>,
+): Promise<Omit<QuarterCounts, "messages" | "times">> => {
   const made = nothingMade();
   const [first, rest]: [Tally[], Making] = [[], nothingMade()];
   for await (const tally of tallies)

@@ -45,6 +45,9 @@ export type MessageCell = Pick<CellKey, "source" | "template_id" | "campaign_id"
   count: number;
 };
 
+/** How many deliveries of a channel took about so long. */
+export type TimeClass = Pick<CellKey, "channel"> & { class: number; count: number };
+
 /** What is kept of a quarter of an hour. */
 export type QuarterCounts = {
   cells: Cell[];
@@ -59,6 +62,7 @@ export type QuarterCounts = {
   countries: FailedCountry[];
   /** Messages that were accepted in it, and sent. */
   messages: MessageCell[];
+  times: TimeClass[];
 };
 
 /** What a quarter's counters are kept as. */
@@ -72,6 +76,7 @@ export const tablesOf = ({
   domains,
   countries,
   messages,
+  times,
 }: QuarterCounts): Record<CounterTable, Entry[]> => ({
   cells: cells.map((cell) => ({ key: cellKey(cell), counts: cell.counts })),
   labels: labels.map(named),
@@ -97,7 +102,25 @@ export const tablesOf = ({
     sample: { last_at, message_id },
   })),
   messages: messages.map(({ count, ...of }) => ({ key: messageKey(of), counts: { count } })),
+  times: [...Map.groupBy(times, timesKey)].map(([key, classes]) => ({
+    key,
+    counts: Object.fromEntries(classes.map((one) => [`c${one.class % classesOfKey}`, one.count])),
+  })),
 });
+
+/** Times have a column for each of some classes, and a key for each channel and as many classes: less is read than with either alone. */
+const classesOfKey = 16;
+const timesKey = ({ channel, class: of }: TimeClass): string =>
+  JSON.stringify([channel, Math.floor(of / classesOfKey)]);
+
+/** Whose times are counted under a key, and which class its first column is. */
+export const timesOfKey = (key: string): Omit<TimeClass, "count"> => {
+  const [channel, n] = JSON.parse(key) as [TimeClass["channel"], number]; // sound: timesKey wrote it
+  return { channel, class: n * classesOfKey };
+};
+
+/** How many classes behind the first a column is. */
+export const classOfColumn = (name: string): number => Number(name.slice(1));
 
 const named = (cell: NamedCell): Entry => ({ key: namedKey(cell), counts: cell.counts });
 
@@ -112,6 +135,7 @@ export const counterTables = [
   "domains",
   "countries",
   "messages",
+  "times",
 ] as const;
 export type CounterTable = (typeof counterTables)[number];
 

@@ -147,7 +147,22 @@ export type Timeseries = Static<typeof Timeseries>;
 export const ChannelsQuery = Closed({ ...plainRange, ...filterQuery });
 export type ChannelsQuery = Static<typeof ChannelsQuery>;
 
-const ChannelTotals = Members({ channel: ChannelName, totals: Metrics, rates: Rates });
+const took = (part: string) =>
+  Nullable(
+    Integer({
+      description:
+        `within how many ms ${part} of the deliveries arrived from when they were made, or of pushes were taken; within 5 %. Null ` +
+        "without any, and where filters other than `channel` are named",
+    }),
+  );
+
+const ChannelTotals = Members({
+  channel: ChannelName,
+  totals: Metrics,
+  rates: Rates,
+  median_delivery_ms: took("half"),
+  p95_delivery_ms: took("95 %"),
+});
 
 /** What became of the deliveries of each channel. */
 export const Channels = Members({ ...plainReply, data: List(ChannelTotals, { description: "one for each channel" }) });

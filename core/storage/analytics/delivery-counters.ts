@@ -69,10 +69,10 @@ export const deliveryCounters = (db: Db) => {
       await Promise.all(made.map((one) => keepTable(rows, of, one, known.get(one.table) ?? null)));
     },
 
-    /** A table of days of an app: sums of those that are whole, quarters of those that are cut, of some metrics. */
+    /** A table of days of an app: sums of those that are whole, quarters of those that are cut, of some metrics; null: of all that it has. */
     list: async (
       of: OfApp,
-      { table, days, metrics }: { table: CounterTable; days: DaysOf; metrics: readonly string[] },
+      { table, days, metrics }: { table: CounterTable; days: DaysOf; metrics: readonly string[] | null },
     ): Promise<ReadDay[]> => {
       const found = await Promise.all([
         find(rows, of, { table, days: days.whole, metrics, of: "sums" }),
@@ -189,7 +189,12 @@ const tableOf = ({ keys, sums, quarters, samples }: DeliveryCounterRow): DayTabl
   ...(samples && { samples }),
 });
 
-type Wanted = { table: CounterTable; days: readonly Date[]; metrics: readonly string[]; of: "sums" | "quarters" };
+type Wanted = {
+  table: CounterTable;
+  days: readonly Date[];
+  metrics: readonly string[] | null;
+  of: "sums" | "quarters";
+};
 
 /** Documents of days, and of some between them where that reads less than naming each. */
 const find = async (
@@ -202,7 +207,8 @@ const find = async (
   const isDense = days.length > (last.getTime() - first.getTime()) / dayMs / 2;
   const day = isDense ? { $gte: first, $lte: last } : { $in: [...days] };
   const filter = { app_id: appId, table, day, tenant_id: tenantId };
-  const members = ["day", "keys", ...metrics.map((metric) => `${of}.${metric}`)];
+  const columns = metrics === null ? [of] : metrics.map((metric) => `${of}.${metric}`);
+  const members = ["day", "keys", ...columns];
   const projection = Object.fromEntries(members.map((name) => [name, 1]));
   const asked = new Set(days.map((at) => at.getTime()));
   const options = { hint: "list", projection, batchSize: daysAtOnce, promoteBuffers: true }; // bytes as they are, in no object of their own

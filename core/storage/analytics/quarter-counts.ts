@@ -1,10 +1,13 @@
 import type { Db, Document } from "mongodb";
+import { channelRatio } from "../../domain/analytics/latency.ts";
 import { messagesOf, mostCells, quarterCountsOf, type Tally } from "../../domain/analytics/quarters.ts";
-import type { MessageCell, QuarterCounts } from "../../domain/analytics/tables.ts";
+import type { MessageCell, QuarterCounts, TimeClass } from "../../domain/analytics/tables.ts";
+import { mostClasses } from "../../domain/analytics/times.ts";
 import { quarterMs } from "../../domain/durations.ts";
 import { beforeIdsOf } from "../../domain/ids.ts";
 import { evidence } from "../../domain/messages/progress.ts";
 import { type Metric, metrics } from "../../schema/analytics/metrics.ts";
+import { contactChannels } from "../../schema/vocabulary/channels.ts";
 import { type DeliveryRow, deliveryCollection } from "../messages/deliveries.ts";
 import { neverSent } from "../messages/first-waiting.ts";
 import type { MessageRow } from "../messages/message-row.ts";
@@ -16,8 +19,12 @@ export const countQuarter =
   (db: Db) =>
   async (of: OfApp, quarter: Date): Promise<QuarterCounts> => {
     const range = { from: quarter, to: new Date(quarter.getTime() + quarterMs) };
-    const [counts, messages] = await Promise.all([countDeliveries(db, of, range), countMessages(db, of, range)]);
-    return { ...counts, messages };
+    const [counts, messages, times] = await Promise.all([
+      countDeliveries(db, of, range),
+      countMessages(db, of, range),
+      countTimes(db, of, range),
+    ]);
+    return { ...counts, messages, times };
   };
 
 type Range = { from: Date; to: Date };
@@ -48,6 +55,25 @@ const countMessages = (db: Db, { tenantId, appId }: OfApp, { from, to }: Range):
   const found = collectionOf<MessageRow>(db, messageCollection).aggregate<MessageGroup>(stages, { hint: "list" });
   return messagesOf(messageCells(found));
 };
+
+/** From when deliveries were made: until they arrived, or until push services took them, which do not tell that. */
+const countTimes = async (db: Db, { tenantId, appId }: OfApp, { from, to }: Range): Promise<TimeClass[]> => {
+  const times = [
+    { channel: { $in: [...contactChannels] }, delivered_at: { $gt: longAgo } },
+    { channel: { $nin: [...contactChannels] }, sent_at: { $gt: longAgo } },
+  ];
+  const filter = { app_id: appId, created_at: { $gte: from, $lt: to }, tenant_id: tenantId, $or: times };
+  const end = { $cond: [{ $in: ["$channel", [...contactChannels]] }, "$delivered_at", "$sent_at"] };
+  const ms = { $max: [1, { $subtract: [end, "$created_at"] }] };
+  const ofTime = { $round: [{ $divide: [{ $ln: ms }, Math.log(channelRatio)] }, 0] };
+  const key = { channel: "$channel", class: { $min: [mostClasses - 1, ofTime] } };
+  const found = await collectionOf<DeliveryRow>(db, deliveryCollection)
+    .aggregate<TimeGroup>([{ $match: filter }, { $group: { _id: key, count: { $sum: 1 } } }], { hint: "made" })
+    .toArray();
+  return found.map(({ _id, count }) => ({ ..._id, count }));
+};
+
+type TimeGroup = { _id: Omit<TimeClass, "count">; count: number };
 
 type MessageGroup = { _id: Omit<MessageCell, "count">; count: number };
 

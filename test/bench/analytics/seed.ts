@@ -54,8 +54,11 @@ export const seedDays = async (
   const statuses = ["sent", "delivered", "opened"].flatMap(named).map((one) => ({ ...one, counts: { targeted: 15 } }));
   const alike = { channels, source: "api", ...names, labels: ["spring"], segment_ids: ["seg_1"], count: 3 } as const;
   const more = { labels: named("spring"), segments: named("seg_1"), statuses, messages: [alike] };
+  const times = channels.flatMap((channel, n) =>
+    Array.from({ length: 40 }, (_, of) => ({ channel, class: 60 + 10 * n + of, count: 1 + (of % 5) })),
+  );
   const none = { suppressed: [], domains: [], countries: [] };
-  const quarter = { cells: made, ...more, failures, ...none, at: new Date() };
+  const quarter = { cells: made, ...more, failures, ...none, times, at: new Date() };
   const first = lastDay();
   for (let n = 0; n < dayMs / quarterMs; n++)
     await deliveryCounters(db).keep(ofApp(app), new Date(first.getTime() + n * quarterMs), quarter);

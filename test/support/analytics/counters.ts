@@ -24,6 +24,7 @@ export const noCounts: QuarterCounts = {
   domains: [],
   countries: [],
   messages: [],
+  times: [],
 };
 
 /** Counters of an app by the quarters of an hour in which its deliveries were made. */

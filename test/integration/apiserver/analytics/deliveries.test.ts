@@ -114,6 +114,37 @@ describe("analytics of deliveries", () => {
     );
   });
 
+  it("say how long deliveries of a channel took, within 5 %", async () => {
+    const own = await seedTenant(site.db, { plan });
+    const tookMs = Array.from({ length: 200 }, (_, n) => 30 * 1.03 ** n); // from 30 ms to 3 hours
+    for (let n = 0; n < 4; n++) {
+      const some = tookMs.filter((_, place) => place % 4 === n);
+      await keep(own, now - n * dayMs - hourMs, {
+        times: classesOf(some),
+        cells: [cell({ counts: { targeted: 50 } })],
+      });
+    }
+    const times = async (query: string) =>
+      (await call(`channels?${query}`, own)).body.data.map(
+        ({ channel, median_delivery_ms: median, p95_delivery_ms: p95 }) => [channel, median, p95] as const,
+      );
+    const four = range(now - 3 * dayMs - 2 * hourMs, now);
+    const all = await times(four);
+    const none = channels.filter((channel) => channel !== "email").map((channel) => [channel, null, null]);
+    expect(all.filter(([channel]) => channel !== "email")).to.deep.equal(none);
+    const [, median, p95] = all.find(([channel]) => channel === "email") ?? expect.fail("there is no email");
+    expect(median).to.be.closeTo(tookMs[99] ?? 0, 0.05 * (tookMs[99] ?? 0));
+    expect(p95).to.be.closeTo(tookMs[189] ?? 0, 0.05 * (tookMs[189] ?? 0));
+    const unknown = channels.map((channel) => [channel, null, null]);
+    for (const query of [`${four}&channel=sms`, `${four}&category=news`, range(now - 2 * hourMs, now - hourMs)])
+      expect(await times(query), query).to.deep.equal(unknown);
+  });
+
+  const classesOf = (tookMs: readonly number[]) => {
+    const classes = Map.groupBy(tookMs, (ms) => Math.round(Math.log(ms) / Math.log(1.1)));
+    return [...classes].map(([of, some]) => ({ channel: "email" as const, class: of, count: some.length }));
+  };
+
   it("show how metrics went by the clocks of a zone, each group by itself", async () => {
     const own = await seedTenant(site.db, { plan });
     const midnight = Date.UTC(2026, 2, 28, 23); // in Berlin; the day that follows has 23 hours

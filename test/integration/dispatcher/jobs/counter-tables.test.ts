@@ -82,7 +82,8 @@ describe("tables of counters of deliveries", function () {
     ]);
     const documents = db.collection(deliveryCounterCollection.name).find({ app_id: of.app_id });
     const tables = (await documents.toArray()).map(({ table }) => String(table));
-    expect(tables).to.have.members(counterTables.filter((table) => table !== "messages")); // one each, for any number of deliveries
+    expect(tables).to.have.members(counterTables.filter((table) => table !== "messages" && table !== "times")); // one each, for any number of deliveries
+    expect(await firstDay(db, of.app_id, "times")).to.deep.equal([]); // nothing arrived
     const spring = ["email", "campaign", "tpl_1", "spring", "news", provider];
     const labelled = ["spring", "vip"].map((name) => ({ of: [...spring, name], counts: { targeted: 1, sent: 1 } }));
     expect(await firstDay(db, of.app_id, "labels")).to.have.deep.members(labelled);
@@ -108,6 +109,29 @@ describe("tables of counters of deliveries", function () {
     ]);
     expect(await firstDay(db, of.app_id, "suppressed")).to.deep.equal([
       { of: ["email", "frequency_cap"], counts: { count: 1 } },
+    ]);
+  });
+
+  it("have how long deliveries took until they arrived, or of pushes until they were taken", async () => {
+    const made = new Date(Date.now() - 3 * quarterMs);
+    const after = (ms: number) => new Date(made.getTime() + ms);
+    const one = (change: Partial<DeliveryRow>) => ({ ...aMail(of, {}).delivery, created_at: made, ...change });
+    const all = [
+      one({ sent_at: after(40), delivered_at: after(1_000) }),
+      one({ sent_at: after(40), delivered_at: after(990) }),
+      one({ sent_at: after(40), delivered_at: after(0) }),
+      one({ sent_at: after(40), opened_at: after(9_000) }), // nobody knows when it arrived
+      one({ channel: "ios_push", sent_at: after(500), delivered_at: after(60_000) }),
+      one({ channel: "ios_push", sent_at: after(400 * 86_400_000) }),
+    ];
+    await rows().insertMany(all);
+    await dueQuarters(db, clock).touch(all);
+    await runDue();
+    expect(await firstDay(db, of.app_id, "times")).to.have.deep.members([
+      { of: ["email", 0], counts: { c0: 1 } },
+      { of: ["email", 4], counts: { c8: 2 } }, // 1.1 to the power of 72 is 956
+      { of: ["ios_push", 4], counts: { c1: 1 } },
+      { of: ["ios_push", 14], counts: { c15: 1 } },
     ]);
   });
 
