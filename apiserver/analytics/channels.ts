@@ -8,7 +8,7 @@ import type { HourRange } from "#core/storage/analytics/event-sums.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import { type AnswersDeps, answering } from "./answers.ts";
-import { type CountsDeps, rangeAxis, rangeMembers } from "./counts.ts";
+import { askedCells, type CountsDeps, rangeAxis, rangeMembers } from "./counts.ts";
 import { totalsByChannel } from "./totals.ts";
 
 /** What became of the deliveries of each channel. Source: docs/reference/analytics.md#channels. */
@@ -16,7 +16,7 @@ export const channelTotals = (deps: CountsDeps & AnswersDeps) =>
   answering<ChannelsQuery, Channels>(deps, "quarter", async (app, question) => {
     const { asked, query } = question;
     const [members, found, times] = await Promise.all([
-      rangeMembers(deps, app, question),
+      rangeMembers(deps, app, question, askedCells(query).table),
       totalsByChannel(deps, app, asked.range, query),
       timesByChannel(deps, app, asked.range, query),
     ]);

@@ -10,7 +10,7 @@ import { ofApp } from "#core/storage/mongo/collection.ts";
 import type { Question } from "./answers.ts";
 
 export type CountsDeps = {
-  counters: Pick<DeliveryCounters, "list" | "samples" | "first">;
+  counters: Pick<DeliveryCounters, "list" | "samples" | "first" | "namedSince">;
   due: Pick<ReturnType<typeof dueQuarters>, "countedUntil">;
   oldestChange: ReturnType<typeof oldestChange>;
 };
@@ -51,14 +51,20 @@ export const rangeAxis = ({ from, to }: HourRange): Axis => plainAxis(from < to 
 /** All of an axis as one point. */
 export const wholeOf = ({ range }: Axis): Axis => plainAxis(range === null ? [] : [range.from, range.to]);
 
-/** Members of every answer about deliveries. */
+/** Members of every answer about deliveries, which reads a table. */
 export const rangeMembers = async (
   { counters, due, oldestChange: oldest }: CountsDeps,
   app: AppRow,
   { asked: { range, timezone, clamped, completeFrom }, now }: Pick<Question<unknown>, "asked" | "now">,
+  table: CounterTable = "cells",
 ) => {
   const of = ofApp(app);
-  const [until, counted, changed] = await Promise.all([due.countedUntil(of, range), counters.first(of), oldest(of)]);
+  const [until, counted, changed, named] = await Promise.all([
+    due.countedUntil(of, range),
+    counters.first(of),
+    oldest(of),
+    table === "cells" ? null : counters.namedSince(of, range),
+  ]);
   const begun = counted ?? now;
   const isAllCounted = changed === null || changed >= begun; // what has changed since then was counted
   return {
@@ -66,9 +72,11 @@ export const rangeMembers = async (
     timezone,
     clamped,
     as_of: until ?? now,
-    complete_from: isAllCounted || begun <= completeFrom ? completeFrom : begun,
+    complete_from: later(isAllCounted ? completeFrom : later(begun, completeFrom), named ?? completeFrom),
   };
 };
+
+const later = (a: Date, b: Date): Date => (a > b ? a : b);
 
 export const shownRange = ({ from, to }: HourRange) => ({ from: from.toISOString(), to: to.toISOString() });
 

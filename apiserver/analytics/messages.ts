@@ -1,4 +1,5 @@
 import { addTo, channelsIn, noMetrics, ratesOf, totalOf } from "#core/domain/analytics/metrics.ts";
+import type { CounterTable } from "#core/domain/analytics/tables.ts";
 import { defined } from "#core/domain/defined.ts";
 import { invalid } from "#core/errors.ts";
 import {
@@ -30,7 +31,7 @@ export const messageTotals = (deps: MessagesDeps) =>
   answering<MessagesQuery, MessageTotalsPage>(deps, "quarter", async (app, question) => {
     const sort = checkedSort(question.query);
     const [members, page] = await Promise.all([
-      rangeMembers(deps, app, question),
+      rangeMembers(deps, app, question, tableOf(question.query)),
       readPage<MessageTotals, MessageTotals, SortPosition | string>({
         cursors: deps.cursors,
         paging: analyticsMessagePaging,
@@ -43,6 +44,10 @@ export const messageTotals = (deps: MessagesDeps) =>
     ]);
     return showAs(MessageTotalsPage, { ...members, ...page });
   });
+
+/** Messages name their labels themselves. */
+const tableOf = (query: MessagesQuery): CounterTable =>
+  ["campaign_id", "template_id"].includes(query.group_by ?? "message") ? askedCells(query).table : "cells";
 
 type Ask = Question<MessagesQuery>;
 type Place = { after: SortPosition | string | null; sort: string; isDescending: boolean; limit: number };

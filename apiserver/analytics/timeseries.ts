@@ -31,7 +31,7 @@ export const timeseries = (deps: CountsDeps & AnswersDeps) =>
     checkSize(query, axis);
     if (query.group_by === "status") checkOfStatus(query);
     const [members, groups] = await Promise.all([
-      rangeMembers(deps, app, question),
+      rangeMembers(deps, app, question, askedCells(query, query.group_by).table),
       groupsOf(deps, app, { query, axis }),
     ]);
     const metrics = [...new Set(query.metric)];

@@ -65,8 +65,10 @@ export const deliveryCounters = (db: Db) => {
       const known = new Map(found.map((row) => [row.table, row]));
       const before = known.get("cells");
       if (before !== undefined && isPoorer(before, quarter, { entries: tables.cells, at: counts.at })) return;
-      const made = counterTables.map((table) => ({ table, quarter, entries: tables[table], at: counts.at }));
-      await Promise.all(made.map((one) => keepTable(rows, of, one, known.get(one.table) ?? null)));
+      const keep = (table: CounterTable) =>
+        keepTable(rows, of, { table, quarter, entries: tables[table], at: counts.at }, known.get(table) ?? null);
+      await Promise.all(counterTables.filter((table) => table !== "cells").map(keep));
+      await keep("cells"); // by which it shows that the quarter is counted
     },
 
     /** A table of days of an app: sums of those that are whole, quarters of those that are cut, of some metrics; null: of all that it has. */
@@ -97,18 +99,49 @@ export const deliveryCounters = (db: Db) => {
     },
 
     /** The first quarter of an app that is counted; null before there is one. */
-    first: async ({ tenantId, appId }: OfApp): Promise<Date | null> => {
-      const filter = { app_id: appId, table: "cells" as const, tenant_id: tenantId };
-      const row = await rows.findOne(filter, { hint: "list", sort: { day: 1 }, projection: { day: 1, quarters: 1 } });
-      if (row === null) return null;
-      let first = quartersOfDay;
-      for (const bytes of Object.values(row.quarters))
-        unpack(bytesOf(bytes), (_, place) => {
-          first = Math.min(first, place % quartersOfDay);
-        });
-      return new Date(row.day.getTime() + first * quarterMs);
-    },
+    first: (of: OfApp): Promise<Date | null> => firstOf(rows, of, "cells"),
+
+    /**
+     * From when on all deliveries of a range that are counted are told apart by label, segment and status, too; null when all are: a
+     * former release counted without. To the day, where it did so on several days.
+     */
+    namedSince: (of: OfApp, range: { from: Date; to: Date }): Promise<Date | null> => namedSince(rows, of, range),
   };
+};
+
+const namedSince = async (
+  rows: Collection<DeliveryCounterRow>,
+  of: OfApp,
+  { from, to }: { from: Date; to: Date },
+): Promise<Date | null> => {
+  const daysWith = async (table: CounterTable): Promise<number[]> => {
+    const filter = { app_id: of.appId, table, day: { $gte: dayOf(from), $lt: to }, tenant_id: of.tenantId };
+    const found = rows.find(filter, { hint: "list", projection: { day: 1 }, batchSize: daysAtOnce });
+    return (await found.toArray()).map(({ day }) => day.getTime());
+  };
+  const counted = await daysWith("cells"); // read first: it is kept last
+  const named = new Set(await daysWith("statuses"));
+  const without = counted.filter((day) => !named.has(day));
+  if (without.length > 0) return new Date(Math.max(...without) + 2 * dayMs); // the release may have come in the day after
+  const [first, firstNamed] = [await firstOf(rows, of, "cells"), await firstOf(rows, of, "statuses")];
+  return first !== null && firstNamed !== null && firstNamed > first ? firstNamed : null;
+};
+
+/** The first quarter that a table of an app has. */
+const firstOf = async (
+  rows: Collection<DeliveryCounterRow>,
+  { tenantId, appId }: OfApp,
+  table: CounterTable,
+): Promise<Date | null> => {
+  const filter = { app_id: appId, table, tenant_id: tenantId };
+  const row = await rows.findOne(filter, { hint: "list", sort: { day: 1 }, projection: { day: 1, quarters: 1 } });
+  if (row === null) return null;
+  let first = quartersOfDay;
+  for (const bytes of Object.values(row.quarters))
+    unpack(bytesOf(bytes), (_, place) => {
+      first = Math.min(first, place % quartersOfDay);
+    });
+  return new Date(row.day.getTime() + first * quarterMs);
 };
 
 const idOf = ({ appId }: OfApp, at: Date, table: CounterTable): string => `${appId}/${dateText(dayOf(at))}/${table}`;

@@ -144,4 +144,30 @@ describe("analytics of deliveries that failed, or have names", () => {
     const ofSegment = await call(`overview?${day}&segment_id=seg_1&channel=sms`, others);
     expect([ofSegment.body.messages, ofSegment.body.totals.sent]).to.deep.equal([2, 0]);
   });
+
+  it("say from when on labels, segments and statuses are counted, where a former release counted without", async () => {
+    const named = { labels: [{ ...cell({ counts: { targeted: 1 } }), name: "vip" }] };
+    const statuses = [{ ...cell({ counts: { targeted: 1 } }), name: "sent" }];
+    const cells = [cell({ counts: { targeted: 1 } })];
+    const own = await seedTenant(site.db, { plan });
+    const noon = Math.floor(now / dayMs) * dayMs - dayMs / 2;
+    const ten = range(noon - 10 * dayMs, noon + hourMs);
+    const from = async (query: string) => (await call(`${query}&${ten}`, own)).body.complete_from;
+    for (const days of [6, 5]) await keep(own, noon - days * dayMs, { cells });
+    await keep(own, noon - hourMs, { cells });
+    await keep(own, noon, { cells, ...named, statuses });
+    const sinceDay = instant(noon - 4.5 * dayMs + dayMs); // the day after the release may have come
+    expect(await from("overview?category=news")).to.equal(instant(noon - 10 * dayMs));
+    expect(await from("overview?label=vip")).to.equal(sinceDay);
+    expect(await from("timeseries?metric=targeted&group_by=status")).to.equal(sinceDay);
+    const later = await seedTenant(site.db, { plan });
+    await keep(later, noon - hourMs, { cells });
+    await keep(later, noon, { cells, ...named, statuses });
+    const { complete_from: sinceQuarter } = (await call(`channels?segment_id=seg_1&${ten}`, later)).body;
+    expect(sinceQuarter).to.equal(instant(noon));
+    const always = await seedTenant(site.db, { plan });
+    await keep(always, noon, { cells, ...named, statuses });
+    const { complete_from: begin } = (await call(`messages?group_by=campaign_id&label=vip&${ten}`, always)).body;
+    expect(begin).to.equal(instant(noon - 10 * dayMs));
+  });
 });
