@@ -1,6 +1,12 @@
 import { adviceOn } from "#core/domain/analytics/advice.ts";
 import type { Sample } from "#core/domain/analytics/day-table.ts";
-import { countryOfKey, domainOfKey, failureOfKey, suppressedOfKey } from "#core/domain/analytics/tables.ts";
+import {
+  countryOfKey,
+  domainOfKey,
+  failureOfKey,
+  type Origin,
+  suppressedOfKey,
+} from "#core/domain/analytics/tables.ts";
 import { Failures, type FailuresQuery } from "#core/schema/analytics/deliveries.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";
@@ -26,8 +32,8 @@ const failed = async (deps: CountsDeps, app: AppRow, { asked: { range }, query }
   const { group_by: grouping = "error_code" } = query;
   const table = grouping === "domain" ? "domains" : grouping === "country" ? "countries" : "failures";
   const groupOf = (text: string): string | null => {
-    const { name, channel } = namedBy(grouping, text);
-    return isAsked(query, channel) ? JSON.stringify([name ?? "none", channel]) : null;
+    const { name, ...of } = namedBy(grouping, text);
+    return isAsked(query, of) ? JSON.stringify([name ?? "none", of.channel]) : null;
   };
   const [found, samples] = await Promise.all([
     countsOf(deps, app, range, { table, groupOf }),
@@ -45,28 +51,49 @@ const failed = async (deps: CountsDeps, app: AppRow, { asked: { range }, query }
 
 type Grouping = NonNullable<FailuresQuery["group_by"]>;
 
-const namedBy = (grouping: Grouping, key: string): { name: string | null; channel: Failed["channel"] } => {
-  if (grouping === "domain") return { name: domainOfKey(key), channel: "email" };
-  if (grouping === "country") {
-    const { country, channel } = countryOfKey(key);
-    return { name: country, channel };
+type Of = { channel: Failed["channel"]; origin?: Origin };
+
+const namedBy = (grouping: Grouping, key: string): Of & { name: string | null } => {
+  if (grouping === "domain") {
+    const { domain: name, ...of } = domainOfKey(key);
+    return { name, channel: "email", ...of };
   }
-  const failure = failureOfKey(key);
-  return { name: failure[grouping], channel: failure.channel };
+  if (grouping === "country") {
+    const { country: name, ...of } = countryOfKey(key);
+    return { name, ...of };
+  }
+  const { [grouping]: name, ...of } = failureOfKey(key);
+  return { name, ...of };
 };
 
 type Failed = Failures["data"][number];
 
 const suppressedBy = async (deps: CountsDeps, app: AppRow, { asked: { range }, query }: Ask) => {
   const groupOf = (text: string): string | null => {
-    const { channel, reason } = suppressedOfKey(text);
-    return isAsked(query, channel) ? reason : null;
+    const { reason, ...of } = suppressedOfKey(text);
+    return isAsked(query, of) ? reason : null;
   };
   const found = await countsOf(deps, app, range, { table: "suppressed", groupOf });
   return found.map(({ group: reason, count }) => ({ reason, count }));
 };
 
-const isAsked = ({ channel }: FailuresQuery, of: Failed["channel"]): boolean => channel?.includes(of) ?? true;
+const isAsked = ({ channel, ...query }: FailuresQuery, of: Of): boolean =>
+  (channel?.includes(of.channel) ?? true) && isFrom(query, of.origin);
+
+const names = ["category", "campaign_id", "template_id"] as const;
+
+/** Of what a former release counted nobody knows what its messages were: it fits no question about them. */
+const isFrom = (query: Omit<FailuresQuery, "channel">, origin: Origin | undefined): boolean => {
+  const { source, label, segment_id: segment } = query;
+  if (origin === undefined)
+    return [source, label, segment, ...names.map((name) => query[name])].every((one) => one === undefined);
+  return (
+    (source?.includes(origin.source) ?? true) &&
+    names.every((name) => query[name] === undefined || query[name] === origin[name]) &&
+    (label === undefined || origin.labels.includes(label)) &&
+    (segment === undefined || origin.segment_ids.includes(segment))
+  );
+};
 
 /** Groups of a range that have any, the most frequent first. */
 const countsOf = async (

@@ -5,6 +5,8 @@ import {
   type Cell,
   type CellKey,
   cellKey,
+  countryKey,
+  domainKey,
   type FailedCountry,
   type FailedDomain,
   type Failure,
@@ -14,8 +16,10 @@ import {
   messageKey,
   type NamedCell,
   namedKey,
+  type Origin,
   type QuarterCounts,
   type Suppressed,
+  suppressedKey,
 } from "./tables.ts";
 
 /** Deliveries of a quarter that are alike in all that is told apart, with all of their metrics. */
@@ -37,7 +41,8 @@ export type Tally = CellKey & {
 
 /** Of a quarter of an hour; what is beyond counts under `other`, as do names that no schema bounds. */
 export const mostCells = 100;
-const mostFailures = 50;
+/** Failures, with what their messages are; as many more without. */
+const mostFailures = 100;
 /** Tallies that are put in order, some 500 bytes each; what comes after them counts under `other`. */
 const mostSorted = 10_000;
 
@@ -116,7 +121,7 @@ type Making = {
   statuses: Map<string, NamedCell>;
   failures: Map<string, Failure>;
   suppressed: Map<string, Suppressed>;
-  domains: Map<string | null, FailedDomain>;
+  domains: Map<string, FailedDomain>;
   countries: Map<string, FailedCountry>;
 };
 
@@ -153,18 +158,23 @@ const add = (made: Making, tally: Tally): void => {
   for (const name of new Set(tally.labels)) addNamed(made.labels, { ...cell, name }, counted(counts));
   for (const name of new Set(tally.segment_ids)) addNamed(made.segments, { ...cell, name }, counted(counts));
   addNamed(made.statuses, { ...cell, name: tally.status }, { targeted: counts.targeted });
-  const failed = counts.failed + counts.errored + counts.expired + counts.bounced;
-  if (failed > 0) addFailure(made.failures, { ...tally, error_code: code ?? "UNKNOWN", count: failed });
-  if (failed > 0 && channel === "email") addDomain(made.domains, { ...tally, count: failed });
-  if (failed > 0 && isPhone(channel)) addCountry(made.countries, { ...tally, count: failed });
+  const origin = originOf(tally);
+  const failed = { ...tally, origin, count: counts.failed + counts.errored + counts.expired + counts.bounced };
+  if (failed.count > 0) addFailure(made.failures, { ...failed, error_code: code ?? "UNKNOWN" });
+  if (failed.count > 0 && channel === "email") addDomain(made.domains, failed);
+  if (failed.count > 0 && isPhone(channel)) addCountry(made.countries, failed);
   if (counts.suppressed === 0) return;
-  addSuppressed(made.suppressed, { channel, reason: reason ?? other, count: counts.suppressed });
+  addSuppressed(made.suppressed, { channel, reason: reason ?? other, origin, count: counts.suppressed });
 };
 
-const addSuppressed = (all: Map<string, Suppressed>, { channel, reason, count }: Suppressed): void => {
-  const key = `${channel} ${reason}`;
-  all.set(key, { channel, reason, count: count + (all.get(key)?.count ?? 0) });
-};
+const originOf = ({ source, template_id, campaign_id, category, labels, segment_ids }: Tally): Origin => ({
+  source,
+  template_id,
+  campaign_id,
+  category,
+  labels,
+  segment_ids,
+});
 
 const counted = (counts: Metrics): Counted =>
   Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
@@ -191,34 +201,50 @@ const addNamed = (all: Map<string, NamedCell>, of: CellKey & { name: string }, c
   all.set(namedKey(key), known);
 };
 
-const addFailure = (failures: Map<string, Failure>, one: Failure): void => {
-  const isNew = !failures.has(failureKey(one));
-  const { channel, provider, error_code, last_at, message_id, count } =
-    isNew && failures.size >= mostFailures ? { ...one, provider: other, error_code: other } : one;
-  const key = failureKey({ channel, provider, error_code });
-  const known = failures.get(key) ?? { channel, provider, error_code, count: 0, last_at, message_id };
-  failures.set(key, known.last_at >= last_at ? known : { ...known, last_at, message_id });
-  const kept = failures.get(key);
-  if (kept !== undefined) kept.count += count;
+type One = { origin?: Origin; count: number; last_at?: Date; message_id?: string };
+
+/** Counts one under the first of some names that is there or has room: each tells less apart than the one before, the last has room. */
+const addUnder = <T extends One>(all: Map<string, T>, keyOf: (one: T) => string, names: readonly T[]): void => {
+  const mosts = [mostFailures, 2 * mostFailures];
+  const isFree = (one: T, n: number): boolean => all.has(keyOf(one)) || all.size < (mosts[n] ?? 0);
+  const one = names.find(isFree) ?? names.at(-1);
+  if (one === undefined) return;
+  const known = all.get(keyOf(one));
+  const isLater = known?.last_at !== undefined && one.last_at !== undefined && one.last_at > known.last_at;
+  all.set(keyOf(one), { ...(known === undefined || isLater ? one : known), count: (known?.count ?? 0) + one.count });
 };
 
-const addDomain = (
-  all: Map<string | null, FailedDomain>,
-  { domain, count, last_at, message_id }: FailedDomain,
-): void => {
-  const name = domain === null || all.has(domain) || all.size < mostFailures ? domain : other;
-  const known = all.get(name) ?? { domain: name, count: 0, last_at, message_id };
-  const latest = known.last_at >= last_at ? known : { ...known, last_at, message_id };
-  all.set(name, { ...latest, count: known.count + count });
+/** One whose message's names are not told apart. */
+const unnamed = <T extends One>(one: T): T => {
+  const { source = "api", labels = [], segment_ids: segments = [] } = one.origin ?? {};
+  const { provider: _provider, ...names } = others;
+  const origin: Origin = {
+    source,
+    ...names,
+    labels: labels.length === 0 ? [] : [other],
+    segment_ids: segments.length === 0 ? [] : [other],
+  };
+  return { ...one, origin };
+};
+
+const addFailure = (all: Map<string, Failure>, failure: Failure): void => {
+  const { channel, provider, error_code, origin, count, last_at, message_id } = failure;
+  const one: Failure = { channel, provider, error_code, ...(origin && { origin }), count, last_at, message_id };
+  addUnder(all, failureKey, [one, unnamed(one), unnamed({ ...one, provider: other, error_code: other })]);
+};
+
+const addDomain = (all: Map<string, FailedDomain>, { domain, origin, count, last_at, message_id }: FailedDomain) => {
+  const one: FailedDomain = { domain, ...(origin && { origin }), count, last_at, message_id };
+  addUnder(all, domainKey, [one, unnamed(one), unnamed({ ...one, domain: domain === null ? null : other })]);
 };
 
 /** There are some 250 countries. */
-const addCountry = (
-  all: Map<string, FailedCountry>,
-  { channel, country, count, last_at, message_id }: FailedCountry,
-): void => {
-  const key = JSON.stringify([channel, country]);
-  const known = all.get(key) ?? { channel, country, count: 0, last_at, message_id };
-  const latest = known.last_at >= last_at ? known : { ...known, last_at, message_id };
-  all.set(key, { ...latest, count: known.count + count });
+const addCountry = (all: Map<string, FailedCountry>, failed: FailedCountry): void => {
+  const { channel, country, origin, count, last_at, message_id } = failed;
+  const one: FailedCountry = { channel, country, ...(origin && { origin }), count, last_at, message_id };
+  addUnder(all, countryKey, [one, unnamed(one)]);
 };
+
+/** There are some 20 reasons. */
+const addSuppressed = (all: Map<string, Suppressed>, one: Suppressed): void =>
+  addUnder(all, suppressedKey, [one, unnamed(one)]);

@@ -16,23 +16,28 @@ export type CellKey = {
 /** Counters of deliveries that are alike. */
 export type Cell = CellKey & { counts: Counted };
 
-/** Deliveries that failed for one reason. */
-export type Failure = Pick<CellKey, "channel" | "provider"> & {
-  error_code: string;
-  count: number;
-  last_at: Date;
-  /** One of the messages. */
-  message_id: string;
+/** What the message of a delivery is, by which may be asked for what did not arrive. */
+export type Origin = Pick<CellKey, "source" | "template_id" | "campaign_id" | "category"> & {
+  labels: readonly string[];
+  segment_ids: readonly string[];
 };
 
+/** Deliveries that are alike. `origin`: absent of those that a former release counted, of several messages. */
+type Alike = { origin?: Origin; count: number };
+/** The last of them, and its message. */
+type Last = { last_at: Date; message_id: string };
+
+/** Deliveries that failed for one reason. */
+export type Failure = Pick<CellKey, "channel" | "provider"> & { error_code: string } & Alike & Last;
+
 /** Deliveries that were suppressed for one reason. */
-export type Suppressed = Pick<CellKey, "channel"> & { reason: string; count: number };
+export type Suppressed = Pick<CellKey, "channel"> & { reason: string } & Alike;
 
 /** Mails that failed at the addresses of a domain; null of those whose person was erased. */
-export type FailedDomain = Pick<Failure, "count" | "last_at" | "message_id"> & { domain: string | null };
+export type FailedDomain = { domain: string | null } & Alike & Last;
 
 /** Messages to phones that failed in a country; null where nobody knows which. */
-export type FailedCountry = Pick<Failure, "channel" | "count" | "last_at" | "message_id"> & { country: string | null };
+export type FailedCountry = Pick<CellKey, "channel"> & { country: string | null } & Alike & Last;
 
 /** Counters of deliveries that are alike, and have a label, a segment or a status. */
 export type NamedCell = Cell & { name: string };
@@ -82,25 +87,10 @@ export const tablesOf = ({
   labels: labels.map(named),
   segments: segments.map(named),
   statuses: statuses.map(named),
-  failures: failures.map(({ last_at, message_id, count, ...of }) => ({
-    key: failureKey(of),
-    counts: { count },
-    sample: { last_at, message_id },
-  })),
-  suppressed: suppressed.map(({ channel, reason, count }) => ({
-    key: JSON.stringify([channel, reason]),
-    counts: { count },
-  })),
-  domains: domains.map(({ domain, last_at, message_id, count }) => ({
-    key: JSON.stringify([domain]),
-    counts: { count },
-    sample: { last_at, message_id },
-  })),
-  countries: countries.map(({ channel, country, last_at, message_id, count }) => ({
-    key: JSON.stringify([channel, country]),
-    counts: { count },
-    sample: { last_at, message_id },
-  })),
+  failures: failures.map((one) => sampled(failureKey(one), one)),
+  suppressed: suppressed.map((one) => ({ key: suppressedKey(one), counts: { count: one.count } })),
+  domains: domains.map((one) => sampled(domainKey(one), one)),
+  countries: countries.map((one) => sampled(countryKey(one), one)),
   messages: messages.map(({ count, ...of }) => ({ key: messageKey(of), counts: { count } })),
   times: [...Map.groupBy(times, timesKey)].map(([key, classes]) => ({
     key,
@@ -121,6 +111,12 @@ export const timesOfKey = (key: string): Omit<TimeClass, "count"> => {
 
 /** How many classes behind the first a column is. */
 export const classOfColumn = (name: string): number => Number(name.slice(1));
+
+const sampled = (key: string, { count, last_at, message_id }: Alike & Last): Entry => ({
+  key,
+  counts: { count },
+  sample: { last_at, message_id },
+});
 
 const named = (cell: NamedCell): Entry => ({ key: namedKey(cell), counts: cell.counts });
 
@@ -155,28 +151,70 @@ type Values = [
   string?,
 ];
 
-/** What failures are told apart by. */
-export const failureOfKey = (key: string): Pick<Failure, "channel" | "provider" | "error_code"> => {
-  const [channel, provider, error_code] = JSON.parse(key) as [Failure["channel"], string | null, string]; // sound: failureKey wrote it
-  return { channel, provider, error_code };
+type OriginValues = [
+  Origin["source"],
+  Origin["template_id"],
+  Origin["campaign_id"],
+  Origin["category"],
+  Origin["labels"],
+  Origin["segment_ids"],
+];
+
+/** An origin at the end of a key. */
+const originIn = ({ origin }: Pick<Alike, "origin">): [OriginValues] | [] =>
+  origin === undefined
+    ? []
+    : [[origin.source, origin.template_id, origin.campaign_id, origin.category, origin.labels, origin.segment_ids]];
+
+const originFrom = (values: OriginValues | undefined): Pick<Alike, "origin"> => {
+  if (values === undefined) return {};
+  const [source, template_id, campaign_id, category, labels, segment_ids] = values;
+  return { origin: { source, template_id, campaign_id, category, labels, segment_ids } };
 };
+
+/** Names failures among others. */
+export const failureKey = (of: Omit<Failure, "count" | keyof Last>): string =>
+  JSON.stringify([of.channel, of.provider, of.error_code, ...originIn(of)]);
+
+/** What failures are told apart by. */
+export const failureOfKey = (key: string): Omit<Failure, "count" | keyof Last> => {
+  const [channel, provider, error_code, of] = JSON.parse(key) as [
+    Failure["channel"],
+    string | null,
+    string,
+    OriginValues?,
+  ]; // sound: failureKey wrote it
+  return { channel, provider, error_code, ...originFrom(of) };
+};
+
+/** Names suppressed deliveries among others. */
+export const suppressedKey = (of: Omit<Suppressed, "count">): string =>
+  JSON.stringify([of.channel, of.reason, ...originIn(of)]);
 
 /** What suppressed deliveries are told apart by. */
-export const suppressedOfKey = (key: string): Pick<Suppressed, "channel" | "reason"> => {
-  const [channel, reason] = JSON.parse(key) as [Suppressed["channel"], string]; // sound: tablesOf wrote it
-  return { channel, reason };
+export const suppressedOfKey = (key: string): Omit<Suppressed, "count"> => {
+  const [channel, reason, of] = JSON.parse(key) as [Suppressed["channel"], string, OriginValues?]; // sound: suppressedKey wrote it
+  return { channel, reason, ...originFrom(of) };
 };
 
-/** The domain of failed mails. */
-export const domainOfKey = (key: string): FailedDomain["domain"] => {
-  const [domain] = JSON.parse(key) as [string | null]; // sound: tablesOf wrote it
-  return domain;
+/** Names failed mails among others. */
+export const domainKey = (of: Omit<FailedDomain, "count" | keyof Last>): string =>
+  JSON.stringify([of.domain, ...originIn(of)]);
+
+/** What failed mails are told apart by. */
+export const domainOfKey = (key: string): Omit<FailedDomain, "count" | keyof Last> => {
+  const [domain, of] = JSON.parse(key) as [string | null, OriginValues?]; // sound: domainKey wrote it
+  return { domain, ...originFrom(of) };
 };
 
-/** Where failed messages to phones went. */
-export const countryOfKey = (key: string): Pick<FailedCountry, "channel" | "country"> => {
-  const [channel, country] = JSON.parse(key) as [FailedCountry["channel"], string | null]; // sound: tablesOf wrote it
-  return { channel, country };
+/** Names failed messages to phones among others. */
+export const countryKey = (of: Omit<FailedCountry, "count" | keyof Last>): string =>
+  JSON.stringify([of.channel, of.country, ...originIn(of)]);
+
+/** What failed messages to phones are told apart by. */
+export const countryOfKey = (key: string): Omit<FailedCountry, "count" | keyof Last> => {
+  const [channel, country, of] = JSON.parse(key) as [FailedCountry["channel"], string | null, OriginValues?]; // sound: countryKey wrote it
+  return { channel, country, ...originFrom(of) };
 };
 
 /** What messages are told apart by. */
@@ -222,7 +260,3 @@ export const messageKey = ({
   segment_ids,
 }: Omit<MessageCell, "count">): string =>
   JSON.stringify([channels, source, template_id, campaign_id, category, labels, segment_ids]);
-
-/** Names a failure among others. */
-export const failureKey = ({ channel, provider, error_code }: Pick<Failure, "channel" | "provider" | "error_code">) =>
-  JSON.stringify([channel, provider, error_code]);

@@ -171,7 +171,7 @@ export type Channels = Static<typeof Channels>;
 /** Query of the failures. */
 export const FailuresQuery = Closed({
   ...plainRange,
-  channel: filterQuery.channel,
+  ...filterQuery,
   group_by: Optional(
     Enum(["error_code", "provider", "domain", "country"], {
       default: "error_code",

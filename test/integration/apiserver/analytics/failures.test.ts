@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Cell, QuarterCounts } from "#core/domain/analytics/tables.ts";
+import type { Cell, Origin, QuarterCounts } from "#core/domain/analytics/tables.ts";
 import { dayMs, hourMs } from "#core/domain/durations.ts";
 import type { Failures, Overview, Timeseries } from "#core/schema/analytics/deliveries.ts";
 import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
@@ -83,6 +83,55 @@ describe("analytics of deliveries that failed, or have names", () => {
     expect((await by("provider&channel=email")).map(([key, , count]) => [key, count])).to.deep.equal([["smtp", 4]]);
     const ofTexts = await call(`failures?${range(now - dayMs, now)}&channel=sms`, own);
     expect(ofTexts.body).to.deep.include({ data: [], suppressed: [] });
+  });
+
+  const ofMessages = async (): Promise<Own> => {
+    const own = await seedTenant(site.db, { plan });
+    const origin: Origin = {
+      source: "campaign",
+      template_id: "tpl_1",
+      campaign_id: "spring",
+      category: "news",
+      labels: ["vip", "spring"],
+      segment_ids: ["seg_1"],
+    };
+    const last = { last_at: new Date(now - hourMs), message_id: "msg_1" };
+    const failed = { channel: "email", provider: "smtp", error_code: "HARD_BOUNCE", ...last } as const;
+    await keep(own, now - hourMs, {
+      cells: [cell({ counts: { targeted: 9 } })],
+      failures: [
+        { ...failed, origin, count: 4 },
+        { ...failed, origin: { ...origin, source: "api", campaign_id: null, labels: [] }, count: 2 },
+        { ...failed, count: 1 }, // by a former release
+      ],
+      domains: [{ domain: "mail.example", origin, count: 4, ...last }],
+      countries: [{ channel: "sms", country: "DE", origin, count: 3, ...last }],
+      suppressed: [
+        { channel: "email", reason: "quota", origin, count: 5 },
+        { channel: "email", reason: "quota", count: 6 },
+      ],
+    });
+    return own;
+  };
+
+  it("are told of those messages alone that are asked for", async () => {
+    const asked = [
+      ["", 7, 11],
+      ["source=campaign&label=vip&segment_id=seg_1", 4, 5],
+      ["source=api,campaign", 6, 5],
+      ["category=news&template_id=tpl_1&channel=email", 6, 5],
+      ["campaign_id=spring&label=autumn", 0, 0],
+      ["label=vip&group_by=domain", 4, 5],
+      ["segment_id=seg_1&group_by=country", 3, 5],
+      ["campaign_id=autumn&group_by=domain", 0, 0],
+    ] as const;
+    let own = await ofMessages();
+    for (const [n, [query, ...expected]] of asked.entries()) {
+      if (n === 4) own = await ofMessages(); // each app may ask five times a second
+      const { data, suppressed } = (await call(`failures?${range(now - dayMs, now)}&${query}`, own)).body;
+      const sum = (all: readonly { count: number }[]): number => all.reduce((of, { count }) => of + count, 0);
+      expect([sum(data), sum(suppressed)], query).to.deep.equal(expected);
+    }
   });
 
   it("are counted by label, segment and status, and messages beside them", async () => {

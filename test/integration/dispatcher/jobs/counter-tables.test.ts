@@ -46,15 +46,16 @@ describe("tables of counters of deliveries", function () {
       ...change,
     });
     const { sent_at: _sent, provider: _provider, ...unsent } = one({});
+    const spring: Partial<DeliveryRow> = {
+      source: "campaign",
+      campaign_id: "spring",
+      template_id: "tpl_1",
+      category: "news",
+      labels: ["vip", "spring"],
+      segment_ids: ["seg_1"],
+    };
     await rows().insertMany([
-      one({
-        source: "campaign",
-        campaign_id: "spring",
-        template_id: "tpl_1",
-        category: "news",
-        labels: ["vip", "spring"],
-        segment_ids: ["seg_1"],
-      }),
+      one(spring),
       one({
         source: "campaign",
         campaign_id: "spring",
@@ -64,7 +65,7 @@ describe("tables of counters of deliveries", function () {
         machine_clicked_at: now,
       }),
       one({ status: "bounced", bounced_at: now, error_code: "HARD_BOUNCE" }),
-      one({ status: "failed", failed_at: now, error_code: "LANDLINE", channel: "sms", country: "DE" }),
+      one({ status: "failed", failed_at: now, error_code: "LANDLINE", channel: "sms", country: "DE", ...spring }),
       { ...unsent, _id: newId("delivery", now), status: "suppressed", suppression_reason: "frequency_cap" },
       { ...unsent, _id: newId("delivery", now), status: "scheduled" },
     ]);
@@ -78,37 +79,47 @@ describe("tables of counters of deliveries", function () {
       },
       { of: ["email", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, bounced: 1 } },
       { of: ["email", "api", null, null, null, null], counts: { targeted: 1, suppressed: 1 } },
-      { of: ["sms", "api", null, null, null, provider], counts: { targeted: 1, sent: 1, failed: 1 } },
+      { of: ["sms", "campaign", "tpl_1", "spring", "news", provider], counts: { targeted: 1, sent: 1, failed: 1 } },
     ]);
     const documents = db.collection(deliveryCounterCollection.name).find({ app_id: of.app_id });
     const tables = (await documents.toArray()).map(({ table }) => String(table));
     expect(tables).to.have.members(counterTables.filter((table) => table !== "messages" && table !== "times")); // one each, for any number of deliveries
     expect(await firstDay(db, of.app_id, "times")).to.deep.equal([]); // nothing arrived
-    const spring = ["email", "campaign", "tpl_1", "spring", "news", provider];
-    const labelled = ["spring", "vip"].map((name) => ({ of: [...spring, name], counts: { targeted: 1, sent: 1 } }));
+    const campaign = ["campaign", "tpl_1", "spring", "news", provider];
+    const [mail, text] = [
+      { targeted: 1, sent: 1 },
+      { targeted: 1, sent: 1, failed: 1 },
+    ];
+    const labelled = ["spring", "vip"].flatMap((name) => [
+      { of: ["email", ...campaign, name], counts: mail },
+      { of: ["sms", ...campaign, name], counts: text },
+    ]);
     expect(await firstDay(db, of.app_id, "labels")).to.have.deep.members(labelled);
-    expect(await firstDay(db, of.app_id, "segments")).to.deep.equal([
-      { of: [...spring, "seg_1"], counts: { targeted: 1, sent: 1 } },
+    expect(await firstDay(db, of.app_id, "segments")).to.have.deep.members([
+      { of: ["email", ...campaign, "seg_1"], counts: mail },
+      { of: ["sms", ...campaign, "seg_1"], counts: text },
     ]);
     const plainMail = ["email", "api", null, null, null];
     expect(await firstDay(db, of.app_id, "statuses")).to.have.deep.members([
-      { of: [...spring, "sent"], counts: { targeted: 2 } },
+      { of: ["email", ...campaign, "sent"], counts: { targeted: 2 } },
       { of: [...plainMail, provider, "bounced"], counts: { targeted: 1 } },
       { of: [...plainMail, null, "suppressed"], counts: { targeted: 1 } },
-      { of: ["sms", "api", null, null, null, provider, "failed"], counts: { targeted: 1 } },
+      { of: ["sms", ...campaign, "failed"], counts: { targeted: 1 } },
     ]);
+    const plainOne = ["api", null, null, null, [], []];
+    const ofSpring = ["campaign", "tpl_1", "spring", "news", ["vip", "spring"], ["seg_1"]];
     expect(await firstDay(db, of.app_id, "failures")).to.deep.equal([
-      { of: ["email", provider, "HARD_BOUNCE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
-      { of: ["sms", provider, "LANDLINE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
+      { of: ["email", provider, "HARD_BOUNCE", plainOne], counts: { count: 1 }, sample: { last_at: now, message_id } },
+      { of: ["sms", provider, "LANDLINE", ofSpring], counts: { count: 1 }, sample: { last_at: now, message_id } },
     ]);
     expect(await firstDay(db, of.app_id, "countries")).to.deep.equal([
-      { of: ["sms", "DE"], counts: { count: 1 }, sample: { last_at: now, message_id } },
+      { of: ["sms", "DE", ofSpring], counts: { count: 1 }, sample: { last_at: now, message_id } },
     ]);
     expect(await firstDay(db, of.app_id, "domains")).to.deep.equal([
-      { of: [`mail${process.pid}.example`], counts: { count: 1 }, sample: { last_at: now, message_id } },
+      { of: [`mail${process.pid}.example`, plainOne], counts: { count: 1 }, sample: { last_at: now, message_id } },
     ]);
     expect(await firstDay(db, of.app_id, "suppressed")).to.deep.equal([
-      { of: ["email", "frequency_cap"], counts: { count: 1 } },
+      { of: ["email", "frequency_cap", plainOne], counts: { count: 1 } },
     ]);
   });
 
