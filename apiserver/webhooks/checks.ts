@@ -3,12 +3,14 @@ import { type FieldError, invalid, ValidationError } from "#core/errors.ts";
 import type { EventKind } from "#core/schema/events/envelope.ts";
 import { isReservedHeader } from "#core/schema/vocabulary/reserved-headers.ts";
 import type { WebhookFilters } from "#core/schema/webhooks/filters.ts";
+import { messageReceived } from "#core/schema/webhooks/webhook.ts";
 
 /** What a schema cannot say of an endpoint; a member that is left out is not looked at. */
 export type Checked = {
   url?: string | undefined;
   events?: readonly EventKind[] | undefined;
   event_names?: readonly string[] | undefined;
+  audience?: "bot" | null | undefined;
   headers?: Readonly<Record<string, string>> | null | undefined;
   body_template?: string | null | undefined;
   filters?: WebhookFilters | null | undefined;
@@ -62,10 +64,19 @@ const urlProblems = ({ addressProblem }: CheckDeps, text: string | undefined): F
 };
 
 /** Custom events are wanted by name. Source: docs/reference/webhooks.md#endpoints. */
-const eventProblems = ({ events = [], event_names: names = [] }: Checked): FieldError[] =>
-  events.includes("event.received") && names.length === 0
-    ? [{ field: "event_filters.event_names", message: "must name at least one event, as event.received is wanted" }]
-    : [];
+const eventProblems = ({ events = [], event_names: names = [], audience = null }: Checked): FieldError[] => {
+  const areWanted = events.includes("event.received");
+  const hasNone = areWanted && names.length === 0;
+  const narrowsNothing = audience !== null && !(areWanted && names.includes(messageReceived));
+  return [
+    ...(hasNone
+      ? [{ field: "event_filters.event_names", message: "must name at least one event, as event.received is wanted" }]
+      : []),
+    ...(narrowsNothing
+      ? [{ field: "event_filters.audience", message: `narrows ${messageReceived}, which event_names do not have` }]
+      : []),
+  ];
+};
 
 /** Header names are the same whatever their case. Source: docs/reference/webhooks.md#own-headers. */
 const headerProblems = (names: readonly string[]): FieldError[] => {

@@ -9,7 +9,7 @@ export const membersOf = ({ seal }: Pick<KeyRing, "seal">, id: string, body: Wri
   const { headers, event_filters: filters, status: _, ...plain } = body;
   return {
     ...plain,
-    ...(filters !== undefined && { event_names: filters.event_names ?? [] }),
+    ...(filters !== undefined && { event_names: filters.event_names ?? [], audience: filters.audience ?? null }),
     ...(headers !== undefined && {
       headers: Object.entries(headers ?? {}).map(([name, value]) => ({
         name,

@@ -25,11 +25,13 @@ export const updateWebhook =
     }
     await checkReach(deps, body.url);
     return deps.settings.change(by, "updated", found, (row) => {
-      const { events = row.events, event_filters: filters = { event_names: row.event_names } } = body;
-      checkWebhook(deps, { ...body, events, event_names: filters.event_names });
+      const { events = row.events, event_filters: filters = filtersOf(row) } = body;
+      checkWebhook(deps, { ...body, ...filters, events });
       return { set: { ...membersOf(deps.secrets, row._id, body), ...stateOf(row, body.status) } };
     });
   };
+
+const filtersOf = ({ event_names, audience = null }: WebhookRow) => ({ event_names, audience });
 
 /** Only its owner disables or enables an endpoint that answers. Source: docs/reference/webhooks.md#disabling. */
 const stateOf = (row: WebhookRow, wanted: UpdateWebhook["status"]): Partial<WebhookRow> => {

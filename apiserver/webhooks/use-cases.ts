@@ -85,7 +85,7 @@ export const webhookUseCases = (platform: WebhookPlatform) => {
       secret: secrets.open(row.secret, secretPlace(row._id)),
     }),
 
-    check: (body: CreateWebhook): void => checkWebhook(deps, { ...body, event_names: body.event_filters?.event_names }),
+    check: (body: CreateWebhook): void => checkWebhook(deps, { ...body, ...body.event_filters }),
     create: createWebhook(deps),
     update: updateWebhook(deps),
 

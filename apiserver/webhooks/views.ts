@@ -8,7 +8,10 @@ export const webhookView = (row: WebhookRow, now: Date): Webhook =>
   showAs(Webhook, {
     ...row,
     id: row._id,
-    event_filters: row.event_names.length === 0 ? {} : { event_names: row.event_names },
+    event_filters: {
+      ...(row.event_names.length > 0 && { event_names: row.event_names }),
+      ...(row.audience && { audience: row.audience }),
+    },
     header_names: row.headers.map(({ name }) => name),
     previous_secret_expires_at: previousExpiry(row, now),
     recovery: row.recovery && recoveryView(row.recovery),

@@ -8,7 +8,7 @@ import { defineResource } from "../kubernetes/definition.ts";
 import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
 import { filterOps } from "./filters.ts";
 import { WebhookHeaders } from "./resource-header.ts";
-import { webhookLimits } from "./webhook.ts";
+import { audiences, messageReceived, webhookLimits } from "./webhook.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text, Unknown } = Type;
 
@@ -119,6 +119,11 @@ const members = {
       description: "of event.received, the events of these names; needed when events has event.received",
     }),
   ),
+  audience: Optional(
+    Enum([...audiences], {
+      description: `of ${messageReceived}, only those in conversations that a bot handles`,
+    }),
+  ),
   secretName: objectName(
     "the Secret that the operator writes: `secret` (whsec_…), with which requests are signed",
     cel(immutable("secretName")),
@@ -132,11 +137,20 @@ const members = {
   }),
 };
 
-export const WebhookSpec = resourceSpec(externalId("webhook"), members, {
-  rule: "!('event.received' in self.events) || (has(self.eventNames) && size(self.eventNames) > 0)",
-  message: "event.received needs eventNames: the names of the custom events",
-  fieldPath: ".eventNames",
-});
+export const WebhookSpec = resourceSpec(
+  externalId("webhook"),
+  members,
+  {
+    rule: `!has(self.audience) || ('event.received' in self.events && has(self.eventNames) && '${messageReceived}' in self.eventNames)`,
+    message: `audience narrows ${messageReceived}, which eventNames do not have`,
+    fieldPath: ".audience",
+  },
+  {
+    rule: "!('event.received' in self.events) || (has(self.eventNames) && size(self.eventNames) > 0)",
+    message: "event.received needs eventNames: the names of the custom events",
+    fieldPath: ".eventNames",
+  },
+);
 export type WebhookSpec = Static<typeof WebhookSpec>;
 
 const Health = Closed(

@@ -22,7 +22,15 @@ export const webhookLimits = {
 
 const EventName = Text({ minLength: 1, maxLength: customEventLimits.nameCharacters, pattern: eventNamePattern });
 const EventNames = List(EventName, { maxItems: 50, uniqueItems: true });
-const EventFilters = Closed({ event_names: Optional(EventNames) });
+
+/** The custom event that tells a message of a person, which {@link audiences} narrow. */
+export const messageReceived = "hs.conversation.message_received";
+/** Who is to answer what people write. Source: docs/reference/webhooks.md#endpoints. */
+export const audiences = ["bot"] as const;
+const Audience = Nullable(
+  Enum([...audiences], { description: `of ${messageReceived}, only those in conversations that a bot handles` }),
+);
+const EventFilters = Closed({ event_names: Optional(EventNames), audience: Optional(Audience) });
 
 /** Names are HTTP tokens; values printable ASCII. Which names are reserved is checked by the use case. */
 const Headers = MapOf(
@@ -126,7 +134,7 @@ const webhookMembers = {
   url: Text(),
   description: Nullable(Text()),
   events: List(Enum([...eventKinds])),
-  event_filters: Type.Object({ event_names: Optional(List(Text())) }),
+  event_filters: Type.Object({ event_names: Optional(List(Text())), audience: Optional(Enum([...audiences])) }),
   batch: Flag(),
   status: Enum(["active", "failing", "disabled"]),
   paused: Flag(),

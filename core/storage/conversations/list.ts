@@ -30,15 +30,18 @@ export type ConversationPlaceInList = {
   limit: number;
 };
 
-/** How many documents one query looks at where no index finds what is wanted, and how many such queries read a page. */
-const slices = { size: 500, most: 10 };
+/**
+ * How many documents one query looks at where no index finds what is wanted, and how many such queries read a page; of how many
+ * conversations of one person or address each is read, to be sorted here.
+ */
+const bounds = { size: 500, most: 10, ofOne: 1_000 };
 
 /**
  * Lists the conversations of an app. Each of what an index finds in order is read by itself, such as those of each status, and
  * put together; what no index finds is looked for in so many documents, so that a page may be shorter, or empty.
  */
 export const conversationList =
-  (db: Db, { size, most } = slices) =>
+  (db: Db, { size, most, ofOne: mostOfOne } = bounds) =>
   async (
     of: OfApp,
     filter: ConversationFilter,
@@ -72,7 +75,8 @@ export const conversationList =
     };
     if (filter.ids !== undefined) return pageOf([sortedHere(await named(rows, of, filter.ids), filter, place)], place);
     const ofOne = place.sort === "updated_at" ? null : whoseOf(filter);
-    if (ofOne !== null) return pageOf([sortedHere(await latest(rows, of, ofOne), filter, place)], place);
+    const theirs = ofOne === null ? null : await allOfOne(rows, of, { ...ofOne, most: mostOfOne });
+    if (theirs !== null) return pageOf([sortedHere(theirs, filter, place)], place);
     return pageOf(await Promise.all(streamsOf(filter, place.sort).map(readStream)), place);
   };
 
@@ -139,20 +143,20 @@ const whoseOf = ({ userId, contactAddress }: ConversationFilter): Pick<Stream, "
   return contactAddress === undefined ? null : { by: { contact_address: contactAddress }, hint: "contact" };
 };
 
-const mostOfOne = 1_000;
-
-/** Conversations of one person or address: of more than a thousand those that changed last. */
-const latest = (
+/** All conversations of one person or address; null when there are more than `most`: then they are looked for among all. */
+const allOfOne = async (
   rows: Rows,
   { appId, tenantId }: OfApp,
-  { by, hint }: Pick<Stream, "by" | "hint">,
-): Promise<ConversationRow[]> =>
-  rows
+  { by, hint, most }: Pick<Stream, "by" | "hint"> & { most: number },
+): Promise<ConversationRow[] | null> => {
+  const found = await rows
     .find({ app_id: appId, ...by, updated_at: { $gt: longAgo, $lt: farAhead }, tenant_id: tenantId }, { hint })
     .project<ConversationRow>({ appended: 0 })
     .sort({ updated_at: -1, _id: -1 })
-    .limit(mostOfOne)
+    .limit(most + 1)
     .toArray();
+  return found.length > most ? null : found;
+};
 
 /** Those of some conversations that are wanted. */
 const sortedHere = (

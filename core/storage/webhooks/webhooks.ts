@@ -27,6 +27,8 @@ export type WebhookRow = Changeable &
     description: string | null;
     events: EventKind[];
     event_names: string[];
+    /** Of messages of people, those alone that are for it; absent of a former release. */
+    audience?: "bot" | null;
     batch: boolean;
     /** Each value sealed under `webhooks/<id>/headers/<name>`. A list: names may have dots. */
     headers: { name: string; value: Sealed }[];

@@ -1,8 +1,10 @@
+import { memberOf } from "#core/channels/kit/reading.ts";
 import { passes } from "#core/domain/webhooks/filter.ts";
 import { isGivenBy, type PartitionGroup } from "#core/domain/webhooks/partitions.ts";
 import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts";
 import { groupIn } from "#core/queue/subjects.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { messageReceived } from "#core/schema/webhooks/webhook.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Accept, EndpointEvents } from "../accept/accept.ts";
@@ -72,12 +74,19 @@ const subscribersOf = (endpoints: readonly WebhookRow[]): Subscribers => {
 const keyOf = ({ type, data: { name } }: EventEnvelope): string =>
   type === custom && typeof name === "string" ? named(name) : type;
 
+/** What people write is told to an endpoint of a bot as long as a bot handles their conversation. */
+const isForAudience = ({ audience = null }: WebhookRow, { type, data }: EventEnvelope): boolean =>
+  audience === null ||
+  type !== custom ||
+  data["name"] !== messageReceived ||
+  memberOf(data, "properties", "handled_by") === audience;
+
 /** The endpoints that want some of the events, and which: those they subscribed to that pass their filters. */
 const wantedOf = (subscribers: Subscribers, events: readonly EventEnvelope[]): EndpointEvents[] => {
   const wanted = new Map<WebhookRow, EventEnvelope[]>();
   for (const event of events) {
     for (const endpoint of subscribers.get(keyOf(event)) ?? []) {
-      if (!passes(endpoint.filters, event)) continue;
+      if (!isForAudience(endpoint, event) || !passes(endpoint.filters, event)) continue;
       const before = wanted.get(endpoint);
       if (before === undefined) wanted.set(endpoint, [event]);
       else before.push(event);

@@ -18,6 +18,7 @@ export const membersOf = ({ spec }: Webhook, app: AppRow): Partial<WebhookRow> =
   description: spec.description ?? null,
   events: [...spec.events].sort(),
   event_names: [...(spec.eventNames ?? [])].sort(),
+  audience: spec.audience ?? null,
   batch: spec.batch,
   filters: spec.filters ?? null,
   body_template: spec.bodyTemplate ?? null,

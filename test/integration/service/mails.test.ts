@@ -102,15 +102,17 @@ describe("mails, from what a person writes to what they read", function () {
     expect(headers).to.have.property("list-unsubscribe", "");
     expect(JSON.parse(body)).to.include({ subject: "Re: Colours", text: "In red & blue.\nWhich one?" });
     const quoting = "\r\nRed, please.\r\n\r\nOn Monday, Shop <help@shop.test> wrote:\r\n> Which one?\r\n";
-    await post(aMail({ from, id: `2-${from}`, more: [`In-Reply-To: ${sentAs}`], rest: quoting }));
+    const more = [`In-Reply-To: ${sentAs}`, "Cc: Eve <eve@example.test>, adam@example.test"]; // shown as `cc`
+    await post(aMail({ from, id: `2-${from}`, more, rest: quoting }));
     const second = await stored(`2-${from}`);
     expect(second).to.deep.include({
       conversation_id: first.conversation_id,
       text: "Red, please.",
       quoted_text: "On Monday, Shop <help@shop.test> wrote:\n> Which one?",
     });
-    const shown = await call(first.conversation_id);
-    expect(shown.body).to.deep.include({
+    const [last] = (await call(`${first.conversation_id}/messages`)).body["data"];
+    expect(last.cc).to.deep.equal(["eve@example.test", "adam@example.test"]);
+    expect((await call(first.conversation_id)).body).to.deep.include({
       channel: "email",
       contact_address: from,
       contact_name: "Ann",

@@ -3,7 +3,7 @@ import { searchKeys } from "#core/domain/conversations/words.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import { newId, ulid } from "#core/domain/ids.ts";
 import type { ConversationRow } from "#core/storage/conversations/conversation-row.ts";
-import { conversationList } from "#core/storage/conversations/list.ts";
+import { conversationList, positionIn } from "#core/storage/conversations/list.ts";
 import type { ConversationMessageRow } from "#core/storage/conversations/message-row.ts";
 import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import { aliasKey, type UserRow } from "#core/storage/people/users.ts";
@@ -85,7 +85,7 @@ describe("lists of conversations", () => {
   });
 
   it("look at so much at a time, and say how far they have looked", async () => {
-    const list = conversationList(site.db, { size: 1, most: 2 });
+    const list = conversationList(site.db, { size: 1, most: 2, ofOne: 1_000 });
     const wanted = { priority: "high" } as const;
     const place = { sort: "updated_at", isDescending: true, limit: 10 } as const;
     const app = { tenantId: of().tenant_id, appId: of().app_id };
@@ -139,6 +139,30 @@ describe("lists of conversations", () => {
           cursor = body.next_cursor;
         } while (cursor !== null);
         expect(found, `${one} ${sort}`).to.deep.equal(places.map((n) => ids[n]));
+      }
+    const many = conversationList(site.db, { size: 2, most: 2, ofOne: 2 }); // they are more than are read at once
+    const app = { tenantId: of().tenant_id, appId: of().app_id };
+    for (const filter of [{ userId: user_id }, { contactAddress: contact_address }])
+      for (const [sort, isDescending, places] of [
+        ["created_at", true, [1, 0, 2]],
+        ["waiting_since", false, [2, 0]],
+      ] as const) {
+        const found: string[] = [];
+        let after: SortPosition | null = null;
+        let isWhole = false;
+        while (!isWhole) {
+          const page: Awaited<ReturnType<typeof many>> = await many(app, filter, {
+            sort,
+            isDescending,
+            after,
+            limit: 1,
+          });
+          found.push(...page.rows.map(({ _id }) => _id));
+          const last = page.rows.at(-1);
+          isWhole = page.isWhole && page.rows.length === 0;
+          after = page.readTo ?? (last === undefined ? after : positionIn(sort)(last));
+        }
+        expect(found, `${JSON.stringify(filter)} ${sort}`).to.deep.equal(places.map((n) => ids[n]));
       }
   });
 

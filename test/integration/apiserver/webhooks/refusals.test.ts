@@ -47,6 +47,11 @@ describe("a webhook that is refused", () => {
     { it: "no event", body: { events: [] }, field: "events" },
     { it: "an event twice", body: { events: ["user.created", "user.created"] }, field: "events" },
     { it: "the test event", body: { events: ["webhook.test"] }, field: "events[0]" },
+    {
+      it: "an audience of messages that are not wanted",
+      body: { events: ["event.received"], event_filters: { event_names: ["a"], audience: "bot" } },
+      field: "event_filters.audience",
+    },
     { it: "event.received without names", body: { events: ["event.received"] }, field: "event_filters.event_names" },
     {
       it: "event.received with an empty list",

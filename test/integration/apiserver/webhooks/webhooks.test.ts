@@ -145,6 +145,11 @@ describe("webhooks", () => {
 
   it("judges a change with what stays", async () => {
     const { id } = await made({ events: ["event.received"], event_filters: { event_names: ["a"] } });
+    const bots = { event_names: ["hs.conversation.message_received"], audience: "bot" };
+    expect((await call("PATCH", `/${id}`, { event_filters: bots })).body["event_filters"]).to.deep.equal(bots);
+    const neither = { event_names: ["a"], audience: null };
+    const shown = await call("PATCH", `/${id}`, { event_filters: neither });
+    expect(shown.body["event_filters"]).to.deep.equal({ event_names: ["a"] });
     const refused = await call("PATCH", `/${id}`, { event_filters: {} });
     expect([refused.status, refused.body.error.details["field"]]).to.deep.equal([400, "event_filters.event_names"]);
     const other = await call("PATCH", `/${id}`, { event_filters: {}, events: ["user.created"] });

@@ -8,6 +8,7 @@ const named = (name: string) => ({ name, value: "v" });
 export const webhookCases: { it: string; spec: object; says: string }[] = [
   { it: "for custom events of no name", spec: { events: ["event.received"] }, says: "needs eventNames" },
   { it: "with an empty list of names", spec: { events: ["event.received"], eventNames: [] }, says: "needs eventNames" },
+  { it: "with an audience of what it does not get", spec: { audience: "bot" }, says: "audience narrows" },
   { it: "with 51 names", spec: { eventNames: Array.from({ length: 51 }, (_, n) => `e${n}`) }, says: "Too many" },
   { it: "with a name of 101 characters", spec: { eventNames: ["n".repeat(101)] }, says: "Too long" },
   { it: "with a name that ends with a space", spec: { eventNames: ["a "] }, says: "spec.eventNames[0]" },

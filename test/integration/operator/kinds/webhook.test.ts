@@ -72,7 +72,8 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
       {
         description: "large orders",
         events: ["event.received", "delivery.sent"],
-        eventNames: ["order.placed"],
+        eventNames: ["order.placed", "hs.conversation.message_received"],
+        audience: "bot",
         batch: true,
         filters: {
           match: "any",
@@ -105,7 +106,8 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
       url: "https://hooks.example/a",
       description: "large orders",
       events: ["delivery.sent", "event.received"],
-      event_names: ["order.placed"],
+      event_names: ["hs.conversation.message_received", "order.placed"],
+      audience: "bot",
       batch: true,
       filters: (shaped().spec as { filters: object }).filters,
       body_template: "order {{ data.name }}",

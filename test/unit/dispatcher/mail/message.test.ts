@@ -43,6 +43,15 @@ describe("a mail to an app", () => {
     expect(read({ to: ["help@shop.test", "SHOP@shop.test"] }).sender).to.equal("shop@shop.test");
   });
 
+  it("says who else got it, twenty at most", () => {
+    const many = Array.from({ length: 30 }, (_, n) => `eve${n}@example.test`);
+    expect(read({ cc: ["Eve@Example.test", " adam@example.test ", "no address"] }).cc).to.deep.equal([
+      "eve@example.test",
+      "adam@example.test",
+    ]);
+    expect(read({ cc: many }).cc).to.deep.equal(many.slice(0, 20));
+  });
+
   it("names those before it, the first of the thread first", () => {
     const mail = read({ references: ["<a@x>", "<b@x>", "<a@x>", "no id at all"], inReplyTo: "<c@x> (of Monday)" });
     expect(mail.references).to.deep.equal(["a@x", "b@x", "c@x"]);

@@ -43,6 +43,14 @@ const run = async (
   return { settlement, placed, grouped };
 };
 
+const ofBot = {
+  events: ["event.received" as const],
+  event_names: ["hs.conversation.message_received", "hs.conversation.closed"],
+  audience: "bot" as const,
+};
+const written = (by: "bot" | "human"): EventEnvelope =>
+  anEvent("event.received", { data: { name: "hs.conversation.message_received", properties: { handled_by: by } } });
+
 describe("an endpoint wants an event", () => {
   const rows: { it: string; endpoint: Partial<WebhookRow>; event: EventEnvelope; expected: boolean }[] = [
     { it: "of a kind it subscribed to", endpoint: {}, event: anEvent("delivery.sent"), expected: true },
@@ -59,6 +67,20 @@ describe("an endpoint wants an event", () => {
       endpoint: { events: ["event.received"], event_names: ["buy"] },
       event: anEvent("event.received", { data: { name: "sell" } }),
       expected: false,
+    },
+    ...(["bot", "human"] as const).map((by) => ({
+      it: `of a message of a person that a ${by} is to answer, with the audience bot`,
+      endpoint: ofBot,
+      event: written(by),
+      expected: by === "bot",
+    })),
+    {
+      it: "of what else becomes of conversations, with an audience",
+      endpoint: ofBot,
+      event: anEvent("event.received", {
+        data: { name: "hs.conversation.closed", properties: { handled_by: "human" } },
+      }),
+      expected: true,
     },
     {
       it: "not when its filters refuse it",
