@@ -115,6 +115,11 @@ const delivery: Record<string, AlertCase> = {
     fires: { [all("herald_outbox_events_total", 'program="apiserver",outcome="kept"')]: "0+1x30" },
     rests: { [all("herald_outbox_events_total", 'program="apiserver",outcome="published"')]: "0+1x30" },
   },
+  HeraldEventsRefused: {
+    at: "20m",
+    fires: { [all("herald_custom_events_total", 'outcome="no_room"')]: "0+1x30" },
+    rests: { [all("herald_custom_events_total", 'outcome="refused"')]: "0+1x30" },
+  },
   HeraldConversationsUnanswered: {
     at: "6h",
     fires: {
