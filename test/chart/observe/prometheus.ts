@@ -23,10 +23,10 @@ export type Target = { address: string; labels: Record<string, string> };
 
 export const startPrometheus = async (
   program: string,
-  { targets, ruleFiles }: { targets: readonly Target[]; ruleFiles: readonly string[] },
+  { targets, ruleFiles, port: wanted }: { targets: readonly Target[]; ruleFiles: readonly string[]; port?: number },
 ): Promise<Prometheus> => {
   const dir = await mkdtemp(join(tmpdir(), "prometheus-"));
-  const [port = 0] = await freePorts(1);
+  const port = wanted ?? (await freePorts(1))[0] ?? 0;
   const config = {
     global: { scrape_interval: "3s", scrape_timeout: "3s", evaluation_interval: "1s" }, // a scrape may ask stores for 1 s
     rule_files: ruleFiles,
