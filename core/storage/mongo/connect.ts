@@ -83,7 +83,7 @@ export const isUnreachable = (error: unknown): boolean =>
   error instanceof MongoTopologyClosedError ||
   (error instanceof Error && (error.name === "MongoWaitQueueTimeoutError" || isUnresolved(error))) ||
   (error instanceof MongoBulkWriteError && isUnreachable(error.errorResponse)) || // wraps what stopped it
-  (error instanceof MongoServerError && isServerLeaving(error));
+  (error instanceof MongoServerError && (isServerLeaving(error) || hasNoRoom(error)));
 
 /** A look-up of mongodb+srv's records failed: DNS's own error comes as it is. */
 const isUnresolved = (error: Error): boolean =>
@@ -94,4 +94,8 @@ const leavingCodes = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
 
 const isServerLeaving = ({ code, message }: MongoServerError): boolean =>
   leavingCodes.has(Number(code)) ||
-  /failed to connect to|conn closed|the database system is (starting|shutting)/.test(message);
+  /failed to connect to|conn closed|the database system is (starting|shutting|in recovery|not yet)/.test(message);
+
+/** Its disk is full: it answers what is read, and takes what is written once it has room. 14031: MongoDB's OutOfDiskSpace. */
+const hasNoRoom = ({ code, message }: MongoServerError): boolean =>
+  code === 14_031 || message.includes("No space left on device");

@@ -50,22 +50,22 @@ export type PrivateServer = {
 type PrivateKind = Exclude<ServerKind, "kubernetes">;
 
 /**
- * Starts the wanted servers on free ports in a new folder. They end with the test process, at the latest. They do not
- * wait for the disk, unless they are to be `durable`, as those of an installation are.
+ * Starts the wanted servers on free ports in a new folder, or in `at`. They end with the test process, at the latest. They do
+ * not wait for the disk, unless they are to be `durable`, as those of an installation are.
  */
 export const privateServers = async <K extends PrivateKind>(
   wanted: Record<K, true>,
-  { durable = false } = {},
+  { durable = false, at }: { durable?: boolean; at?: string } = {},
 ): Promise<Record<K, PrivateServer> & { close: () => Promise<void> }> => {
   await mkdir(testDir, { recursive: true });
-  const dir = await mkdtemp(join(testDir, "private-"));
+  const dir = at ?? (await mkdtemp(join(testDir, "private-")));
   const kinds = Object.keys(wanted) as K[]; // the record has no other keys
   const servers = await Promise.all(
     kinds.map(async (kind) => [kind, await privateServer(kind, { dir, throwaway: !durable })] as const),
   );
   const close = async () => {
     await Promise.all(servers.map(([, server]) => server.kill()));
-    await rm(dir, { recursive: true, force: true });
+    if (at === undefined) await rm(dir, { recursive: true, force: true });
   };
   // Object.fromEntries forgets which keys it was given.
   return { ...(Object.fromEntries(servers) as Record<K, PrivateServer>), close };
