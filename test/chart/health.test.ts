@@ -19,6 +19,7 @@ import {
 import { manifests } from "../integration/operator/support/manifests.ts";
 import { privateServers } from "../support/servers/servers.ts";
 import { until } from "../support/until.ts";
+import { runTool } from "./support/helm.ts";
 
 type Health = { status: string; message: string };
 /** What Flux says of an object; Unknown, and why, where it cannot say. */
@@ -130,6 +131,15 @@ describe("the health of every kind by Argo CD and Flux, on objects of a real API
 
   it("is Healthy when a resource is Ready, for every kind", async () => {
     for (const object of resources()) await expectHealth(object, "Healthy", "is as the resource says");
+  });
+
+  it("stays, as a second sync of each kind finds nothing to change by the API server's own diff", async () => {
+    const file = join(dir, "resources.json");
+    await writeFile(file, JSON.stringify({ apiVersion: "v1", kind: "List", items: resources() }));
+    const how = ["--server-side", "--force-conflicts", "--field-manager=argocd-controller", "-f", file];
+    const access = ["--kubeconfig", herald.servers.kubeconfig];
+    expect(await runTool("kubectl", ["apply", ...how, ...access])).to.have.string("serverside-applied");
+    expect(await runTool("kubectl", ["diff", ...how, ...access])).to.equal("");
   });
 
   it("is Degraded when somebody must change the resource", async () => {
