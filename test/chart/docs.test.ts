@@ -1,97 +1,40 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { allResources } from "#core/channels/all-resources.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
-import { findTool } from "../../dev/files/find-tool.ts";
-import { rootDir, testDir } from "../../dev/files/paths.ts";
+import { rootDir } from "../../dev/files/paths.ts";
 import { freePorts } from "../../dev/processes/free-ports.ts";
-import { type ServerProcess } from "../../dev/processes/process.ts";
 import { startProgram } from "../../dev/processes/programs.ts";
-import { command } from "../../dev/processes/run-command.ts";
-import { type Kubernetes, startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { makeCredentials } from "../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../dev/simulators/smtp.ts";
 import { blocksOf } from "../support/pages/blocks.ts";
-import { testKeyRing } from "../support/rows/fixtures.ts";
-import { type TestServers, testServers } from "../support/servers/servers.ts";
 import { until } from "../support/until.ts";
-import { aCheckout } from "./support/checkout.ts";
 import { onNodes } from "./support/on-nodes.ts";
-import { othersKind, othersTenant } from "./support/others.ts";
+import { useWalk } from "./support/walk.ts";
 
 /** The page and the section whose commands of nodes are run here all the same, on programs that a test starts. */
 const start = "start-platform.md";
 const onPrograms = "4. A first message";
-const pages = [start, "install.md", "gitops.md", "upgrade.md", "backup.md", "uninstall.md"];
+const pages = [
+  start,
+  "install.md",
+  "gitops.md",
+  "upgrade.md",
+  "backup.md",
+  "uninstall.md",
+  "keys.md",
+  "moving.md",
+  "node-loss.md",
+];
 
 describe("the pages on running Herald in a cluster", function () {
   this.timeout(400_000); // every wait inside has a bound of its own
-  let servers: TestServers;
-  let dir: string;
-  let home: string;
-  let cluster: Kubernetes;
-  let operator: ServerProcess;
-  const database = `docs_${process.pid}`;
-
-  before(async () => {
-    servers = await testServers();
-    await mkdir(testDir, { recursive: true });
-    dir = await mkdtemp(join(testDir, "docs-"));
-    home = await aCheckout(dir, findTool("helm") ?? expect.fail("helm is missing: make install-chart-tools"));
-    await startCluster("first");
-  });
-  after(async () => {
-    await operator?.stop();
-    await cluster?.stop();
-    await inDatabase((db) => db.dropDatabase());
-    await rm(dir, { recursive: true, force: true });
-  });
-
-  /** A Kubernetes API of the test's own: what the pages install is the whole cluster's. */
-  const startCluster = async (name: string): Promise<void> => {
-    const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
-    cluster = await startKubernetes({ dir: join(dir, name), throwaway: true, port, etcdPort, etcdPeerPort });
-    await run("kubectl apply -f -", JSON.stringify(othersKind));
-    await run("kubectl wait crd/tenants.a.example --for=condition=Established --timeout=120s");
-    await run("kubectl apply -f -", JSON.stringify(othersTenant));
-  };
-  /** The pod that the chart asks for, as far as one can run without nodes. */
-  const startOperator = async (more: Record<string, string> = {}): Promise<void> => {
-    const [healthPort = 0] = await freePorts(1);
-    operator = await startProgram({ program: "operator", dir, healthPort, env: { ...environment(), ...more } });
-  };
-  const environment = (): Record<string, string> => ({
-    KUBECONFIG: cluster.kubeconfig,
-    HERALD_MONGODB_URL: servers.mongodbUrl,
-    HERALD_MONGODB_DATABASE: database,
-    HERALD_NATS_URL: servers.natsUrl,
-    HERALD_NATS_PREFIX: database,
-    HERALD_REDIS_URL: servers.redisUrl,
-    HERALD_KEY_RING: testKeyRing,
-    HERALD_HEALTH_HOST: "127.0.0.1",
-    HERALD_HTTP_HOST: "127.0.0.1",
-  });
-
-  const inDatabase = async <T>(act: (db: Db) => Promise<T>): Promise<T> => {
-    const client = await MongoClient.connect(servers.mongodbUrl);
-    return act(client.db(database)).finally(() => client.close());
-  };
-  const run = (script: string, input = ""): Promise<string> => {
-    const env = { PATH: `${join(home, "bin")}:${process.env["PATH"]}`, KUBECONFIG: cluster.kubeconfig };
-    return command(["bash", "-euo", "pipefail", "-c", script], { cwd: home, env, input, timeoutMs: commandsMs });
-  };
-  const commandsOf = (page: string, ...sections: string[]): string[] =>
-    blocksOf(page)
-      .filter(({ info, section }) => info === "sh" && (sections.length === 0 || sections.includes(section)))
-      .map(({ text }) => text);
-  const follow = async (page: string, ...sections: string[]): Promise<string> =>
-    run(commandsOf(page, ...sections).join("\n"));
-  const idsAndKeys = () =>
-    run(`kubectl get tenants.herald.dev,apps.herald.dev,apikeys.herald.dev --all-namespaces --output jsonpath='{range .items[*]}{.kind} {.status.id}{"\\n"}{end}'
-         kubectl --namespace demo get secret shop-backend --output jsonpath='{.data.token}'`);
+  const walk = useWalk();
+  const { run, follow, commandsOf, startCluster, startOperator, useKeyRing, environment, inDatabase, idsAndKeys } =
+    walk;
 
   it("show only commands that are run, here or on nodes", () => {
     const blocks = pages.flatMap(blocksOf);
@@ -106,6 +49,7 @@ describe("the pages on running Herald in a cluster", function () {
   it("install the chart, and make a tenant with an app and a key", async () => {
     const [install = ""] = commandsOf(start, "2. Herald");
     await run(install);
+    await useKeyRing();
     await startOperator(); // it is ready when the kinds are served
     await run("kubectl apply -f config/samples/00-plans.yaml"); // a Job of the chart does it, on a node
     const printed = await follow(start, tenant);
@@ -123,12 +67,12 @@ describe("the pages on running Herald in a cluster", function () {
     const { username, password } = credentials.smtp;
     const mail = await startSmtp({ port: 0, tls: credentials.tls, login: credentials.smtp });
     const [apiserverHealth = 0, dispatcherHealth = 0, port = 0] = await freePorts(3);
-    await writeFile(join(dir, "ca.pem"), credentials.tls.cert);
+    await writeFile(join(walk.dir(), "ca.pem"), credentials.tls.cert);
     const own = { HERALD_HTTP_PORT: String(port), HERALD_ALLOWED_RANGES: "127.0.0.0/8" }; // where the mail server is
-    const env = { ...environment(), NODE_EXTRA_CA_CERTS: join(dir, "ca.pem"), ...own };
+    const env = { ...environment(), NODE_EXTRA_CA_CERTS: join(walk.dir(), "ca.pem"), ...own };
     const programs = await Promise.all([
-      startProgram({ program: "apiserver", dir, healthPort: apiserverHealth, env }),
-      startProgram({ program: "dispatcher", dir, healthPort: dispatcherHealth, env }),
+      startProgram({ program: "apiserver", dir: walk.dir(), healthPort: apiserverHealth, env }),
+      startProgram({ program: "dispatcher", dir: walk.dir(), healthPort: dispatcherHealth, env }),
     ]);
     const [, ...blocks] = blocksOf(start).filter(({ section }) => section === onPrograms); // the first makes a tunnel
     const [begin = "", post = "", look = ""] = blocks.map(({ text }) =>
@@ -201,6 +145,29 @@ describe("the pages on running Herald in a cluster", function () {
     expect(said).to.include("plan.herald.dev/growth serverside-applied");
   });
 
+  it("rotate the key ring of an operator that runs", async () => {
+    const [old = ""] = walk.keyRing().split(":");
+    const step = async (section: string): Promise<string[]> => {
+      await follow("keys.md", section);
+      await useKeyRing();
+      await walk.stopOperator(); // what a restart of the deployments does
+      await startOperator();
+      return walk
+        .keyRing()
+        .trim()
+        .split("\n")
+        .map((line) => line.split(":")[0] ?? "");
+    };
+    await run("kubectl apply -f -", JSON.stringify(aWebhook));
+    await run("kubectl --namespace demo wait webhooks.herald.dev/rotated --for=condition=Ready --timeout=60s");
+    const [, added = ""] = await step("1. Add a key");
+    expect(await inDatabase((db) => sealedWith(db, old))).to.be.above(0);
+    expect(await step("2. Seal with it")).to.deep.equal([added, old]);
+    await until(async () => (await inDatabase((db) => sealedWith(db, old))) === 0, 90_000);
+    expect(await step("4. Take the old key out")).to.deep.equal([added]);
+    await run("kubectl --namespace demo delete webhooks.herald.dev/rotated --timeout=60s");
+  });
+
   it("restore everything into an empty cluster: the ids, the records and the key that apps have", async () => {
     const before = await idsAndKeys();
     const hashes = await inDatabase(hashesIn);
@@ -213,8 +180,8 @@ describe("the pages on running Herald in a cluster", function () {
     expect(await run("jq --raw-output '[.items[].apiVersion] | unique | join(\" \")' resources.json")).to.equal(
       "herald.dev/v1alpha1 herald.dev/v1beta1\n", // kubectl asks for plans by the newer one
     );
-    await operator.stop();
-    await cluster.stop();
+    await walk.stopOperator();
+    await walk.stopCluster();
     await startCluster("second");
     const [prepare = "", install = "", ...rest] = commandsOf("backup.md", "Restore");
     await run(`${prepare}\n${withoutPrograms}`);
@@ -227,6 +194,7 @@ describe("the pages on running Herald in a cluster", function () {
       (await run("jq --raw-output .data.password bundled-stores.json")).trim(),
     );
     await run(`helm uninstall herald --namespace herald\n${install}`);
+    await useKeyRing();
     await startOperator();
     await run(rest.join("\n"));
     await run("kubectl --namespace demo wait apps.herald.dev/shop apikeys.herald.dev/backend --for=condition=Ready");
@@ -238,8 +206,28 @@ describe("the pages on running Herald in a cluster", function () {
     );
   });
 
+  it("move everything to another cluster, where the old one's programs have ended before", async () => {
+    const before = await idsAndKeys();
+    const replicas = "kubectl --namespace herald get deployments --output jsonpath='{.items[*].spec.replicas}'";
+    await follow("backup.md", "Back up");
+    await follow("moving.md", "2. Stop the old ones");
+    expect(await run(replicas)).to.equal("0 0 0");
+    await walk.stopOperator();
+    await walk.stopCluster();
+    await startCluster("third");
+    await follow("moving.md", "1. Prepare");
+    expect(await run(replicas)).to.equal("0 0 0");
+    const [start = "", resources = ""] = commandsOf("moving.md", "4. Start the new ones");
+    await run(start);
+    expect(await run(replicas)).to.not.include("0");
+    await startOperator();
+    await run(resources);
+    await run("kubectl --namespace demo wait apps.herald.dev/shop apikeys.herald.dev/backend --for=condition=Ready");
+    expect(await idsAndKeys()).to.equal(before);
+  });
+
   it("end every deletion: in a namespace that is no longer watched, of what is in use, without an operator", async () => {
-    await operator.stop();
+    await walk.stopOperator();
     await startOperator({ HERALD_OPERATOR_WATCH_NAMESPACES: "default" });
     await run(
       "kubectl wait tenants.herald.dev/demo --for=jsonpath='{.status.conditions[0].reason}'=NamespaceNotWatched",
@@ -248,7 +236,7 @@ describe("the pages on running Herald in a cluster", function () {
     const [retain = "", unfinalize = ""] = commandsOf("uninstall.md", "When a deletion does not end");
     await run(`kubectl delete tenants.herald.dev demo --wait=false\n${retain}
                kubectl wait tenants.herald.dev/demo --for=delete --timeout=120s`);
-    await operator.stop();
+    await walk.stopOperator();
     await run(unfinalize);
     const left = "kubectl get plans.herald.dev --output jsonpath='{.items[*].metadata.finalizers}'";
     expect(await run(left)).to.equal("");
@@ -285,12 +273,24 @@ const owned =
   "apps.herald.dev,apikeys.herald.dev,webhooks.herald.dev,liveactivitytypes.herald.dev,segments.herald.dev,templates.herald.dev,inappmessages.herald.dev";
 const records = ["plans", "tenants", "apps", "api_keys"];
 
+/** It has a secret that the key ring seals. */
+const aWebhook = {
+  apiVersion: "herald.dev/v1alpha1",
+  kind: "Webhook",
+  metadata: { name: "rotated", namespace: "demo" },
+  spec: { appRef: "shop", url: "https://hooks.example.com/a", events: ["delivery.sent"], secretName: "rotated" },
+};
+
+/** How many webhooks have something that a key seals. */
+const sealedWith = async (db: Db, kid: string): Promise<number> => {
+  const webhooks = await db.collection("webhooks").find().toArray();
+  return webhooks.filter((webhook) => JSON.stringify(webhook).includes(`"kid":"${kid}"`)).length;
+};
+
 const hashesIn = async (db: Db): Promise<unknown> => {
   const rows = await db.collection<ApiKeyRow>("api_keys").find().toArray();
   return rows.map(({ _id, hashes }) => ({ _id, hashes }));
 };
-
-const commandsMs = 350_000; // those of a whole page
 
 /** A section of the start page. */
 const tenant = "3. A tenant with an app and a key";
