@@ -16,6 +16,8 @@ import { addEndpoint, anEvent, eventsUrl, loopbackAllowed } from "../../support/
 const perSecond = inSuite(10, { soak: 200 });
 /** How long the load goes on between two changes. */
 const betweenMs = inSuite(500, { soak: 10_000 });
+/** Of dispatchers: at first, then, and in the end. */
+const counts = inSuite({ least: 1, most: 2, last: 1 }, { soak: { least: 1, most: 4, last: 2 } });
 const eventsAtOnce = 5;
 const deviceCount = 50;
 const withinMs = inSuite(120_000, { soak: 300_000 });
@@ -46,7 +48,7 @@ describe("scaling out and in, and a release that replaces every program, under l
 
   it("loses nothing, doubles nothing, and refuses no request", async () => {
     const serving = [await start("apiserver", former), await start("apiserver", former)];
-    let dispatchers = [await start("dispatcher", former)];
+    const dispatchers = [await start("dispatcher", former)];
     const load = startLoad({ sending, serving, devices });
     const goOn = () => sleep(betweenMs); // the load, as it is now, is what is tried
     /** As a Deployment does it: a new one first. */
@@ -60,10 +62,10 @@ describe("scaling out and in, and a release that replaces every program, under l
       await Promise.all(old.map((one) => leave(serving, one)));
     };
     await goOn();
-    dispatchers.push(...(await Promise.all([1, 2, 3].map(() => start("dispatcher", former)))));
+    const more = Array.from({ length: counts.most - counts.least }, () => start("dispatcher", former));
+    dispatchers.push(...(await Promise.all(more)));
     await goOn();
-    await Promise.all(dispatchers.slice(2).map((one) => one.stop()));
-    dispatchers = dispatchers.slice(0, 2);
+    await Promise.all(dispatchers.splice(counts.last).map((one) => one.stop()));
     await goOn();
     await replaceAll({});
     await goOn();
