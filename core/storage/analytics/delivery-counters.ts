@@ -20,7 +20,7 @@ export type DeliveryCounterRow = {
   _id: string;
   tenant_id: string;
   app_id: string;
-  table: CounterTable;
+  table: CounterTable | typeof timeSums;
   day: Date;
   keys: string[];
   sums: Record<string, Binary>;
@@ -31,6 +31,9 @@ export type DeliveryCounterRow = {
   /** Grows with every change. */
   revision: number;
 };
+
+/** The sums of `times` by themselves: its quarters are many times as large, and the store reads a document whole. */
+const timeSums = "time_sums";
 
 const keptDays = 800; // more than any plan keeps messages
 
@@ -68,6 +71,7 @@ export const deliveryCounters = (db: Db) => {
       const keep = (table: CounterTable) =>
         keepTable(rows, of, { table, quarter, entries: tables[table], at: counts.at }, known.get(table) ?? null);
       await Promise.all(counterTables.filter((table) => table !== "cells").map(keep));
+      if (tables.times.length > 0 || known.has("times")) await keepTimeSums(rows, of, quarter);
       await keep("cells"); // by which it shows that the quarter is counted
     },
 
@@ -77,7 +81,7 @@ export const deliveryCounters = (db: Db) => {
       { table, days, metrics }: { table: CounterTable; days: DaysOf; metrics: readonly string[] | null },
     ): Promise<ReadDay[]> => {
       const found = await Promise.all([
-        find(rows, of, { table, days: days.whole, metrics, of: "sums" }),
+        find(rows, of, { table: table === "times" ? timeSums : table, days: days.whole, metrics, of: "sums" }),
         find(rows, of, { table, days: days.cut, metrics, of: "quarters" }),
       ]);
       return found.flat();
@@ -144,7 +148,8 @@ const firstOf = async (
   return new Date(row.day.getTime() + first * quarterMs);
 };
 
-const idOf = ({ appId }: OfApp, at: Date, table: CounterTable): string => `${appId}/${dateText(dayOf(at))}/${table}`;
+const idOf = ({ appId }: OfApp, at: Date, table: DeliveryCounterRow["table"]): string =>
+  `${appId}/${dateText(dayOf(at))}/${table}`;
 
 /** `known`: its document as it was read, which may have changed since. */
 const keepTable = async (
@@ -159,6 +164,21 @@ const keepTable = async (
     row = await rows.findOne({ _id: idOf(of, made.quarter, made.table), tenant_id: of.tenantId });
   }
   throw new Error(`counters of ${of.appId} change too often to be kept`);
+};
+
+/** Keeps the sums of times as they are now, unless later ones are kept: whoever changes times does so afterwards. */
+const keepTimeSums = async (rows: Collection<DeliveryCounterRow>, of: OfApp, quarter: Date): Promise<void> => {
+  const made = await rows.findOne({ _id: idOf(of, quarter, "times"), tenant_id: of.tenantId });
+  if (made === null) return;
+  const { keys, sums, read, revision } = made;
+  const _id = idOf(of, quarter, timeSums);
+  const change = async (): Promise<boolean> => {
+    const set = { $set: { keys, sums, read, revision } };
+    return (await rows.updateOne({ _id, revision: { $lt: revision } }, set)).matchedCount === 1;
+  };
+  if (await change()) return;
+  const isNew = await insertNew(rows, { ...made, _id, table: timeSums, quarters: {} });
+  if (!isNew) await change(); // another may have made it meanwhile, of before
 };
 
 type MadeTable = { table: CounterTable; quarter: Date; entries: readonly Entry[]; at: Date };
@@ -223,7 +243,7 @@ const tableOf = ({ keys, sums, quarters, samples }: DeliveryCounterRow): DayTabl
 });
 
 type Wanted = {
-  table: CounterTable;
+  table: DeliveryCounterRow["table"];
   days: readonly Date[];
   metrics: readonly string[] | null;
   of: "sums" | "quarters";

@@ -3,7 +3,7 @@ import type { Db } from "mongodb";
 import { counterTables } from "#core/domain/analytics/tables.ts";
 import { quarterMs } from "#core/domain/durations.ts";
 import { newId } from "#core/domain/ids.ts";
-import { deliveryCounterCollection } from "#core/storage/analytics/delivery-counters.ts";
+import { type DeliveryCounterRow, deliveryCounterCollection } from "#core/storage/analytics/delivery-counters.ts";
 import { type DueQuarterRow, dueQuarterCollection, dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -143,6 +143,18 @@ describe("tables of counters of deliveries", function () {
       { of: ["email", 4], counts: { c8: 2 } }, // 1.1 to the power of 72 is 956
       { of: ["ios_push", 4], counts: { c1: 1 } },
       { of: ["ios_push", 14], counts: { c15: 1 } },
+    ]);
+    await rows().updateOne({ _id: all[3]?._id ?? "" }, { $set: { delivered_at: after(9_000) } });
+    await dueQuarters(db, clock).touch(all);
+    await runDue();
+    const day = (table: "times" | "time_sums") =>
+      collectionOf<DeliveryCounterRow>(db, deliveryCounterCollection).findOne({ app_id: of.app_id, table });
+    const [times, ofTimes] = [await day("times"), await day("time_sums")];
+    expect(times?.keys).to.have.length(5);
+    expect([ofTimes?.keys, ofTimes?.sums, ofTimes?.revision]).to.deep.equal([
+      times?.keys,
+      times?.sums,
+      times?.revision,
     ]);
   });
 
