@@ -11,6 +11,7 @@ import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { arrivals } from "#core/storage/conversations/arrivals.ts";
+import { sentReplies } from "#core/storage/conversations/sent-replies.ts";
 import { touching } from "#core/storage/conversations/touching.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { answerable } from "#core/storage/messages/answered.ts";
@@ -64,7 +65,12 @@ export const conversations = (
     arrivals: store,
     contactsOf: sendersOf({ contacts: contacts(db), publish }),
     beginSessions: beginning(sessions(db)),
-    answeredBy: answeredBy({ stored: store.stored, deliveries: answerable(db), apply: deps.apply }),
+    answeredBy: answeredBy({
+      stored: store.stored,
+      deliveries: answerable(db),
+      replies: sentReplies(db),
+      apply: deps.apply,
+    }),
     publish: deps.events.publish,
     clock,
   });

@@ -5,7 +5,10 @@ import { inPages } from "../mongo/pages.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
 
 /** A delivery that a person may answer. */
-export type Answerable = Pick<DeliveryRow, "_id" | "user_id" | "provider_message_id">;
+export type Answerable = Pick<
+  DeliveryRow,
+  "_id" | "user_id" | "provider_message_id" | "message_id" | "conversation_id"
+>;
 
 const page = 100; // people in one filter
 const mostFound = 1_000; // deliveries of them, the latest
@@ -25,7 +28,7 @@ export const answerable =
             app_id: appId,
             tenant_id: tenantId,
           },
-          { projection: { user_id: 1, provider_message_id: 1 }, hint: "sent_to" },
+          { projection: { user_id: 1, provider_message_id: 1, message_id: 1, conversation_id: 1 }, hint: "sent_to" },
         )
         .limit(mostFound)
         .toArray(),

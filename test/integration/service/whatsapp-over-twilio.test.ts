@@ -131,7 +131,7 @@ describe("WhatsApp over Twilio, from what a person writes to what they read", fu
     expect(talk.messages.at(-1)).to.deep.include({
       type: "button_reply",
       button: { id: "r", title: "Red" },
-      reply_to_id: delivery._id,
+      reply_to_id: String(reply.body["id"]),
     });
   });
 
