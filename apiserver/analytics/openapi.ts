@@ -235,7 +235,14 @@ export const docs: Docs = {
     MessageTotalsPage: [{ ...plain, data: [messageTotals], next_cursor: null, has_more: false }],
     MessageReport: [report],
     RecountRange: [{ from: "2026-11-01T00:00:00Z", to: "2026-11-02T00:00:00Z" }],
-    Recount: [{ from: "2026-11-01T00:00:00.000Z", to: "2026-11-02T00:00:00.000Z", quarters: 41 }],
+    Recount: [
+      {
+        from: "2026-11-01T00:00:00.000Z",
+        to: "2026-11-02T00:00:00.000Z",
+        quarters: 41,
+        asked_at: "2026-07-21T09:30:00.000Z",
+      },
+    ],
     Outcome: [outcome],
     Outcomes: [outcomes],
     Audience: [audience],
