@@ -23,6 +23,8 @@ export type PlanDeps = {
     /** Gives it back until its tenant may send again. */
     defer: (message: MessageRow, dueAt: Date, left: Left) => Promise<boolean>;
   };
+  /** One of these segments that is gone, by its id. */
+  segments: { goneOf: (appId: string, ids: readonly string[]) => Promise<string | null> };
   directory: Pick<Directory, "app">;
   /** Chooses the variant that the rest of a message gets, once it is time; gives the message as it is then. */
   decide: (message: MessageRow) => Promise<MessageRow>;
@@ -67,9 +69,18 @@ const plan = async (deps: PlanDeps, message: MessageRow, now: Date): Promise<voi
   const app = await deps.directory.app(message.app_id);
   if (app === null) return deps.finish.fail(message, "HS_NOT_FOUND: the app is gone");
   if (isMissedSchedule(message, now)) return deps.finish.fail(message, "HS_EXPIRED: missed schedule");
+  const gone = await goneSegment(deps, message);
+  if (gone !== null) return deps.finish.fail(message, `HS_NOT_FOUND: segment ${gone}`);
   if (deps.suspensions.has(message.tenant_id))
     return defer(deps, message, { planned: message.planned, isUntouched: mayBeUntouched(message) });
   await giveTurn(deps, message, app);
+};
+
+/** A segment that its target names, or that such a one names, and that was deleted by force while it was queued. */
+const goneSegment = async ({ segments }: PlanDeps, message: MessageRow): Promise<string | null> => {
+  const { app_id: appId, fence, segment_ids: ids = [] } = message;
+  const isQueued = fence === 1 || mayBeUntouched(message);
+  return isQueued && ids.length > 0 ? segments.goneOf(appId, ids) : null;
 };
 
 const giveTurn = async (deps: PlanDeps, taken: MessageRow, app: AppRow): Promise<void> => {

@@ -11,6 +11,7 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type Left, messageWork } from "#core/storage/messages/work.ts";
 import { aimedSubscriptions } from "#core/storage/segments/aimed.ts";
 import type { FactsOf } from "#core/storage/segments/facts.ts";
+import { goneSegment } from "#core/storage/segments/segments.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 
 /** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
@@ -42,6 +43,7 @@ export const stores = ({
     people,
     aimed: aimedSubscriptions(db, factsOf),
     choices: choices(db),
+    segments: { goneOf: goneSegment(db) },
     messages: {
       ...messages,
       take: async (id: string, now: Date) => {

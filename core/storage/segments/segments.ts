@@ -107,6 +107,17 @@ export const appSegments = (db: Db) => {
   };
 };
 
+/** Finds one of these segments that the app does not have, by its id; null when it has all of them. */
+export const goneSegment =
+  (db: Db) =>
+  async (appId: string, ids: readonly string[]): Promise<string | null> => {
+    const rows = collectionOf<SegmentRow>(db, segmentCollection);
+    const filter = { app_id: appId, _id: { $in: [...ids] } };
+    const options = { projection: { _id: 1 }, hint: "list", batchSize: ids.length + 1 };
+    const found = new Set((await rows.find(filter, options).toArray()).map(({ _id }) => _id));
+    return ids.find((id) => !found.has(id)) ?? null;
+  };
+
 type SegmentPageAsked = { after: string | SortPosition | null; sort: string; isDescending: boolean; limit: number };
 
 /** What of a segment decides who is in it. */

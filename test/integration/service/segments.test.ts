@@ -107,14 +107,25 @@ describe("a message to segments and by filters", function () {
     expect(left.message.accepted.recipients_estimate).to.equal(1);
   });
 
-  it("goes to whom its segments meant when it was accepted, whatever becomes of them", async () => {
+  it("goes to whom its segments meant when it was accepted, though they change", async () => {
     const { id } = await ask("POST", "", { name: "Changing", filter: tagged("silver") });
     const send_after = new Date(Date.now() + 2_000).toISOString();
     const waiting = await send(sending.system, api, { target: { included_segments: ["Changing"] }, send_after });
     await ask("PATCH", `/${String(id)}`, { filter: tagged("gold") });
-    await ask("DELETE", `/${String(id)}?force=true`, {});
-    const message = await sending.system.ended(waiting, 25_000);
+    const message = await sending.system.ended(waiting, 60_000);
     expect(message.counts.sent).to.equal(those((i) => !isGold(i)).length);
+  });
+
+  it("fails when a segment that it names is deleted by force before its time, and reaches nobody", async () => {
+    const { id } = await ask("POST", "", { name: "Short-lived", filter: tagged("silver") });
+    const target = { all: true, excluded_segments: ["Short-lived"] };
+    const send_after = new Date(Date.now() + 3_600_000).toISOString();
+    const waiting = await send(sending.system, api, { target, send_after });
+    await ask("DELETE", `/${String(id)}?force=true`, {});
+    const due = { scheduled_for: new Date(), due_at: new Date() };
+    await sending.system.db.collection<MessageRow>("messages").updateOne({ _id: waiting }, { $set: due });
+    const { status, error, counts } = await sending.system.ended(waiting, 60_000);
+    expect([status, error, counts.targeted]).to.deep.equal(["failed", `HS_NOT_FOUND: segment ${String(id)}`, 0]);
   });
 
   it("starts a live activity by segments on each of their devices once, and on nobody who is excluded", async () => {

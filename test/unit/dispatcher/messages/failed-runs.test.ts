@@ -91,6 +91,7 @@ describe("a turn of a message", () => {
           defer: async (_, dueAt, { planned }) => rests.push([dueAt, planned]) > 0,
           ...messages,
         },
+        segments: { goneOf: async () => "seg_b" },
         directory: { app: async () => anApp() },
         turn: async () => ({ kind: "under_way", planned: false }),
         suspensions: suspensionsOf(),
@@ -108,6 +109,21 @@ describe("a turn of a message", () => {
     const { deps: given, rests } = deps({ turn: () => Promise.reject(broken) }, { take: async () => taken });
     expect(await reasonOf(planMessage(given)("msg_1"))).to.equal(broken);
     expect(rests).to.deep.equal([[new Date(noon.getTime() + 5_000), true]]);
+  });
+
+  it("fails a queued message of whose segments one is gone, and goes on with one that has begun", async () => {
+    const failed: string[] = [];
+    for (const [fence, planned] of [
+      [1, false],
+      [2, false],
+      [2, true],
+    ] as const) {
+      const taken = aMessage({ fence, planned, segment_ids: ["seg_a", "seg_b"] });
+      const fail = async (_: unknown, error: string): Promise<void> => void failed.push(`${fence} ${error}`);
+      const { deps: given } = deps({ finish: { complete: async () => undefined, fail } }, { take: async () => taken });
+      await planMessage(given)("msg_1");
+    }
+    expect(failed).to.deep.equal(["1 HS_NOT_FOUND: segment seg_b"]);
   });
 
   it("leaves a message alone while its tenant is suspended", async () => {
