@@ -3,6 +3,7 @@ import { dayMs } from "#core/domain/durations.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { newId } from "#core/domain/ids.ts";
 import { messageEventData } from "#core/domain/messages/views.ts";
+import { AppError, errorStatuses } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Messages } from "#core/storage/messages/messages.ts";
@@ -89,6 +90,22 @@ export const acceptMessage = async <Counted>(
   return { row, replayed: false, mismatch: false };
 };
 
+/**
+ * The message that the same request with its key made before, for one that is refused now: what it names may have been
+ * removed since. @throws the refusal, when there is no such message
+ */
+export const repeatOfRefused = async (
+  deps: AcceptMessageDeps,
+  request: MessageRequest,
+  refusal: unknown,
+  signal: AbortSignal,
+): Promise<AcceptedMessage> => {
+  if (!(refusal instanceof AppError) || errorStatuses[refusal.code] >= 500) throw refusal;
+  const before = await findByKey(deps, request, signal);
+  if (before === null || before.fingerprint !== request.fingerprint || isForgotten(deps, before)) throw refusal;
+  return repeatOf(deps, request, before);
+};
+
 const memoryMs = dayMs; // docs/reference/requests.md#idempotency
 
 /** The message that used this key; one that is older than the memory gives the key away. */
@@ -99,10 +116,13 @@ const findRepeat = async (
 ): Promise<AcceptedMessage | null> => {
   const before = await findByKey(deps, request, signal);
   if (before === null) return null;
-  if (deps.clock.now().getTime() - before.created_at.getTime() < memoryMs) return repeatOf(deps, request, before);
+  if (!isForgotten(deps, before)) return repeatOf(deps, request, before);
   await deps.messages.releaseKey(request.caller.tenant._id, before._id);
   return null;
 };
+
+const isForgotten = ({ clock }: Pick<AcceptMessageDeps, "clock">, { created_at: at }: MessageRow): boolean =>
+  clock.now().getTime() - at.getTime() >= memoryMs;
 
 const findByKey = async (
   { messages }: AcceptMessageDeps,

@@ -17,6 +17,7 @@ import {
   acceptMessage,
   type BegunMessage,
   messageOf,
+  repeatOfRefused,
 } from "../accepting/accept-message.ts";
 import type { MakeContacts } from "../accepting/make-contacts.ts";
 import type { Caller } from "../access/caller.ts";
@@ -25,7 +26,7 @@ import { audienceOf, configuredOf, requireChannels } from "../audience/audience.
 import { type Asked, type Estimate, missingOf } from "../audience/estimate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { RequireFeature } from "../limits/plan-rules.ts";
-import { type Draft, draftOf } from "./draft.ts";
+import { type Draft, draftOf, fingerprintOfMessage } from "./draft.ts";
 import type { TakeTemplate } from "./take-template.ts";
 import { splitOf } from "./take-variants.ts";
 
@@ -69,29 +70,41 @@ export type Accepted = { result: CreateNotificationResult; replayed: boolean; mi
 export const accept =
   (deps: AcceptDeps) =>
   async (request: AcceptRequest, signal: AbortSignal): Promise<Accepted> => {
-    const { app } = request;
-    await requireMembers(deps, request);
-    const judged = await judge(deps, app, request.body);
-    const { draft, channels, asked } = judged;
-    const plan = {
-      estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target, asked),
-      decide: async (estimate: Estimate) => {
-        requireChannels({ ...draft, target: draft.meant.target }, channels);
-        if (estimate.contacts.length > 0) await deps.requireRoom(request.caller, estimate.contacts);
-        return {
-          recipients: estimate.recipients,
-          rowOf: async (begun: BegunMessage) => {
-            if (estimate.contacts.length > 0) await deps.makeContacts(estimate.contacts);
-            await request.before?.(begun.id);
-            return rowOf(request, { ...judged, estimate }, begun);
-          },
-          after: await replaced(deps, app, draft),
-        };
-      },
-    };
-    const made = { ...request, fingerprint: draft.fingerprint };
-    return acceptedOf(await acceptMessage(deps, made, plan, signal));
+    const made = { ...request, fingerprint: fingerprintOfMessage(request.body) };
+    try {
+      return acceptedOf(await judgeAndAccept(deps, made, signal));
+    } catch (error) {
+      return acceptedOf(await repeatOfRefused(deps, made, error, signal));
+    }
   };
+
+const judgeAndAccept = async (
+  deps: AcceptDeps,
+  request: AcceptRequest & { fingerprint: string },
+  signal: AbortSignal,
+): Promise<AcceptedMessage> => {
+  const { app } = request;
+  await requireMembers(deps, request);
+  const judged = await judge(deps, app, request.body);
+  const { draft, channels, asked } = judged;
+  const plan = {
+    estimate: () => deps.estimate(audienceOf(app, draft, channels), draft.meant.target, asked),
+    decide: async (estimate: Estimate) => {
+      requireChannels({ ...draft, target: draft.meant.target }, channels);
+      if (estimate.contacts.length > 0) await deps.requireRoom(request.caller, estimate.contacts);
+      return {
+        recipients: estimate.recipients,
+        rowOf: async (begun: BegunMessage) => {
+          if (estimate.contacts.length > 0) await deps.makeContacts(estimate.contacts);
+          await request.before?.(begun.id);
+          return rowOf(request, { ...judged, estimate }, begun);
+        },
+        after: await replaced(deps, app, draft),
+      };
+    },
+  };
+  return acceptMessage(deps, request, plan, signal);
+};
 
 /** A message that may be sent, as far as itself and what it names say. @throws ValidationError */
 export const judge = async (deps: JudgeDeps, app: AppRow, body: CreateNotification): Promise<Judged> => {

@@ -61,7 +61,7 @@ export const draftOf = (body: CreateNotification, now: Date, taken: Taken | null
     fallback: steps.map(({ channel }) => channel),
     /** Null: now. */
     scheduledFor: "at" in due ? due.at : null,
-    fingerprint: fingerprintOf({ ...body, idempotency_key: undefined }),
+    fingerprint: fingerprintOfMessage(body),
   };
 };
 
@@ -161,3 +161,7 @@ export const channelsOf = (
     "sms_media_urls, rcs_card, rcs_content_sid, or one of whatsapp_…";
   return { channels, asked, errors: isEmpty ? [{ field: "contents", message }] : emptyTexts(content, channels) };
 };
+
+/** What tells the request from others under its key. */
+export const fingerprintOfMessage = (body: CreateNotification): string =>
+  fingerprintOf({ ...body, idempotency_key: undefined });

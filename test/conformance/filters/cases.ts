@@ -99,3 +99,63 @@ export const cases: readonly Case[] = [
     passes: ["ada", "bob"],
   },
 ];
+
+const device = { status: "subscribed", test_device: false, created_at: new Date("2026-01-01T00:00:00Z"), device: {} };
+
+/** Subscriptions by name. */
+export const subscriptions = {
+  phone: { ...device, channel: "ios_push", token: "ab", device: { os_version: "1.10", timezone: "Asia/Tokyo" } },
+  tablet: { ...device, channel: "android_push", token: "cd", device: { os_version: "1.9" }, test_device: true },
+  text: { ...device, channel: "sms", token: "+4915112345678" },
+  chat: { ...device, channel: "whatsapp", token: "+14155552671", status: "unsubscribed" },
+  mail: { ...device, channel: "email", token: "cy@Example.com", created_at: new Date("2026-06-15T11:00:00Z") },
+} as const;
+
+/** What a condition says of each of them. */
+export const ofSubscriptions: readonly { it: string; condition: object; passes: readonly string[] }[] = [
+  {
+    it: "a number's country is found on each channel of numbers, and has no case",
+    condition: { field: "phone.country", op: "in", value: ["de", "US"] },
+    passes: ["text", "chat"],
+  },
+  {
+    it: "what has no number has no country",
+    condition: { field: "phone.country", op: "not_exists" },
+    passes: ["phone", "tablet", "mail"],
+  },
+  {
+    it: "domains of mail addresses have no case",
+    condition: { field: "email.domain", op: "eq", value: "example.COM" },
+    passes: ["mail"],
+  },
+  {
+    it: "versions are ordered by their parts",
+    condition: { field: "device.os_version", op: "gt", value: "1.9" },
+    passes: ["phone"],
+  },
+  {
+    it: "channels are told apart",
+    condition: { field: "channel", op: "not_in", value: ["ios_push", "sms"] },
+    passes: ["tablet", "chat", "mail"],
+  },
+  {
+    it: "statuses are told apart",
+    condition: { field: "subscription.status", op: "neq", value: "subscribed" },
+    passes: ["chat"],
+  },
+  {
+    it: "test devices are found",
+    condition: { field: "subscription.test_device", op: "eq", value: true },
+    passes: ["tablet"],
+  },
+  {
+    it: "a subscription is as old as it is itself",
+    condition: { field: "subscription.created_at", op: "within_last", value: { amount: 1, unit: "days" } },
+    passes: ["mail"],
+  },
+  {
+    it: "the zone is the device's, else the person's",
+    condition: { field: "timezone", op: "eq", value: "Asia/Tokyo" },
+    passes: ["phone"],
+  },
+];

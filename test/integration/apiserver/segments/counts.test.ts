@@ -68,4 +68,25 @@ describe("segments that are used, by REST", () => {
       await call(method ?? "", end ?? "");
       expect((await call("DELETE", `${ofApp}/${id}`)).status).to.equal(200);
     });
+
+  it("give the first reply to a repeat of a message once they and its template are gone, and refuse what else names them", async () => {
+    const ofApp = (method: string, path: string, body: object = {}) =>
+      site.api.call(method, `/v1/apps/${tenant.app._id}${path}`, { token: tenant.token, body });
+    const content = { contents: { en: "Hello" } };
+    const template = (await ofApp("POST", "/templates", { name: "Short-lived", content })).body;
+    expect((await ofApp("POST", `/templates/${template.id}/publish`)).status).to.equal(200);
+    const segment = (await ofApp("POST", "/segments", { name: "Short-lived", filter: { all: [] } })).body;
+    const target = { included_segments: ["Short-lived"] };
+    const named = { app_id: tenant.app._id, template_id: template.id, target };
+    const ask = (body: object) => site.api.call("POST", "/v1/notifications", { token: tenant.token, body });
+    const first = await ask({ ...named, idempotency_key: "gone" });
+    expect(first.status, first.text).to.equal(202);
+    for (const path of [`/templates/${template.id}`, `/segments/${segment.id}`])
+      expect((await ofApp("DELETE", `${path}?force=true`)).status).to.equal(200);
+    const again = await ask({ ...named, idempotency_key: "gone" });
+    expect([again.status, again.body]).to.deep.equal([202, first.body]);
+    expect(again.headers.get("idempotent-replayed")).to.equal("true");
+    for (const other of [named, { ...named, idempotency_key: "gone", name: "another" }])
+      expect((await ask(other)).body.error.details["field"]).to.equal("template_id");
+  });
 });
