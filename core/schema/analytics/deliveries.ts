@@ -151,7 +151,7 @@ const took = (part: string) =>
   Nullable(
     Integer({
       description:
-        `within how many ms ${part} of the deliveries arrived from when they were made, or of pushes were taken; within 5 %. Null ` +
+        `within how many ms ${part} of the deliveries arrived from when they were made, or of pushes were taken; within 2 %. Null ` +
         "without any, and where filters other than `channel` are named",
     }),
   );

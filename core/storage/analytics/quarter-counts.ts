@@ -1,5 +1,5 @@
 import type { Db, Document } from "mongodb";
-import { channelRatio } from "../../domain/analytics/latency.ts";
+import { classRatio } from "../../domain/analytics/latency.ts";
 import { messagesOf, mostCells, quarterCountsOf, type Tally } from "../../domain/analytics/quarters.ts";
 import type { MessageCell, QuarterCounts, TimeClass } from "../../domain/analytics/tables.ts";
 import { mostClasses } from "../../domain/analytics/times.ts";
@@ -65,7 +65,7 @@ const countTimes = async (db: Db, { tenantId, appId }: OfApp, { from, to }: Rang
   const filter = { app_id: appId, created_at: { $gte: from, $lt: to }, tenant_id: tenantId, $or: times };
   const end = { $cond: [{ $in: ["$channel", [...contactChannels]] }, "$delivered_at", "$sent_at"] };
   const ms = { $max: [1, { $subtract: [end, "$created_at"] }] };
-  const ofTime = { $round: [{ $divide: [{ $ln: ms }, Math.log(channelRatio)] }, 0] };
+  const ofTime = { $round: [{ $divide: [{ $ln: ms }, Math.log(classRatio)] }, 0] };
   const key = { channel: "$channel", class: { $min: [mostClasses - 1, ofTime] } };
   const found = await collectionOf<DeliveryRow>(db, deliveryCollection)
     .aggregate<TimeGroup>([{ $match: filter }, { $group: { _id: key, count: { $sum: 1 } } }], { hint: "made" })

@@ -133,15 +133,15 @@ describe("analytics of deliveries", () => {
     const none = channels.filter((channel) => channel !== "email").map((channel) => [channel, null, null]);
     expect(all.filter(([channel]) => channel !== "email")).to.deep.equal(none);
     const [, median, p95] = all.find(([channel]) => channel === "email") ?? expect.fail("there is no email");
-    expect(median).to.be.closeTo(tookMs[99] ?? 0, 0.05 * (tookMs[99] ?? 0));
-    expect(p95).to.be.closeTo(tookMs[189] ?? 0, 0.05 * (tookMs[189] ?? 0));
+    expect(median).to.be.closeTo(tookMs[99] ?? 0, 0.02 * (tookMs[99] ?? 0));
+    expect(p95).to.be.closeTo(tookMs[189] ?? 0, 0.02 * (tookMs[189] ?? 0));
     const unknown = channels.map((channel) => [channel, null, null]);
     for (const query of [`${four}&channel=sms`, `${four}&category=news`, range(now - 2 * hourMs, now - hourMs)])
       expect(await times(query), query).to.deep.equal(unknown);
   });
 
   const classesOf = (tookMs: readonly number[]) => {
-    const classes = Map.groupBy(tookMs, (ms) => Math.round(Math.log(ms) / Math.log(1.1)));
+    const classes = Map.groupBy(tookMs, (ms) => Math.round(Math.log(ms) / Math.log(1.04)));
     return [...classes].map(([of, some]) => ({ channel: "email" as const, class: of, count: some.length }));
   };
 

@@ -140,9 +140,9 @@ describe("tables of counters of deliveries", function () {
     await runDue();
     expect(await firstDay(db, of.app_id, "times")).to.have.deep.members([
       { of: ["email", 0], counts: { c0: 1 } },
-      { of: ["email", 4], counts: { c8: 2 } }, // 1.1 to the power of 72 is 956
-      { of: ["ios_push", 4], counts: { c1: 1 } },
-      { of: ["ios_push", 14], counts: { c15: 1 } },
+      { of: ["email", 11], counts: { c0: 2 } }, // 1.04 to the power of 176 is 995
+      { of: ["ios_push", 9], counts: { c14: 1 } },
+      { of: ["ios_push", 37], counts: { c15: 1 } },
     ]);
     await rows().updateOne({ _id: all[3]?._id ?? "" }, { $set: { delivered_at: after(9_000) } });
     await dueQuarters(db, clock).touch(all);
