@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { dayMs } from "../../domain/durations.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
-import { unlessTaken } from "../mongo/duplicate.ts";
+import { insertNew } from "../mongo/duplicate.ts";
 
 /** Until when sends of a throttled message have their instants: its next ones come after that. */
 export type ThrottleRow = {
@@ -40,16 +40,19 @@ export const throttles = (db: Db) => {
       messageId: string,
       { now, forMs }: { now: Date; forMs: number },
     ): Promise<number> => {
-      const of = { tenant_id: tenantId, app_id: appId };
-      const next = { $add: [{ $max: [{ $ifNull: ["$next_ms", 0] }, now.getTime()] }, forMs] };
+      const next = { $add: [{ $max: ["$next_ms", now.getTime()] }, forMs] };
       const expires = new Date(now.getTime() + keptMs);
       const reserve = () =>
-        rows.findOneAndUpdate({ _id: messageId }, [{ $set: { ...of, next_ms: next, expires_at: expires } }], {
-          upsert: true,
+        rows.findOneAndUpdate({ _id: messageId }, [{ $set: { next_ms: next, expires_at: expires } }], {
           returnDocument: "after",
         });
-      const row = (await unlessTaken(reserve, null)) ?? (await reserve()); // two made it at once: then it is there
-      return (row?.next_ms ?? now.getTime() + forMs) - forMs;
+      let row = await reserve();
+      if (row === null) {
+        // FerretDB gives two that upsert the first at once the same document
+        await insertNew(rows, { _id: messageId, tenant_id: tenantId, app_id: appId, next_ms: 0, expires_at: expires });
+        row = await reserve();
+      }
+      return (row?.next_ms ?? now.getTime() + forMs) - forMs; // null: its app was removed meanwhile
     },
   };
 };
