@@ -265,20 +265,19 @@ const clusterOf = (client: KubeClient, id: string) => {
     const crds = readdirSync(dir).map((file) => parse(readFileSync(join(dir, file), "utf8")) as Manifest);
     for (const crd of crds) await put(crd);
     await until(async () => (await Promise.all(crds.map((crd) => conditionOfCrd(get, crd)))).every(Boolean), 60_000);
-    await until(async () => (await Promise.all(kinds.map(isServed))).every(Boolean), 60_000);
+    await until(async () => (await Promise.all(kinds.map((kind) => listed(kind, "limit=1")))).every(Boolean), 60_000);
   };
-  /** The storage of a kind is there a moment after it is established. */
-  const isServed = (kind: string): Promise<boolean> =>
-    client.call({ method: "GET", path: `${listOf(kind)}?limit=1` }, soon()).then(
-      () => true,
-      () => false,
-    );
+  /** Objects of a kind; null while its storage is made, after its definition was established or changed. */
+  const listed = async (kind: string, query: string): Promise<Seen[] | null> =>
+    client
+      .call<{ items: Seen[] }>({ method: "GET", path: `${listOf(kind)}?${query}` }, soon())
+      .then(({ items }) => items)
+      .catch(() => null);
   const wipe = async (): Promise<void> => {
     for (const kind of kinds) {
-      const path = `${listOf(kind)}?labelSelector=${label}%3D${id}`;
-      await until(() => isServed(kind), 15_000); // while its definition changes lists are answered 429
-      const { items } = await client.call<{ items: Seen[] }>({ method: "GET", path }, soon());
-      for (const { metadata } of items) {
+      let items: Seen[] | null = null;
+      await until(async () => (items = await listed(kind, `labelSelector=${label}%3D${id}`)) !== null, 60_000);
+      for (const { metadata } of items ?? []) {
         const object = { apiVersion: "herald.dev/v1alpha1", kind, metadata };
         await remove(object);
         await patch(object, { metadata: { finalizers: null } }).catch((error: unknown) => {
