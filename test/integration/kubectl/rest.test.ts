@@ -11,6 +11,7 @@ import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { resultOf } from "../../../dispatcher/messages/delivery/delivery-row.ts";
 import { anAttempt } from "../../support/rows/work.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
 import { ran } from "../../unit/kubectl/ran.ts";
 import { type Installation, installation, type Manifest } from "../operator/support/harness.ts";
 import { manifests } from "../operator/support/manifests.ts";
@@ -289,6 +290,6 @@ describe("kubectl herald and the REST interface, by a real API server", function
       const { code, err } = await ran(args, { stdin: hello(), env });
       expect(code, err).to.equal(0);
     }
-    expect(JSON.stringify(await secured.log())).to.contain("request.handled");
+    await until(async () => JSON.stringify(await secured.log()).includes("request.handled")); // a moment behind its answer
   });
 });
