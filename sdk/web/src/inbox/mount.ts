@@ -2,6 +2,7 @@ import type { Inbox, InboxCounters, InboxItem } from "./inbox.ts";
 import { itemView } from "./item-view.ts";
 import { listed } from "./listed.ts";
 import { keepingFocus, panelOf } from "./panel.ts";
+import { untilDone } from "./until-done.ts";
 import type { Words } from "./words.ts";
 
 type Place = { host: HTMLElement; root: ShadowRoot; inbox: Inbox; words: Words };
@@ -31,9 +32,13 @@ export const mount = ({ host, root, inbox, words }: Place): (() => void) => {
 
   const place = (): void => void (isUnfolded() && panel.place());
 
+  const mounted = new AbortController();
+  const { signal } = mounted;
+  const refreshNow = untilDone(refresh, { failed: panel.fail, signal });
+
   box.addEventListener("toggle", () => {
     place();
-    attempt(refresh());
+    refreshNow();
   });
   box.addEventListener("click", (event) => {
     const from = (event.target as Element).closest<HTMLElement>("[data-act]"); // sound: elements are clicked
@@ -43,9 +48,6 @@ export const mount = ({ host, root, inbox, words }: Place): (() => void) => {
     if (chosen !== undefined) attempt(chosen());
   });
 
-  const refreshNow = (): void => attempt(refresh());
-  const mounted = new AbortController();
-  const { signal } = mounted;
   addEventListener("online", refreshNow, { signal }); // what could not be read may be by now
   addEventListener("resize", place, { signal });
   addEventListener("scroll", place, { signal, capture: true, passive: true }); // of whatever has the button in it
