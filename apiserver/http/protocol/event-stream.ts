@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { Context } from "../state.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** Server-sent events that are told as they happen: whole lines, as they are written. */
 export type EventStream = {
@@ -21,8 +21,10 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
   "X-Accel-Buffering": "no",
 };
 
+type Exchange = { req: IncomingMessage; res: ServerResponse };
+
 /** Writes texts as they come, once the head is written; never rejects. A reader who takes nothing for a minute is left. */
-export const writeEvents = async ({ req, res }: Pick<Context, "req" | "res">, stream: EventStream): Promise<void> => {
+export const writeEvents = async ({ req, res }: Exchange, stream: EventStream): Promise<void> => {
   const { texts, close } = stream;
   res.once("close", close);
   if (req.method === "HEAD" || res.destroyed) close();
@@ -37,7 +39,7 @@ export const writeEvents = async ({ req, res }: Pick<Context, "req" | "res">, st
 
 const mostWaitMs = 60_000;
 
-const drained = async (res: Context["res"]): Promise<void> => {
+const drained = async (res: ServerResponse): Promise<void> => {
   const signal = AbortSignal.timeout(mostWaitMs);
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   res.once("close", resolve);

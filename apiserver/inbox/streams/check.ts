@@ -2,7 +2,7 @@ import type { Directory } from "#core/storage/directory.ts";
 import type { Inboxes } from "#core/storage/inbox/inboxes.ts";
 import type { Devices, Proof } from "#core/storage/people/devices.ts";
 import type { People } from "./people.ts";
-import type { Open } from "./streams.ts";
+import type { Open } from "./stream.ts";
 
 export type CheckDeps = {
   /** Those that are open: one that closes meanwhile is in it no more. */

@@ -6,23 +6,10 @@ import { passes } from "#core/runtime/process/passes.ts";
 import type { EventStream } from "../../http/protocol/event-stream.ts";
 import { RateLimited } from "../../limits/rate.ts";
 import { type CheckDeps, checkStreams } from "./check.ts";
-import { type PeopleDeps, type Watcher, watchedPeople } from "./people.ts";
+import { type PeopleDeps, watchedPeople } from "./people.ts";
 import { reader } from "./reader.ts";
+import type { Open, StreamOwner } from "./stream.ts";
 import { heartbeat, retryText } from "./text.ts";
-
-/** The device that a stream is opened for. */
-export type StreamOwner = {
-  subscriptionId: string;
-  secretHash: string;
-  appId: string;
-  userId: string;
-  from: Date | null;
-  /** When what it has proven ends. */
-  untilMs: number;
-};
-
-/** An open stream, with what is looked at from time to time. */
-export type Open = Watcher & StreamOwner & { writtenMs: number; endsMs: number };
 
 export type InboxStreams = {
   /**

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Proof } from "#core/storage/people/devices.ts";
 import { checkStreams } from "../../../../../apiserver/inbox/streams/check.ts";
 import type { People, Watcher } from "../../../../../apiserver/inbox/streams/people.ts";
-import type { Open } from "../../../../../apiserver/inbox/streams/streams.ts";
+import type { Open } from "../../../../../apiserver/inbox/streams/stream.ts";
 
 const reader: Open["reader"] = {
   texts: { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }) },
