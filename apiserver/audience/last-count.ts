@@ -1,6 +1,6 @@
 import type { MessageAim } from "#core/domain/segments/aim.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
-import type { SegmentRow } from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
 
 /**
  * How many subscribed subscriptions the segments of an audience had on each channel when they were counted, the first of

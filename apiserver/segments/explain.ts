@@ -7,7 +7,8 @@ import { type SegmentMembers, type Selection, segmentMembers, UnusableSegment } 
 import { AppError, NotFound } from "#core/errors.ts";
 import type { SegmentExplanation } from "#core/schema/segments/segment.ts";
 import type { SegmentPeople } from "#core/storage/segments/people.ts";
-import type { SegmentRow, Segments } from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
+import type { Segments } from "#core/storage/segments/segments.ts";
 
 export type ExplainDeps = {
   segments: Pick<Segments, "definitions">;

@@ -4,7 +4,7 @@ import type { SegmentMembers, UserRef } from "#core/schema/segments/segment.ts";
 import { aliasKey } from "#core/storage/people/users.ts";
 import type { SegmentCounts } from "#core/storage/segments/counts.ts";
 import type { Lists } from "#core/storage/segments/lists.ts";
-import type { SegmentRow } from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
 
 export type MembersDeps = {
   lists: Pick<Lists, "find" | "add" | "remove">;

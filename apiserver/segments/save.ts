@@ -5,7 +5,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type OfApp, ofRow } from "#core/storage/mongo/collection.ts";
 import { type CheckedFilter, refuseCircle } from "#core/storage/segments/check-filter.ts";
 import type { SegmentCounts } from "#core/storage/segments/counts.ts";
-import type { SegmentRow } from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
 import type { By } from "../settings/audit.ts";
 import { requireUnmanaged } from "../settings/managed.ts";
 import { newSetting, type Settings } from "../settings/settings.ts";

@@ -2,7 +2,7 @@ import { parseFilter } from "#core/domain/filters/parse.ts";
 import { filterWarnings } from "#core/domain/filters/warnings.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import { Segment } from "#core/schema/segments/segment.ts";
-import type { SegmentRow } from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
 import type { UsedBy } from "#core/storage/segments/used-by.ts";
 
 /** A segment with what names it. */

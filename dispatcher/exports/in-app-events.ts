@@ -5,7 +5,7 @@ import type { ExportFilters, MessageEvent } from "#core/schema/exports/export.ts
 import { type InAppEventRow, inAppEventCollection } from "#core/storage/in-app-messages/events.ts";
 import { collectionOf, farAhead, longAgo, type OfApp } from "#core/storage/mongo/collection.ts";
 import { changesOf } from "#core/storage/warehouse/changes.ts";
-import type { MessageEventRow } from "./message-events.ts";
+import type { MessageEventRow } from "./message-event-row.ts";
 
 /** What of such an event its row shows. */
 export const inAppMembers = [

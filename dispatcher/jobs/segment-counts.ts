@@ -17,13 +17,8 @@ import {
 } from "#core/storage/segments/counts.ts";
 import type { FactsOf } from "#core/storage/segments/facts.ts";
 import { type SegmentPeople, segmentPeople } from "#core/storage/segments/people.ts";
-import {
-  appSegments,
-  type SegmentRow,
-  type Segments,
-  segmentCollection,
-  TooManySegments,
-} from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
+import { appSegments, type Segments, segmentCollection, TooManySegments } from "#core/storage/segments/segments.ts";
 import { type SegmentWork, segmentWork } from "#core/storage/segments/work.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
 import { job } from "./run.ts";

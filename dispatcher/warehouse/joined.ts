@@ -12,7 +12,8 @@ import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf, type OfApp } from "#core/storage/mongo/collection.ts";
 import { changePage } from "#core/storage/warehouse/changes.ts";
 import { inAppRow } from "../exports/in-app-events.ts";
-import { type MessageEventRow, messageEventDocument } from "../exports/message-events.ts";
+import type { MessageEventRow } from "../exports/message-event-row.ts";
+import { messageEventDocument } from "../exports/message-events.ts";
 import type { InWindow, ReadDocument } from "./sources.ts";
 
 type Join = (page: readonly ReadDocument[]) => Promise<ReadDocument[]>;

@@ -7,7 +7,7 @@ import type { MessageRow } from "../messages/message-row.ts";
 import { messageCollection } from "../messages/messages.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { everyIdOf } from "../mongo/page-range.ts";
-import type { SegmentRow } from "./segments.ts";
+import type { SegmentRow } from "./segment-row.ts";
 
 /** What names a segment. */
 export type UsedBy = { type: (typeof segmentUses)[number]; id: string };

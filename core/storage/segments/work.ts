@@ -1,7 +1,8 @@
 import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
 import { type UserRow, userCollection } from "../people/users.ts";
-import { type SegmentRow, segmentCollection } from "./segments.ts";
+import type { SegmentRow } from "./segment-row.ts";
+import { segmentCollection } from "./segments.ts";
 
 export type SegmentWork = ReturnType<typeof segmentWork>;
 

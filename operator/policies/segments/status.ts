@@ -1,7 +1,7 @@
 import { parseFilter } from "#core/domain/filters/parse.ts";
 import { filterWarnings } from "#core/domain/filters/warnings.ts";
 import type { SegmentStatus } from "#core/schema/segments/resource.ts";
-import type { SegmentRow } from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
 import type { UsedBy } from "#core/storage/segments/used-by.ts";
 
 /** Whom a segment has, and what names it. */

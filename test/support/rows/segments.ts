@@ -1,5 +1,5 @@
 import { newId } from "#core/domain/ids.ts";
-import type { SegmentRow } from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
 
 /** A list with nobody on it. */
 export const aSegment = (over: Partial<SegmentRow> = {}): SegmentRow => {

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { segmentLists } from "#core/storage/segments/lists.ts";
-import { type SegmentRow, segmentCollection } from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
+import { segmentCollection } from "#core/storage/segments/segments.ts";
 import { tenAMinute, untilLimited } from "../../../support/api/limited.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { SegmentRow } from "#core/storage/segments/segments.ts";
+import type { SegmentRow } from "#core/storage/segments/segment-row.ts";
 import type { TemplateRow } from "#core/storage/templates/templates.ts";
 import { type Api, type Call, startApi } from "../../../support/api/api.ts";
 import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
