@@ -16,7 +16,8 @@ import { oneAhead } from "../exports/content.ts";
 import type { Progress } from "../jobs/job.ts";
 import { openDataset } from "./datasets.ts";
 import { type Destination, DestinationError, type DestinationFile } from "./destinations/destination.ts";
-import { BadCell, type Encoder, openEncoder } from "./formats/encoders.ts";
+import { BadCell, type Encoder } from "./formats/encoder.ts";
+import { openEncoder } from "./formats/encoders.ts";
 import type { HashOf } from "./sources.ts";
 
 export type PartsDeps = {

@@ -3,18 +3,7 @@ import { createGzip, type Gzip } from "node:zlib";
 import type { Cell } from "#core/domain/exports/csv.ts";
 import type { WarehouseColumn } from "#core/domain/warehouse/columns.ts";
 import type { WarehouseCompression, WarehouseFormat } from "#core/schema/warehouse/export.ts";
-
-/** A file in the making, in memory: a part is bounded before it is compressed. */
-export type Encoder = {
-  contentType: string;
-  /** Adds the rows of a page; gives their size before compression, bytes. */
-  add: (rows: readonly (readonly Cell[])[]) => Promise<number>;
-  /** The whole file; the same rows give the same bytes. */
-  end: () => Promise<Buffer>;
-};
-
-/** A value that its column cannot have: no file is made with another in its place. */
-export class BadCell extends Error {}
+import type { Encoder } from "./encoder.ts";
 
 /** Begins a file. What writes Parquet is loaded with the first one. */
 export const openEncoder = async (

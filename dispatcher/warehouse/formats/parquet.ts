@@ -4,7 +4,7 @@ import type { Cell } from "#core/domain/exports/csv.ts";
 import type { WarehouseColumn } from "#core/domain/warehouse/columns.ts";
 import { decimalOf, decimalPrecision, decimalScale } from "#core/domain/warehouse/decimal.ts";
 import type { ParquetCompression } from "#core/schema/warehouse/export.ts";
-import { BadCell, type Encoder } from "./encoders.ts";
+import { BadCell, type Encoder } from "./encoder.ts";
 
 /** A group is encoded at once, some 30 ms of the loop; and no more than that waits. */
 const group = { rows: 10_000, bytes: 8_000_000 };
