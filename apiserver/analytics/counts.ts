@@ -6,11 +6,11 @@ import type { dueQuarters } from "#core/storage/analytics/due-quarters.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";
 import type { oldestChange } from "#core/storage/analytics/quarter-counts.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { ofApp } from "#core/storage/mongo/collection.ts";
+import { longAgo, ofApp } from "#core/storage/mongo/collection.ts";
 import type { Question } from "./answers.ts";
 
 export type CountsDeps = {
-  counters: Pick<DeliveryCounters, "list" | "samples" | "first" | "namedSince">;
+  counters: Pick<DeliveryCounters, "list" | "samples" | "first" | "factsSince">;
   due: Pick<ReturnType<typeof dueQuarters>, "countedUntil">;
   oldestChange: ReturnType<typeof oldestChange>;
 };
@@ -51,30 +51,42 @@ export const rangeAxis = ({ from, to }: HourRange): Axis => plainAxis(from < to 
 /** All of an axis as one point. */
 export const wholeOf = ({ range }: Axis): Axis => plainAxis(range === null ? [] : [range.from, range.to]);
 
-/** Members of every answer about deliveries, which reads a table. */
+/** `needsAllFacts`: whether it is about what only deliveries have that were made since all of that is kept. */
+type Needs = { needsAllFacts: boolean };
+
+/** Members of every answer about deliveries. */
 export const rangeMembers = async (
   { counters, due, oldestChange: oldest }: CountsDeps,
   app: AppRow,
   { asked: { range, timezone, clamped, completeFrom }, now }: Pick<Question<unknown>, "asked" | "now">,
-  table: CounterTable = "cells",
+  { needsAllFacts }: Needs,
 ) => {
   const of = ofApp(app);
-  const [until, counted, changed, named] = await Promise.all([
+  const [until, counted, changed, since] = await Promise.all([
     due.countedUntil(of, range),
     counters.first(of),
     oldest(of),
-    table === "cells" ? null : counters.namedSince(of, range),
+    needsAllFacts ? counters.factsSince(of) : longAgo,
   ]);
   const begun = counted ?? now;
   const isAllCounted = changed === null || changed >= begun; // what has changed since then was counted
+  const kept = since ?? (counted === null ? longAgo : now); // a former release has counted, and since the new one no day has begun
   return {
     ...range,
     timezone,
     clamped,
     as_of: until ?? now,
-    complete_from: later(isAllCounted ? completeFrom : later(begun, completeFrom), named ?? completeFrom),
+    complete_from: later(isAllCounted ? completeFrom : later(begun, completeFrom), kept),
   };
 };
+
+/** Metrics that the first counters did not have. */
+const newer: readonly string[] = ["conversion_value", "opens_total", "clicks_total", "machine_clicks"];
+
+/** Whether all facts are needed to count some metrics of a table's cells. */
+export const needsAllFacts = (table: CounterTable, metrics: readonly string[]): Needs => ({
+  needsAllFacts: table !== "cells" || metrics.some((name) => newer.includes(name)),
+});
 
 const later = (a: Date, b: Date): Date => (a > b ? a : b);
 

@@ -19,12 +19,23 @@ import { type CountsDeps, type Reading, rangeAxis, rangeMembers, readCounts } fr
 export const failures = (deps: CountsDeps & AnswersDeps) =>
   answering<FailuresQuery, Failures>(deps, "quarter", async (app, question) => {
     const [members, data, suppressed] = await Promise.all([
-      rangeMembers(deps, app, question),
+      rangeMembers(deps, app, question, { needsAllFacts: isAboutMessages(question.query) }),
       failed(deps, app, question),
       suppressedBy(deps, app, question),
     ]);
     return showAs(Failures, { ...members, data, suppressed });
   });
+
+/** What their messages are, and countries, deliveries have named for a shorter time than why they failed. */
+const isAboutMessages = ({
+  group_by: grouping,
+  source,
+  label,
+  segment_id: segment,
+  ...query
+}: FailuresQuery): boolean =>
+  grouping === "country" ||
+  [source, label, segment, ...names.map((name) => query[name])].some((one) => one !== undefined);
 
 type Ask = Question<FailuresQuery>;
 

@@ -5,7 +5,7 @@ import { inUnits } from "#core/domain/analytics/values.ts";
 import { settingsOf } from "#core/domain/apps/settings.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { hourMs } from "#core/domain/durations.ts";
-import { upliftInterval, upliftOf } from "#core/domain/experiments/statistics.ts";
+import { fixedP, upliftInterval, upliftOf } from "#core/domain/experiments/statistics.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import { invalid, NotFound } from "#core/errors.ts";
 import { MessageReport, type MessageReportQuery, ReportedMessage } from "#core/schema/analytics/message-report.ts";
@@ -13,7 +13,7 @@ import { MessageMetrics } from "#core/schema/analytics/messages.ts";
 import type { Metrics } from "#core/schema/analytics/metrics.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
-import { type Channel, channels } from "#core/schema/vocabulary/channels.ts";
+import { type Channel, channelOfPlatform, channels, platforms } from "#core/schema/vocabulary/channels.ts";
 import type { MessageParts, PartCell } from "#core/storage/analytics/message-parts.ts";
 import type { MessageReports } from "#core/storage/analytics/message-reports.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -103,6 +103,7 @@ const variantsOf = ({ variants, variant_counts: counts, winner, channels: over }
       rates: ratesOf(totals, over),
       uplift: isBase ? null : upliftOf(of(id), of(base.id)),
       uplift_ci: isBase ? null : mutable(upliftInterval(of(id), of(base.id))),
+      confidence: isBase ? null : 1 - fixedP(of(id), of(base.id)),
     };
   });
 };
@@ -121,6 +122,7 @@ const shownParts = (
 ) => ({
   as_of: as_of.toISOString(),
   by_channel: byChannel(cells),
+  by_platform: byPlatform(cells),
   failures: failuresIn(cells),
   suppressions: suppressionsIn(cells),
   links: links.map(({ url, count, total = count }) => ({ url, unique_clicks: count, total_clicks: total })),
@@ -129,13 +131,26 @@ const shownParts = (
   series: courseOf(course, of).map(({ at, ...counts }) => ({ at: at.toISOString(), ...counts })),
 });
 
-const byChannel = (cells: readonly PartCell[]) => {
+const totalsOf = (cells: readonly PartCell[]): Map<Channel, Metrics> => {
   const all = new Map<Channel, Metrics>();
   for (const { channel, counts } of cells) {
     const totals = all.get(channel) ?? noMetrics();
     addTo(totals, counts);
     all.set(channel, totals);
   }
+  return all;
+};
+
+const byPlatform = (cells: readonly PartCell[]) => {
+  const all = totalsOf(cells);
+  return platforms.flatMap((platform) => {
+    const totals = all.get(channelOfPlatform[platform]);
+    return totals === undefined ? [] : [{ platform, totals: inUnits(totals) }];
+  });
+};
+
+const byChannel = (cells: readonly PartCell[]) => {
+  const all = totalsOf(cells);
   return channelsIn(all).map((channel) => {
     const totals = all.get(channel) ?? noMetrics();
     return { channel, totals: inUnits(totals), rates: ratesOf(totals, [channel]) };

@@ -21,7 +21,7 @@ import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import type { Within } from "#core/storage/mongo/read-within.ts";
 import { type Cursors, readPage } from "../http/pages.ts";
 import { type AnswersDeps, answering, type Question } from "./answers.ts";
-import { askedCells, type CountsDeps, rangeAxis, rangeMembers, readCounts } from "./counts.ts";
+import { askedCells, type CountsDeps, needsAllFacts, rangeAxis, rangeMembers, readCounts } from "./counts.ts";
 import { metricsAt } from "./totals.ts";
 
 export type MessagesDeps = CountsDeps & AnswersDeps & { messages: Pick<Messages, "list">; cursors: Cursors };
@@ -31,7 +31,7 @@ export const messageTotals = (deps: MessagesDeps) =>
   answering<MessagesQuery, MessageTotalsPage>(deps, "quarter", async (app, question) => {
     const sort = checkedSort(question.query);
     const [members, page] = await Promise.all([
-      rangeMembers(deps, app, question, tableOf(question.query)),
+      rangeMembers(deps, app, question, needsAllFacts(tableOf(question.query), [])),
       readPage<MessageTotals, MessageTotals, SortPosition | string>({
         cursors: deps.cursors,
         paging: analyticsMessagePaging,

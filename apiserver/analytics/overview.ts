@@ -11,7 +11,15 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
 import { type AnswersDeps, answering, type Question } from "./answers.ts";
 import { audienceQuestion } from "./audience.ts";
-import { askedCells, type CountsDeps, rangeAxis, rangeMembers, readCounts, shownRange } from "./counts.ts";
+import {
+  askedCells,
+  type CountsDeps,
+  needsAllFacts,
+  rangeAxis,
+  rangeMembers,
+  readCounts,
+  shownRange,
+} from "./counts.ts";
 import { askedRange } from "./range.ts";
 import { totalsByChannel } from "./totals.ts";
 
@@ -22,7 +30,7 @@ export const overview = (deps: OverviewDeps) =>
   answering<OverviewQuery, Overview>(deps, "quarter", async (app, question) => {
     const { range, previous } = question.asked;
     const [members, now, before, messages, audience] = await Promise.all([
-      rangeMembers(deps, app, question, askedCells(question.query).table),
+      rangeMembers(deps, app, question, needsAllFacts(askedCells(question.query).table, metrics)),
       totalsOf(deps, app, range, question),
       previous && totalsOf(deps, app, previous, question),
       messagesOf(deps, app, range, question),

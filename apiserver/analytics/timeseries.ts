@@ -18,7 +18,15 @@ import { showAs } from "#core/schema/json/show.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type AnswersDeps, answering } from "./answers.ts";
-import { type AskedCells, askedCells, type CountsDeps, rangeMembers, readCounts, wholeOf } from "./counts.ts";
+import {
+  type AskedCells,
+  askedCells,
+  type CountsDeps,
+  needsAllFacts,
+  rangeMembers,
+  readCounts,
+  wholeOf,
+} from "./counts.ts";
 import type { Asked } from "./range.ts";
 import { metricsAt } from "./totals.ts";
 
@@ -31,7 +39,7 @@ export const timeseries = (deps: CountsDeps & AnswersDeps) =>
     checkSize(query, axis);
     if (query.group_by === "status") checkOfStatus(query);
     const [members, groups] = await Promise.all([
-      rangeMembers(deps, app, question, askedCells(query, query.group_by).table),
+      rangeMembers(deps, app, question, needsAllFacts(askedCells(query, query.group_by).table, query.metric)),
       groupsOf(deps, app, { query, axis }),
     ]);
     const metrics = [...new Set(query.metric)];

@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import manifest from "../../package.json" with { type: "json" };
 import { rootDir } from "../files/paths.ts";
+import { type Replaced, replacing } from "./replaced.ts";
 
 /** What is started by its file: the programs and the chart's Job, and the threads by the folders of their `worker.ts`. */
 export const programs = ["apiserver", "dispatcher", "operator"];
@@ -22,9 +23,9 @@ const leftOutside = [
  * Bundles the programs into `folder`: `apiserver.js`, `dispatcher.js`, `operator.js`, `apply-plans.js`, their threads and
  * the chunks that they share. A start then finds and reads a few files instead of some 700, which is most of what it costs.
  * Maps of sources are beside them (core/runtime/process/source-lines.ts), and the `package.json` there names the few packages that
- * have to be installed.
+ * have to be installed. `replaced`: of a measurement alone.
  */
-export const bundle = async (folder: string): Promise<void> => {
+export const bundle = async (folder: string, replaced: Replaced = {}): Promise<void> => {
   const { outputFiles } = await build({
     absWorkingDir: rootDir,
     entryPoints: {
@@ -41,7 +42,7 @@ export const bundle = async (folder: string): Promise<void> => {
     external: [...leftOutside],
     legalComments: "none",
     banner: { js: requireOfCommonJs },
-    plugins: [threadAddresses, nodeModules],
+    plugins: [replacing(replaced), threadAddresses, nodeModules],
     minifyWhitespace: true,
     lineLimit: 120, // a stack trace of what has no map leads to a place that can be read
     sourcemap: "linked",

@@ -4,6 +4,7 @@ import { named } from "../json/named.ts";
 import { patterns } from "../json/patterns.ts";
 import { messageSources, messageStatuses } from "../messages/message.ts";
 import { Verdict } from "../messages/winner.ts";
+import { platforms } from "../vocabulary/channels.ts";
 import { MessageMetrics } from "./messages.ts";
 import { Metrics, Rates } from "./metrics.ts";
 
@@ -41,6 +42,14 @@ const Variant = Members({
     Num({ description: "of conversions over the control, or else the first variant, as a part of its rate" }),
   ),
   uplift_ci: Nullable(Pair),
+  confidence: Nullable(
+    Num({
+      minimum: 0,
+      maximum: 1,
+      description:
+        "that both differ at all: 1 without the p of a two-sided z-test with Yates's correction, looked at once",
+    }),
+  ),
 });
 
 const Percentiles = Members({ median_ms: Nullable(Integer()), p95_ms: Nullable(Integer()) });
@@ -48,6 +57,9 @@ const Percentiles = Members({ median_ms: Nullable(Integer()), p95_ms: Nullable(I
 const Parts = Members({
   as_of: DateTime,
   by_channel: List(Members({ channel: ChannelName, totals: Metrics, rates: Rates })),
+  by_platform: List(Members({ platform: Enum([...platforms]), totals: Metrics }), {
+    description: "of pushes, which say by their channel what device they are for",
+  }),
   failures: List(Members({ error_code: Text(), channel: ChannelName, count: Integer() }), {
     description: "deliveries that failed, bounced or expired; the most frequent first",
   }),

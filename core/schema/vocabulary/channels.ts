@@ -22,3 +22,14 @@ export const isPhone = (channel: string): boolean => isContact(channel) && chann
 
 export const isContact = (channel: string): channel is ContactChannel =>
   (contactChannels as readonly string[]).includes(channel);
+
+/** What devices run on, and the channel of each. */
+export const channelOfPlatform = {
+  ios: "ios_push",
+  android: "android_push",
+  hms: "hms_push",
+  web: "web_push",
+} as const satisfies Record<string, Channel>;
+
+export type Platform = keyof typeof channelOfPlatform;
+export const platforms = Object.keys(channelOfPlatform) as Platform[]; // sound: it has these alone

@@ -14,6 +14,7 @@ import { dayMs, quarterMs } from "../../domain/durations.ts";
 import { dateText, dayOf } from "../../domain/events/days.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
+import { factsSince } from "./facts-since.ts";
 
 /** A table of counters of the deliveries of an app that were made in a UTC day: see {@link DayTable}. */
 export type DeliveryCounterRow = {
@@ -56,6 +57,7 @@ export type DeliveryCounters = ReturnType<typeof deliveryCounters>;
 
 export const deliveryCounters = (db: Db) => {
   const rows = collectionOf<DeliveryCounterRow>(db, deliveryCounterCollection);
+  const since = factsSince(db, deliveryCounterCollection);
   return {
     /**
      * Keeps the counters of a quarter of an hour that was read at `at`, in the place of what was read before. After a day
@@ -67,6 +69,8 @@ export const deliveryCounters = (db: Db) => {
       const found = await rows.find({ _id: { $in: ids }, tenant_id: of.tenantId }).toArray();
       const known = new Map(found.map((row) => [row.table, row]));
       const before = known.get("cells");
+      const isCounted = async (): Promise<boolean> => (await firstOf(rows, of, "cells")) !== null;
+      if (before === undefined) await since.note(of, { quarter, at: counts.at, isCounted });
       if (before !== undefined && isPoorer(before, quarter, { entries: tables.cells, at: counts.at })) return;
       const keep = (table: CounterTable) =>
         keepTable(rows, of, { table, quarter, entries: tables[table], at: counts.at }, known.get(table) ?? null);
@@ -105,30 +109,9 @@ export const deliveryCounters = (db: Db) => {
     /** The first quarter of an app that is counted; null before there is one. */
     first: (of: OfApp): Promise<Date | null> => firstOf(rows, of, "cells"),
 
-    /**
-     * From when on all deliveries of a range that are counted are told apart by label, segment and status, too; null when all are: a
-     * former release counted without. To the day, where it did so on several days.
-     */
-    namedSince: (of: OfApp, range: { from: Date; to: Date }): Promise<Date | null> => namedSince(rows, of, range),
+    /** From when on all that is counted is kept with the deliveries of an app; null before that is known, and of one without counters. */
+    factsSince: since.find,
   };
-};
-
-const namedSince = async (
-  rows: Collection<DeliveryCounterRow>,
-  of: OfApp,
-  { from, to }: { from: Date; to: Date },
-): Promise<Date | null> => {
-  const daysWith = async (table: CounterTable): Promise<number[]> => {
-    const filter = { app_id: of.appId, table, day: { $gte: dayOf(from), $lt: to }, tenant_id: of.tenantId };
-    const found = rows.find(filter, { hint: "list", projection: { day: 1 }, batchSize: daysAtOnce });
-    return (await found.toArray()).map(({ day }) => day.getTime());
-  };
-  const counted = await daysWith("cells"); // read first: it is kept last
-  const named = new Set(await daysWith("statuses"));
-  const without = counted.filter((day) => !named.has(day));
-  if (without.length > 0) return new Date(Math.max(...without) + 2 * dayMs); // the release may have come in the day after
-  const [first, firstNamed] = [await firstOf(rows, of, "cells"), await firstOf(rows, of, "statuses")];
-  return first !== null && firstNamed !== null && firstNamed > first ? firstNamed : null;
 };
 
 /** The first quarter that a table of an app has. */

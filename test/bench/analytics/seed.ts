@@ -62,7 +62,7 @@ export const seedDays = async (
   const first = lastDay();
   for (let n = 0; n < dayMs / quarterMs; n++)
     await deliveryCounters(db).keep(ofApp(app), new Date(first.getTime() + n * quarterMs), quarter);
-  const tables = await rows.find({ app_id: app._id }).toArray(); // each day is as this one
+  const tables = await rows.find({ app_id: app._id, day: first }).toArray(); // each day is as this one
   for (const day of lastDays(new Date(first.getTime() - dayMs), days - 1))
     await rows.insertMany(
       tables.map((row) => ({ ...row, ...of, day, _id: `${app._id}/${dateText(day)}/${row.table}` })),

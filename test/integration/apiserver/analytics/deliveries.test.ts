@@ -209,7 +209,7 @@ describe("analytics of deliveries", () => {
     await keep(own, at.getTime(), { cells: [cell({ counts: { targeted: 1 } })] });
     const changed = new Date(now - 5_000);
     await dueQuarters(site.db, { now: () => changed }).touch([aMail(of, { created_at: at }).delivery]);
-    const { body } = await call(`overview?${range(now - 20 * dayMs, now)}`, own);
+    const { body } = await call(`timeseries?metric=sent&${range(now - 20 * dayMs, now)}`, own);
     expect(body).to.include({
       from: body.from,
       clamped: true,
@@ -217,7 +217,7 @@ describe("analytics of deliveries", () => {
       complete_from: instant(now - 2 * dayMs),
     });
     expect(Date.parse(body.from)).to.be.above(now - 11 * dayMs);
-    const later = await call(`overview?${range(now - dayMs, now)}`, own);
+    const later = await call(`timeseries?metric=sent&${range(now - dayMs, now)}`, own);
     expect(Date.parse(later.body.as_of)).to.be.at.least(now);
     expect(later.body).to.include({ complete_from: instant(now - dayMs), clamped: false });
   });

@@ -2,9 +2,13 @@ import { expect } from "chai";
 import type { Cell, Origin, QuarterCounts } from "#core/domain/analytics/tables.ts";
 import { dayMs, hourMs } from "#core/domain/durations.ts";
 import type { Failures, Overview, Timeseries } from "#core/schema/analytics/deliveries.ts";
+import { deliveryCounterCollection } from "#core/storage/analytics/delivery-counters.ts";
 import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
+import type { FactsSinceRow } from "#core/storage/analytics/facts-since.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { cell, keepCounts } from "../../../support/analytics/cells.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
+import { aMail } from "../../../support/callbacks/deliveries.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 
 type Own = Pick<Awaited<ReturnType<typeof seedTenant>>, "app" | "token">;
@@ -194,29 +198,60 @@ describe("analytics of deliveries that failed, or have names", () => {
     expect([ofSegment.body.messages, ofSegment.body.totals.sent]).to.deep.equal([2, 0]);
   });
 
-  it("say from when on labels, segments and statuses are counted, where a former release counted without", async () => {
-    const named = { labels: [{ ...cell({ counts: { targeted: 1 } }), name: "vip" }] };
-    const statuses = [{ ...cell({ counts: { targeted: 1 } }), name: "sent" }];
-    const cells = [cell({ counts: { targeted: 1 } })];
-    const own = await seedTenant(site.db, { plan });
+  it("say from when on all that they are about is kept, where a former release has counted", async () => {
     const noon = Math.floor(now / dayMs) * dayMs - dayMs / 2;
+    const cells = [cell({ counts: { targeted: 1 } })];
     const ten = range(noon - 10 * dayMs, noon + hourMs);
-    const from = async (query: string) => (await call(`${query}&${ten}`, own)).body.complete_from;
-    for (const days of [6, 5]) await keep(own, noon - days * dayMs, { cells });
-    await keep(own, noon - hourMs, { cells });
-    await keep(own, noon, { cells, ...named, statuses });
-    const sinceDay = instant(noon - 4.5 * dayMs + dayMs); // the day after the release may have come
-    expect(await from("overview?category=news")).to.equal(instant(noon - 10 * dayMs));
-    expect(await from("overview?label=vip")).to.equal(sinceDay);
-    expect(await from("timeseries?metric=targeted&group_by=status")).to.equal(sinceDay);
-    const later = await seedTenant(site.db, { plan });
-    await keep(later, noon - hourMs, { cells });
-    await keep(later, noon, { cells, ...named, statuses });
-    const { complete_from: sinceQuarter } = (await call(`channels?segment_id=seg_1&${ten}`, later)).body;
-    expect(sinceQuarter).to.equal(instant(noon));
-    const always = await seedTenant(site.db, { plan });
-    await keep(always, noon, { cells, ...named, statuses });
-    const { complete_from: begin } = (await call(`messages?group_by=campaign_id&label=vip&${ten}`, always)).body;
-    expect(begin).to.equal(instant(noon - 10 * dayMs));
+    const counted = async () => {
+      const own = await seedTenant(site.db, { plan });
+      await keep(own, noon - hourMs, { cells });
+      return own;
+    };
+    const ofAll = [
+      "overview?",
+      "overview?label=vip",
+      "channels?",
+      "timeseries?metric=targeted&group_by=status",
+      "timeseries?metric=sent,clicks_total",
+      "failures?group_by=country",
+      "failures?source=api",
+      "messages?group_by=campaign_id&segment_id=seg_1",
+    ];
+    const ofSome = ["timeseries?metric=sent,open_rate", "failures?channel=email", "messages?group_by=campaign_id"];
+    const rows = site.db.collection<FactsSinceRow>(deliveryCounterCollection.name);
+    const [always, former] = [await counted(), await counted()];
+    await rows.deleteOne({ app_id: former.app._id, table: "since" }); // a former release did not tell
+    for (let n = 0; n < ofAll.length; n += 4) {
+      const [whole, upgraded] = n === 0 ? [always, former] : [await counted(), await counted()]; // each may ask five times a second
+      await rows.deleteOne({ app_id: upgraded.app._id, table: "since" });
+      for (const query of ofAll.slice(n, n + 4)) {
+        const begin = (await call(`${query}&${ten}`, whole)).body.complete_from;
+        expect(begin, query).to.equal(instant(noon - 10 * dayMs));
+        const unknown = (await call(`${query}&${ten}`, upgraded)).body.complete_from;
+        expect(Date.parse(unknown), query).to.be.at.least(now); // until the first day that it counts begins
+      }
+    }
+    await keep(former, noon + dayMs / 2, { cells });
+    const since = (await rows.findOne({ app_id: former.app._id, table: "since" }))?.since.getTime() ?? 0;
+    expect(since).to.be.above(now);
+    const later = await counted();
+    await rows.updateOne({ app_id: later.app._id, table: "since" }, { $set: { since: new Date(noon - dayMs) } });
+    expect((await call(`overview?${ten}`, later)).body.complete_from).to.equal(instant(noon - dayMs));
+    for (const query of ofSome)
+      expect((await call(`${query}&${ten}`, later)).body.complete_from, query).to.equal(instant(noon - 10 * dayMs));
+  });
+
+  it("say so of an app that had deliveries before any were counted", async () => {
+    const own = await seedTenant(site.db, { plan });
+    const before = new Date(now - 2 * hourMs);
+    const { delivery } = aMail(
+      { tenant_id: own.app.tenant_id, app_id: own.app._id },
+      { created_at: before, updated_at: before },
+    );
+    await site.db.collection<DeliveryRow>(deliveryCollection.name).insertOne(delivery);
+    await keep(own, now - hourMs, { cells: [cell({ counts: { targeted: 1 } })] });
+    const day = range(now - dayMs, now);
+    expect(Date.parse((await call(`overview?${day}`, own)).body.complete_from)).to.be.above(now);
+    expect((await call(`timeseries?metric=sent&${day}`, own)).body.complete_from).to.equal(instant(now - hourMs));
   });
 });

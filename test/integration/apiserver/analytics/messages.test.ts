@@ -198,6 +198,7 @@ describe("analytics of messages", () => {
       totals.clicks_total,
     ]);
     expect(told).to.deep.equal([["email", 4, 2, 4]]);
+    expect(parts?.by_platform).to.deep.equal([]);
     expect(parts?.failures).to.deep.equal([{ error_code: "HARD_BOUNCE", channel: "email", count: 1 }]);
     expect(parts?.suppressions).to.deep.equal([{ reason: "control_group", count: 1 }]);
     expect(parts?.links).to.deep.equal([
@@ -224,7 +225,25 @@ describe("analytics of messages", () => {
       ["b", false, 0.15 / 0.1 - 1],
     ]);
     expect(body.variants?.[1]?.uplift_ci).to.have.length(2);
+    const sure = body.variants?.map(({ confidence }) => confidence) ?? [];
+    expect(sure[0]).to.equal(null);
+    expect(sure[1]).to.be.closeTo(0.6076, 0.0001); // z = 0.04 ÷ √(0.125 · 0.875 · 0.02) = 0.855
     expect(body.message).to.deep.include({ id, status: "completed" });
+  });
+
+  it("tell pushes apart by what devices run on", async () => {
+    const of = await own();
+    const id = await seed(of, now - hourMs, counts(3, 0));
+    const ofRow = { tenant_id: of.app.tenant_id, app_id: of.app._id };
+    const sent = (channel: DeliveryRow["channel"]) => aMail(ofRow, { message_id: id, channel }).delivery;
+    const rows = site.db.collection<DeliveryRow>(deliveryCollection.name);
+    await rows.insertMany([sent("ios_push"), sent("web_push"), sent("ios_push"), sent("email")]);
+    const { parts } = (await call(`/${id}`, of)).body;
+    const told = parts?.by_platform.map(({ platform, totals }) => [platform, totals.targeted]);
+    expect(told).to.deep.equal([
+      ["ios", 2],
+      ["web", 1],
+    ]);
   });
 
   it("with many deliveries are told apart by a job once somebody asks, and again when they have changed", async () => {
