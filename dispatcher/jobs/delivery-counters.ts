@@ -39,9 +39,14 @@ type Result = JobResult<DueQuarterRow>;
 
 /** A document is kept so long after its quarter was counted: receipts come together, and making one costs more than changing it. */
 const keptMs = 1_800_000;
-/** A quarter is counted again after so many times as long as counting it took: one core is at most so little busy with it. */
-const pauseTimes = 50;
-const shortestPauseMs = 1_000;
+/**
+ * For how long a quarter that changes all the time is left alone, by how long counting it took: 50 times as long, so that one core is hardly
+ * busy with it, but no more than 3 s, as people wait for their numbers; where that is not 10 times as long, these.
+ */
+export const recountPauseMs = (tookMs: number): number =>
+  Math.max(pause.shortestMs, pause.leastTimes * tookMs, Math.min(pause.times * tookMs, pause.longestMs));
+
+const pause = { shortestMs: 1_000, times: 50, longestMs: 3_000, leastTimes: 10 };
 
 const count = async (deps: Deps, row: DueQuarterRow): Promise<Result> => {
   const { quarters, clock } = deps;
@@ -50,7 +55,7 @@ const count = async (deps: Deps, row: DueQuarterRow): Promise<Result> => {
   const [at, beganMs] = [clock.now(), performance.now()];
   const counts = await deps.count(ofRow(row), row.quarter);
   await deps.counters.keep(ofRow(row), row.quarter, { ...counts, at });
-  const pauseMs = Math.max(shortestPauseMs, pauseTimes * (performance.now() - beganMs));
+  const pauseMs = recountPauseMs(performance.now() - beganMs);
   const after = (ms: number): Date => new Date(clock.now().getTime() + ms);
   const isAll = await quarters.counted(row, after(keptMs));
   if (!isAll) await quarters.again(row, { asOf: at, dueAt: after(pauseMs) });

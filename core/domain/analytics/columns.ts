@@ -37,10 +37,15 @@ export const unpack = (bytes: Uint8Array, each: (count: number, place: number) =
 /** Where counts are added: those of each key to `targets`, at `places` behind `from`; undefined and -1: nowhere. */
 export type Places = { targets: readonly (Float64Array | undefined)[]; places: Int32Array; from: number };
 
-/** Adds counts, of each key as many as there are places: as {@link unpack} would, several times as fast. */
+/**
+ * Adds counts, of each key as many as there are places: as {@link unpack} would, several times as fast. Counts that go to one place
+ * are added up before.
+ */
 export const addPacked = (bytes: Uint8Array, { targets, places, from }: Places): void => {
-  const length = places.length;
-  let [key, at, sign] = [0, 0, 1];
+  const { ends, to } = runsOf(places);
+  if (ends.length === 0) return;
+  let [key, at, run, sum, sign] = [0, 0, 0, 0, 1];
+  let end = ends[0] ?? 0;
   for (let n = 0; n < bytes.length; ) {
     let digit = bytes[n++] ?? 0;
     const isRun = digit === 0;
@@ -53,21 +58,40 @@ export const addPacked = (bytes: Uint8Array, { targets, places, from }: Places):
         value += (digit % more) * unit;
       }
     }
-    if (isRun) {
-      at += value;
-      sign = value === 0 ? -1 : 1;
-    } else {
-      const target = targets[key];
-      const place = places[at] ?? -1;
-      if (target !== undefined && place >= 0) target[from + place] = (target[from + place] ?? 0) + sign * value;
+    if (isRun) at += value;
+    else {
+      sum += sign * value;
       at += 1;
-      sign = 1;
     }
-    if (at >= length) {
-      key += Math.trunc(at / length);
-      at %= length;
+    sign = isRun && value === 0 ? -1 : 1;
+    while (at >= end) {
+      if (sum !== 0) addSum(targets[key], to[run] ?? -1, { from, sum });
+      sum = 0;
+      run += 1;
+      if (run === ends.length) [run, at, key] = [0, at - places.length, key + 1];
+      end = ends[run] ?? 0;
     }
   }
+  if (sum !== 0) addSum(targets[key], to[run] ?? -1, { from, sum });
+};
+
+const addSum = (
+  target: Float64Array | undefined,
+  place: number,
+  { from, sum }: { from: number; sum: number },
+): void => {
+  if (target !== undefined && place >= 0) target[from + place] = (target[from + place] ?? 0) + sum;
+};
+
+/** Neighbours with one place: where each run of them ends, and which place it has. */
+const runsOf = (places: Int32Array): { ends: number[]; to: number[] } => {
+  const [ends, to]: [number[], number[]] = [[], []];
+  for (let n = 1; n <= places.length; n++) {
+    if (n < places.length && places[n] === places[n - 1]) continue;
+    ends.push(n);
+    to.push(places[n - 1] ?? -1);
+  }
+  return { ends, to };
 };
 
 const more = 128; // the top bit of a byte: others follow
