@@ -28,7 +28,7 @@ export const deliveryCountersJob = ({ db, clock }: DeliveryCountersJobDeps): Job
 };
 
 type Deps = {
-  quarters: Pick<ReturnType<typeof dueQuarters>, "counted" | "again" | "drop">;
+  quarters: Pick<ReturnType<typeof dueQuarters>, "counted" | "again" | "rest" | "drop">;
   count: ReturnType<typeof countQuarter>;
   counters: Pick<DeliveryCounters, "keep">;
   findApp: ReturnType<typeof apps>["find"];
@@ -52,12 +52,18 @@ const count = async (deps: Deps, row: DueQuarterRow): Promise<Result> => {
   const { quarters, clock } = deps;
   const isGone = row.as_of >= farAhead || (await deps.findApp(row.app_id)) === null;
   if (isGone && (await quarters.drop(row))) return { end: null, facts: { isDropped: true } };
+  const { rests_until: rests } = row; // who says that it is due says when it would be first
+  if (rests !== undefined && rests > clock.now()) {
+    await quarters.rest(row, rests);
+    return { end: null, facts: { isResting: true } };
+  }
   const [at, beganMs] = [clock.now(), performance.now()];
   const counts = await deps.count(ofRow(row), row.quarter);
   await deps.counters.keep(ofRow(row), row.quarter, { ...counts, at });
-  const pauseMs = recountPauseMs(performance.now() - beganMs);
+  const tookMs = performance.now() - beganMs;
   const after = (ms: number): Date => new Date(clock.now().getTime() + ms);
-  const isAll = await quarters.counted(row, after(keptMs));
-  if (!isAll) await quarters.again(row, { asOf: at, dueAt: after(pauseMs) });
+  const restsUntil = after(recountPauseMs(tookMs));
+  const isAll = await quarters.counted(row, { restsUntil, dueAt: after(keptMs) });
+  if (!isAll) await quarters.again(row, { asOf: at, restsUntil });
   return { end: null, facts: { isAll } };
 };

@@ -23,6 +23,8 @@ export type DueQuarterRow = JobRow & {
   revision: number;
   /** What had changed before is counted; {@link farAhead}: all is. */
   as_of: Date;
+  /** Not counted again before, whoever says that it is due; absent before the first time. */
+  rests_until?: Date;
 };
 
 export const dueQuarterCollection: CollectionSpec = {
@@ -67,12 +69,17 @@ export const dueQuarters = (db: Db, clock: Clock = systemClock) => {
     },
 
     /** Gives a quarter back that was counted, unless deliveries have changed since it was taken. */
-    counted: (row: DueQuarterRow, dueAt: Date): Promise<boolean> =>
-      settle(rows, row, { dueAt, set: { as_of: farAhead }, when: { revision: row.revision } }),
+    counted: (row: DueQuarterRow, { restsUntil, dueAt }: { restsUntil: Date; dueAt: Date }): Promise<boolean> => {
+      const set = { as_of: farAhead, rests_until: restsUntil };
+      return settle(rows, row, { dueAt, set, when: { revision: row.revision } });
+    },
 
     /** Gives it back to be counted again, as deliveries have changed meanwhile. */
-    again: (row: DueQuarterRow, { asOf, dueAt }: { asOf: Date; dueAt: Date }): Promise<boolean> =>
-      settle(rows, row, { dueAt, set: { as_of: asOf } }),
+    again: (row: DueQuarterRow, { asOf, restsUntil }: { asOf: Date; restsUntil: Date }): Promise<boolean> =>
+      settle(rows, row, { dueAt: restsUntil, set: { as_of: asOf, rests_until: restsUntil } }),
+
+    /** Gives one back that still rests. */
+    rest: (row: DueQuarterRow, restsUntil: Date): Promise<boolean> => settle(rows, row, { dueAt: restsUntil }),
 
     /** Removes one of which all is counted, unless deliveries have changed since it was taken. */
     drop: async ({ _id, fence, revision }: Leased & Pick<DueQuarterRow, "revision">): Promise<boolean> =>
