@@ -158,6 +158,7 @@ const seriesOf = (metric: Series["metric"], { name, points, basis }: Shown, { na
 });
 
 const valueOf = (metric: Series["metric"], totals: Metrics, channels: Iterable<Channel>): number | null => {
-  const all: Record<string, number | string | null> = { ...inUnits(totals), ...ratesOf(totals, channels) };
-  return all[metric] as number | null; // sound: both have numbers under every name of a metric or rate
+  const isMetric = Object.hasOwn(totals, metric); // a timeseries has thousands of values: rates are made for one alone
+  const all: Record<string, number | string | null> = isMetric ? inUnits(totals) : ratesOf(totals, channels);
+  return all[metric] as number | null; // sound: both have numbers under their names
 };

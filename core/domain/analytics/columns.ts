@@ -34,16 +34,19 @@ export const unpack = (bytes: Uint8Array, each: (count: number, place: number) =
   }
 };
 
-/** Where counts are added: those of each key to `targets`, at `places` behind `from`; undefined and -1: nowhere. */
-export type Places = { targets: readonly (Float64Array | undefined)[]; places: Int32Array; from: number };
+/** Where counts are added: those of each key to `targets`, at the places of runs behind `from`; undefined and -1: nowhere. */
+export type Places = { targets: readonly (Float64Array | undefined)[]; runs: Runs; from: number };
+
+/** Neighbours with one place: where each run of them ends, and which place it has. */
+export type Runs = { ends: readonly number[]; to: readonly number[] };
 
 /**
- * Adds counts, of each key as many as there are places: as {@link unpack} would, several times as fast. Counts that go to one place
+ * Adds counts, of each key as many as runs have: as {@link unpack} would, several times as fast. Counts that go to one place
  * are added up before.
  */
-export const addPacked = (bytes: Uint8Array, { targets, places, from }: Places): void => {
-  const { ends, to } = runsOf(places);
-  if (ends.length === 0) return;
+export const addPacked = (bytes: Uint8Array, { targets, runs: { ends, to }, from }: Places): void => {
+  const length = ends.at(-1);
+  if (length === undefined) return;
   let [key, at, run, sum, sign] = [0, 0, 0, 0, 1];
   let end = ends[0] ?? 0;
   for (let n = 0; n < bytes.length; ) {
@@ -68,7 +71,7 @@ export const addPacked = (bytes: Uint8Array, { targets, places, from }: Places):
       if (sum !== 0) addSum(targets[key], to[run] ?? -1, { from, sum });
       sum = 0;
       run += 1;
-      if (run === ends.length) [run, at, key] = [0, at - places.length, key + 1];
+      if (run === ends.length) [run, at, key] = [0, at - length, key + 1];
       end = ends[run] ?? 0;
     }
   }
@@ -83,8 +86,8 @@ const addSum = (
   if (target !== undefined && place >= 0) target[from + place] = (target[from + place] ?? 0) + sum;
 };
 
-/** Neighbours with one place: where each run of them ends, and which place it has. */
-const runsOf = (places: Int32Array): { ends: number[]; to: number[] } => {
+/** Runs of places. */
+export const runsOf = (places: Int32Array): Runs => {
   const [ends, to]: [number[], number[]] = [[], []];
   for (let n = 1; n <= places.length; n++) {
     if (n < places.length && places[n] === places[n - 1]) continue;

@@ -1,6 +1,6 @@
 import { dayMs, quarterMs } from "../durations.ts";
 import { dayOf } from "../events/days.ts";
-import { addPacked } from "./columns.ts";
+import { addPacked, runsOf } from "./columns.ts";
 import { type DayTable, quartersOfDay } from "./day-table.ts";
 import { hoursOfQuarters, hoursOfWeek } from "./intervals.ts";
 
@@ -76,10 +76,10 @@ export const spread = (
 ): void => {
   const targets = day.keys.map(spreadOf);
   const whole = axis.wholeAt(day.day.getTime());
-  const places = whole === null ? axis.quartersAt(day.day.getTime()) : Int32Array.of(whole);
+  const runs = runsOf(whole === null ? axis.quartersAt(day.day.getTime()) : Int32Array.of(whole));
   for (const [n, metric] of metrics.entries()) {
     const bytes = (whole === null ? day.quarters : day.sums)?.[metric];
-    if (bytes !== undefined) addPacked(bytes, { targets, places, from: n * axis.points });
+    if (bytes !== undefined) addPacked(bytes, { targets, runs, from: n * axis.points });
   }
 };
 

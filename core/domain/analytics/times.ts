@@ -1,5 +1,5 @@
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { addPacked } from "./columns.ts";
+import { addPacked, runsOf } from "./columns.ts";
 import { percentileOf } from "./latency.ts";
 import type { Axis, ReadDay } from "./spread.ts";
 import { classOfColumn, timesOfKey } from "./tables.ts";
@@ -27,8 +27,8 @@ export const timesOf = (days: readonly ReadDay[], axis: Axis): ReadonlyMap<Chann
   };
   for (const { day, keys, sums, quarters } of days) {
     const whole = axis.wholeAt(day.getTime());
-    const places = whole === null ? axis.quartersAt(day.getTime()) : Int32Array.of(whole);
-    const to = { targets: keys.map(targetOf), places };
+    const runs = runsOf(whole === null ? axis.quartersAt(day.getTime()) : Int32Array.of(whole));
+    const to = { targets: keys.map(targetOf), runs };
     for (const [name, bytes] of Object.entries((whole === null ? quarters : sums) ?? {}))
       addPacked(bytes, { ...to, from: classOfColumn(name) });
   }

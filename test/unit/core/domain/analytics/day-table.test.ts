@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { addPacked, packed, unpack } from "#core/domain/analytics/columns.ts";
+import { addPacked, packed, runsOf, unpack } from "#core/domain/analytics/columns.ts";
 import { type DayTable, type Entry, withQuarter } from "#core/domain/analytics/day-table.ts";
 import { seeded } from "../../../../support/filters/random.ts";
 
@@ -22,7 +22,7 @@ describe("packed counts", () => {
       const target = new Float64Array(201);
       const places = Int32Array.from({ length: 50 }, (_, place) => (place % 7 === 0 ? -1 : place));
       const targets = [0, 1, 2, 3].map((key) => (key === 2 ? undefined : target.subarray(50 * key)));
-      addPacked(packed(counts), { targets, places, from: 1 });
+      addPacked(packed(counts), { targets, runs: runsOf(places), from: 1 });
       const isAsked = (place: number): boolean => (place % 50) % 7 !== 0 && Math.floor(place / 50) !== 2;
       expect([...target]).to.deep.equal([0, ...counts.map((count, place) => (isAsked(place) ? count : 0))]);
     }
