@@ -35,13 +35,13 @@ export type RecordDeps = {
   events: Pick<EventPublisher, "publish">;
   metrics: Pick<Metrics<"dispatcher">, "storedEvents" | "conversions">;
   clock: Clock;
-  /** From one counting to the next, where not all that can be in hand waits for it. */
+  /** From one counting to the next, where not all that can be in hand waits for it; events are stored twice in this time. */
   pauseMs?: number;
 };
 
 /** Messages in hand, of up to 100 events and 64 KiB each: while some are counted the next are stored. */
 export const messagesAtOnce = 96;
-const storing = { most: 24, inFlight: 2, everyMs: 100 }; // each of several dispatchers has few at a time
+const storing = { most: 24, inFlight: 2 };
 const counting = { most: messagesAtOnce, inFlight: 1 };
 const usualPauseMs = 1_000; // the more events are counted at once, the fewer writes each takes
 
@@ -51,7 +51,12 @@ const usualPauseMs = 1_000; // the more events are counted at once, the fewer wr
  */
 export const recordEvents = ({ pauseMs = usualPauseMs, ...deps }: RecordDeps) => {
   const counted = countedBatches(deps.db);
-  const store = gather<EventBatch, StoredBatch | null>({ write: storer(deps, counted), ...storing, isOfOne });
+  const store = gather<EventBatch, StoredBatch | null>({
+    write: storer(deps, counted),
+    ...storing,
+    everyMs: pauseMs / 2, // each of several dispatchers has few at a time, and nobody waits for it
+    isOfOne,
+  });
   const countAll = counter(deps, counted);
   const count = gather<StoredBatch, undefined>({
     write: async (batches) => {
