@@ -19,9 +19,10 @@ export const placesOfOne = (most: number): SharedPlaces => ({
 });
 
 /**
- * `most` places for all, and `own` for each beyond that, which is what a quiet one asks for. A busy one asks for half of
- * what is free: so one that is far behind leaves places for the others, and what all ask for never comes to more than there
- * is.
+ * `most` places for all, and `own` for each beyond that. A quiet one asks for `own` at most, and does so while others of its
+ * messages are in hand: what it has taken already says nothing of what comes next, which would wait for it. A busy one asks
+ * for half of what is free: so one that is far behind leaves places for the others, and what all ask for never comes to
+ * more than there is.
  */
 export const sharedPlaces = ({ most, own }: { most: number; own: number }): SharedPlaces => {
   const all = new Map<Places, { taken: () => number; freed: () => void }>();
@@ -30,7 +31,10 @@ export const sharedPlaces = ({ most, own }: { most: number; own: number }): Shar
   return {
     join: (taken, freed) => {
       const places: Places = {
-        mayAsk: (isBusy) => Math.max(own - taken(), isBusy ? Math.floor(free() / 2) : 0),
+        mayAsk: (isBusy) => {
+          const half = Math.floor(free() / 2);
+          return Math.max(own - taken(), isBusy ? half : Math.min(own, half));
+        },
         freed: () => {
           for (const other of all.values()) other.freed();
         },

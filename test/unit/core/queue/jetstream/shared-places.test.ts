@@ -21,6 +21,15 @@ describe("places that consumers share", () => {
     expect([other.places.mayAsk(false), other.places.mayAsk(true)]).to.deep.equal([16, 128]);
   });
 
+  it("are asked for by a quiet one also while it has its own in hand", () => {
+    const [one, other] = consumers(2, sharedPlaces({ most: 32, own: 16 }));
+    if (one === undefined || other === undefined) return expect.fail();
+    one.held = 20;
+    expect(one.places.mayAsk(false)).to.equal(14); // half of what is free
+    other.held = 44;
+    expect(one.places.mayAsk(false)).to.equal(0);
+  });
+
   it("never come to more than there are, and leave each its own", () => {
     const all = consumers(16, sharedPlaces({ most: 512, own: 16 }));
     for (let round = 0; round < 20; round++) for (const one of all) one.held += Math.max(0, one.places.mayAsk(true));
