@@ -155,5 +155,6 @@ const handOver = async (run: Run, subscription: Reached): Promise<void> => {
     else if ((await work.begin?.()) === false) delivered.halted = true;
     else await attempt(run, subscription);
   };
-  return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, begin, capacity?.atOnce);
+  const { tenant_id: tenantId, _id: appId } = work.app;
+  return deps.window.slot({ tenantId, account: `${appId}/${work.chunk.channel}`, atOnce: capacity?.atOnce }, begin);
 };

@@ -2,15 +2,19 @@ import { semaphore } from "#core/runtime/batching/bounded.ts";
 
 export type Window = ReturnType<typeof unsavedWindow>;
 
+/** Whose a slot is. `atOnce`: how many its account may have, when that is fewer than any may. */
+export type SlotOf = { tenantId: string; account: string; atOnce?: number | undefined };
+
 /**
  * The slots of recipients that are handed to a provider and not yet stored: at most `limit` over the whole process
- * (docs/decisions/0002), and at most nine tenths of them for one provider account, so that an account whose provider hangs
- * leaves room for others; fewer for one that takes no more at once.
+ * (docs/decisions/0002); at most nine tenths of them for one provider account, fewer for one that takes no more at once;
+ * and at most nineteen twentieths for one tenant. So providers that hang, be they all of a tenant's, leave room for others.
  */
 export const unsavedWindow = (limit: number) => {
   const all = semaphore(limit);
-  const shareLimit = Math.max(1, Math.ceil(limit * 0.9));
-  const shares = new Map<string, { users: number; gate: ReturnType<typeof semaphore> }>(); // accounts in use only
+  const mostOfAccount = Math.max(1, Math.ceil(limit * 0.9));
+  const mostOfTenant = Math.max(mostOfAccount, Math.floor(limit * 0.95));
+  const [ofAccounts, ofTenants] = [gates(), gates()];
   let taken = 0;
 
   const counted = (run: () => Promise<void>) => async (): Promise<void> => {
@@ -25,17 +29,28 @@ export const unsavedWindow = (limit: number) => {
   return {
     /** Recipients that have a slot now. */
     taken: (): number => taken,
-    /** Runs the sending and storing of one recipient when there is a slot for it; its account has `atOnce` at most. */
-    slot: async (account: string, run: () => Promise<void>, atOnce = shareLimit): Promise<void> => {
-      const share = shares.get(account) ?? { users: 0, gate: semaphore(Math.min(atOnce, shareLimit)) };
-      shares.set(account, share);
-      share.users++;
-      try {
-        await share.gate.run(() => all.run(counted(run)));
-      } finally {
-        share.users--;
-        if (share.users === 0) shares.delete(account);
-      }
-    },
+    /** Runs the sending and storing of one recipient when there is a slot for it. */
+    slot: ({ tenantId, account, atOnce = mostOfAccount }: SlotOf, run: () => Promise<void>): Promise<void> =>
+      ofAccounts(account, Math.min(atOnce, mostOfAccount), () =>
+        ofTenants(tenantId, mostOfTenant, () => all.run(counted(run))),
+      ),
+  };
+};
+
+type Gate = { users: number; gate: ReturnType<typeof semaphore> };
+
+/** A gate for each key in use, which lets `most` through at once. */
+const gates = () => {
+  const known = new Map<string, Gate>();
+  return async (key: string, most: number, run: () => Promise<void>): Promise<void> => {
+    const one = known.get(key) ?? { users: 0, gate: semaphore(most) };
+    known.set(key, one);
+    one.users++;
+    try {
+      await one.gate.run(run);
+    } finally {
+      one.users--;
+      if (one.users === 0) known.delete(key);
+    }
   };
 };
