@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { strFromU8, unzipSync } from "fflate";
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
+import { allFirst } from "../support/pages/runbooks.ts";
 import { ran } from "../unit/kubectl/ran.ts";
 import { eventually } from "./support/cluster/cluster.ts";
 import { releaseName } from "./support/release.ts";
@@ -29,6 +30,13 @@ describe("kubectl herald on a cluster with nodes", function () {
     const { code, out } = await herald("status", "-n", samplesNamespace);
     expect(code, out).to.equal(0);
     expect(out).to.contain(`App ${samplesNamespace}/shop`);
+  });
+
+  it("is beside what runbooks begin with, which kubectl does", async () => {
+    const lines = allFirst().filter(({ language }) => language === "sh");
+    const asked = lines.map(({ text }) => text.split(" | ", 1)[0]?.split(" ").slice(1) ?? []);
+    expect(asked).to.not.be.empty;
+    for (const args of asked) expect(await at.cluster.kubectl(args), args.join(" ")).to.not.equal("");
   });
 
   it("finds the lines of one message in the logs of all pods", async () => {

@@ -10,6 +10,7 @@ import { makeStores } from "../../../operator/engine/stores.ts";
 import { allKinds } from "../../../operator/kinds/all.ts";
 import { watchLevels as watchOperatorLevels } from "../../../operator/levels.ts";
 import { alerts, records, selectorsOf, shown } from "../../support/pages/rules.ts";
+import { allFirst } from "../../support/pages/runbooks.ts";
 
 const runbooks = readFileSync(join(rootDir, "docs/runbooks.md"), "utf8");
 
@@ -37,7 +38,10 @@ const bounded = /\b(herald_tenant_\w+|herald:others_webhook_backlog)\b/;
 describe("alerts and dashboards", () => {
   it("name only metrics that the programs export, or that a rule records", () => {
     const known = new Set([...exported(), ...records.map(({ record }) => record)]);
-    const read = [...alerts, ...records, ...shown].flatMap(({ expr }) => selectorsOf(expr));
+    const queries = allFirst().filter(({ language }) => language === "promql");
+    expect(queries).to.not.be.empty;
+    const asked = [...alerts, ...records, ...shown].map(({ expr }) => expr).concat(queries.map(({ text }) => text));
+    const read = asked.flatMap((expr) => selectorsOf(expr));
     expect(read).to.have.length.above(100);
     expect(read.map(({ metric }) => metric).filter((metric) => !known.has(metric))).to.deep.equal([]);
   });
