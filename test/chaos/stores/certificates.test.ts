@@ -9,6 +9,8 @@ import type { Server } from "../../../dev/processes/process.ts";
 import { type NatsTls, startNats } from "../../../dev/servers/nats.ts";
 import { startRedis } from "../../../dev/servers/redis.ts";
 import { authority, type Issuer, issuedForLoopback } from "../../../dev/simulators/kit/certificate.ts";
+import { type Installation, installation } from "../../integration/operator/support/harness.ts";
+import { manifests } from "../../integration/operator/support/manifests.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { startTlsFront, type TlsFront } from "../../support/servers/tls-front.ts";
 import {
@@ -39,7 +41,9 @@ describe("certificates of the stores that are replaced under load", function () 
   let redisServer: Server;
   let redis: Redis;
   let sending: Sending;
+  let herald: Installation;
   let caller: Caller | undefined;
+  let changer: Changer | undefined;
 
   /**
    * A folder with a certificate of an authority, and whom it trusts, as the kubelet makes one of a Secret: all files are
@@ -91,11 +95,14 @@ describe("certificates of the stores that are replaced under load", function () 
       redisUrl: redisServer.url,
     });
     await restartNats(files); // its streams are there
+    herald = await installation();
   });
   after(async () => {
     await caller?.stop();
+    await changer?.stop();
     await restartNats(); // who takes the streams away has no certificate
     await sending?.close();
+    await herald?.close();
     redis?.disconnect();
     await Promise.all([nats?.kill(), redisServer?.kill(), front?.close()]);
     await rm(dir, { recursive: true, force: true });
@@ -113,14 +120,18 @@ describe("certificates of the stores that are replaced under load", function () 
     };
     const api = await sending.system.start("apiserver", env);
     const dispatcher = await sending.system.start("dispatcher", env);
-    const pids = [api.pid(), dispatcher.pid()];
+    const operator = await sending.system.start("operator", { ...env, ...inCluster(herald) });
+    const pids = [api, dispatcher, operator].map((program) => program.pid());
     const devices = await seedDevices(sending.system, 10);
     const accepted = (): number => sending.apns.log.counts().accepted;
-    const further = (before = accepted()): Promise<void> => until(() => accepted() >= before + 3, anyMs);
+    const changed = (): number => changer?.changes() ?? 0;
+    const further = (sent = accepted(), taken = changed()): Promise<void> =>
+      until(() => accepted() >= sent + 3 && changed() >= taken + 2, anyMs); // the second has begun by now
     caller = keepCalling(sending.system, api, devices);
+    changer = keepChanging(herald);
     await further();
     expect(front.issuers()).to.deep.equal(new Set([first.name]));
-    await until(async () => (await encryptedPrograms()) === 2 && (await redisClients()).length === 1, anyMs);
+    await until(async () => (await encryptedPrograms()) === 3 && (await redisClients()).length === 1, anyMs);
 
     await put("programs", second, both);
     await until(() => front.issuers().has(second.name) && !front.issuers().has(first.name), anyMs);
@@ -133,7 +144,7 @@ describe("certificates of the stores that are replaced under load", function () 
     const killed = await redisClients();
     await redis.call("client", "kill", "type", "normal", "skipme", "yes");
     await restartNats(next.files);
-    await until(async () => (await encryptedPrograms()) === 2, anyMs);
+    await until(async () => (await encryptedPrograms()) === 3, anyMs);
     await until(async () => {
       const clients = await redisClients();
       return clients.length === 1 && !killed.includes(clients[0] ?? "");
@@ -141,15 +152,48 @@ describe("certificates of the stores that are replaced under load", function () 
     await further();
     for (const port of [front.port, redisTlsPort]) await refused(port, { ...former.material, ca: second.cert });
 
+    await changer.stop();
     const { ids, answers } = await caller.stop();
     expect([...answers.keys()], "answers").to.deep.equal([202]);
     for (const [i, messageId] of ids.entries()) {
       const one = await audit(sending, { messageId, devices: devices.slice(i % 10, (i % 10) + 1), withinMs: anyMs });
       expectAllSent(one, 1);
     }
-    expect([api.pid(), dispatcher.pid()]).to.deep.equal(pids);
+    expect([api, dispatcher, operator].map((program) => program.pid())).to.deep.equal(pids);
   });
 });
+
+const inCluster = ({ servers, settings }: Installation): Record<string, string> => ({
+  KUBECONFIG: servers.kubeconfig,
+  HERALD_OPERATOR_LEASE: settings.leaseName,
+  HERALD_OPERATOR_SELECTOR: settings.labelSelector,
+});
+
+/** `stop` throws when a change was not taken within a minute. */
+type Changer = { changes: () => number; stop: () => Promise<void> };
+
+/** Changes a plan again and again, each time the operator has taken the change before. */
+const keepChanging = (herald: Installation): Changer => {
+  const over = new AbortController();
+  let changes = 0;
+  const change = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      const plan = manifests(herald).plan({ title: `Test ${changes}` });
+      await herald.apply(plan);
+      await herald.ready(plan);
+      changes += 1;
+    }
+  };
+  const ended = change();
+  ended.catch(() => undefined); // `stop` tells
+  return {
+    changes: () => changes,
+    stop: () => {
+      over.abort();
+      return ended;
+    },
+  };
+};
 
 /** Resolves when a server ends a connection because of the certificate that it was shown. */
 const refused = async (port: number, material: { cert: string; key: string; ca: string }): Promise<void> => {
