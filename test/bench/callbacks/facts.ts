@@ -1,4 +1,3 @@
-import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { type DueQuarterRow, dueQuarterCollection } from "#core/storage/analytics/due-quarters.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
@@ -33,7 +32,7 @@ const without = {
 export const measureFacts: Measurement = ({ isShort, withInstallation }, tell) =>
   withInstallation(async (made) => {
     const size = isShort ? short : whole;
-    const folder = await mkdtemp(join(devDir, "bundle-"));
+    const folder = join(devDir, "bundle-without-facts");
     await bundle(folder, without);
     const all: Record<"with" | "without", CpuOfEach[]> = { with: [], without: [] };
     for (let turn = 0; turn < size.turns; turn++)
