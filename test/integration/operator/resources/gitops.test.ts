@@ -95,14 +95,18 @@ describe("resources that are kept in git", function () {
     expect(plain.filter((one) => !isOurs(one)).map(({ kind }) => kind)).to.deep.equal(["Namespace"]);
   });
 
-  it("become Ready as the example repository has them, and a second sync changes nothing", async () => {
+  it("become Ready as the example repository has them, in Argo CD's order, and a second sync changes nothing", async () => {
     const external = repository.filter(({ kind }) => kind === "ExternalSecret") as ExternalSecret[];
     const given = external.map(({ metadata, spec }) =>
       secret(metadata.namespace ?? "", spec.target.name, valuesOf(spec.data.map(({ secretKey }) => secretKey))),
     );
     const byHand = secret("plain", "shop-email", valuesOf(["password"])); // as docs/gitops.md has it
     const applied = repository.filter(({ kind }) => kind !== "ExternalSecret");
-    await sync([...applied.filter(({ kind }) => kind === "Namespace"), ...given, byHand, ...applied]);
+    const [ours, others] = [applied.filter(isOurs), applied.filter((one) => !isOurs(one))];
+    const byName = ours.toSorted((one, other) => one.metadata.name.localeCompare(other.metadata.name));
+    const first = (wanted: string): number => byName.findIndex(({ kind }) => kind === wanted);
+    expect(first("ApiKey"), "keys come before their apps").to.be.lessThan(first("App"));
+    await sync([...others, ...given, byHand, ...byName]); // within a wave: gitops-engine 0.7, pkg/sync/sync_tasks.go
     expect(new Set(applied.filter(isOurs).map(({ kind }) => kind))).to.have.keys(
       ...allResources.map(({ kind }) => kind),
     );
