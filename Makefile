@@ -58,7 +58,7 @@ soak: install-for-tests ## kill programs and take stores away, with the timing t
 	$(call say,next: commit)
 
 install-chart-tools: bootstrap ## install the tools that judge the chart and are not there yet; HERALD_TOOLS names a folder of yours
-	$(call say,getting what judges the chart unless it is there: up to 6 min)
+	$(call say,getting what judges the chart unless it is there: up to 8 min)
 	@$(NODE) dev/install-chart-tools.ts
 	$(call say,next: make chart)
 

@@ -77,6 +77,6 @@ const goTools: readonly GoTools[] = [
   tool("helm-unittest", "github.com/helm-unittest/helm-unittest/cmd/helm-unittest"),
   tool("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform"),
   tool("kube-score", "github.com/zegl/kube-score/cmd/kube-score"),
-  tool("argo-health", "."),
+  { ...tool("argocd-health", "."), plain: ["k8s.io/...", "github.com/argoproj/..."] },
   tool("flux-health", "."),
 ];
