@@ -4,6 +4,7 @@ import { build, type Plugin } from "esbuild";
 import manifest from "../../package.json" with { type: "json" };
 import { rootDir } from "../files/paths.ts";
 import { type Replaced, replacing } from "./replaced.ts";
+import { smallerPackages } from "./smaller-packages.ts";
 
 /** What is started by its file: the programs and the chart's Job, and the threads by the folders of their `worker.ts`. */
 export const programs = ["apiserver", "dispatcher", "operator"];
@@ -42,7 +43,7 @@ export const bundle = async (folder: string, replaced: Replaced = {}): Promise<v
     external: [...leftOutside],
     legalComments: "none",
     banner: { js: requireOfCommonJs },
-    plugins: [replacing(replaced), threadAddresses, nodeModules],
+    plugins: [replacing(replaced), threadAddresses, nodeModules, smallerPackages],
     minifyWhitespace: true,
     lineLimit: 120, // a stack trace of what has no map leads to a place that can be read
     sourcemap: "linked",

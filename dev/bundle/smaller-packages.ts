@@ -1,0 +1,30 @@
+import { readFile } from "node:fs/promises";
+import type { Plugin } from "esbuild";
+
+/** Leaves out of the bundles what packages bring in memory and the programs do not need. */
+export const smallerPackages: Plugin = {
+  name: "smaller packages",
+  setup: (building) => {
+    building.onResolve({ filter: /^whatwg-url$/ }, () => ({ path: "whatwg-url", namespace: "of Node" }));
+    building.onLoad({ filter: /./, namespace: "of Node" }, () => ({ contents: nodesUrl }));
+    building.onLoad({ filter: /\/mime-db\/db\.json$/ }, async ({ path }) => ({
+      contents: JSON.stringify(usedTypes(JSON.parse(await readFile(path, "utf8")) as TypeTable)), // its documented shape
+      loader: "json",
+    }));
+  },
+};
+
+/** MongoDB's driver reads its address by a URL of the same standard, which has tables of 3 MB that are Node's own too. */
+const nodesUrl = "exports.URL = globalThis.URL; exports.URLSearchParams = globalThis.URLSearchParams;";
+
+type TypeTable = Record<string, { source?: string; charset?: string; extensions?: string[] }>;
+
+/** mime-types, which alone reads the table, asks for extensions and character sets: most types have neither. */
+const usedTypes = (table: TypeTable): TypeTable =>
+  Object.fromEntries(
+    Object.entries(table).flatMap(([type, { source, charset, extensions }]) =>
+      charset === undefined && extensions === undefined
+        ? []
+        : [[type, { ...(source && { source }), ...(charset && { charset }), ...(extensions && { extensions }) }]],
+    ),
+  );
