@@ -28,6 +28,7 @@ const files = [
   "security",
   "network",
   "metrics",
+  "idle",
   "upgrade",
   "leader",
   "nodes/drain",
