@@ -40,8 +40,10 @@ export const countsOf = (groups: readonly StatusCount[]): Required<Counts> => {
 };
 
 /** The counters that these deliveries move. */
-export const changesOf = (rows: readonly DeliveryRow[]): Counts =>
-  Object.fromEntries(Object.entries(countsOf(grouped(rows))).filter(([key, count]) => count > 0 || key === "targeted"));
+export const changesOf = (rows: readonly DeliveryRow[]): Counts => movedBy(grouped(rows));
+
+const movedBy = (groups: readonly StatusCount[]): Counts =>
+  Object.fromEntries(Object.entries(countsOf(groups)).filter(([key, count]) => count > 0 || key === "targeted"));
 
 /** Whether each recipient is sent to in their own best hour. */
 export const isOptimized = ({ options }: Pick<MessageRow, "options">): boolean =>
@@ -66,10 +68,12 @@ export const allCountsOf = (
   }),
 });
 
-/** The counters that these deliveries move, by the variants that they are of. */
-export const variantChangesOf = (rows: readonly DeliveryRow[]): Record<string, Counts> => {
-  const ofVariants = rows.filter(({ variant_id: id }) => id !== undefined);
-  return Object.fromEntries(
-    [...Map.groupBy(ofVariants, ({ variant_id: id = "" }) => id)].map(([id, some]) => [id, changesOf(some)]),
-  );
+/** The counters that these deliveries move, and those of the variants that they are of. */
+export const allChangesOf = (
+  rows: readonly DeliveryRow[],
+): { ofMessage: Counts; ofVariants: Record<string, Counts> } => {
+  const groups = grouped(rows);
+  const byVariant = Map.groupBy(groups, ({ variant_id: id }) => id ?? null);
+  const ofVariants = [...byVariant].flatMap(([id, some]) => (id === null ? [] : [[id, movedBy(some)] as const]));
+  return { ofMessage: movedBy(groups), ofVariants: Object.fromEntries(ofVariants) };
 };

@@ -1,6 +1,6 @@
 import { refusingOf } from "#core/channels/refusals.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { makeEvent } from "#core/domain/events/make.ts";
+import { uncutEvent } from "#core/domain/events/make.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { deliveryEvents } from "#core/schema/events/messages.ts";
@@ -115,7 +115,7 @@ const eventOf = (row: DeliveryRow): EventEnvelope[] => {
 };
 
 const deliveryEvent = (row: DeliveryRow, kind: keyof typeof deliveryEvents): EventEnvelope =>
-  makeEvent({
+  uncutEvent({
     kind,
     appId: row.app_id,
     subjectId: row._id,

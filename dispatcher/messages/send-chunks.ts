@@ -7,7 +7,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { DeliveryCounts } from "#core/storage/usage/delivery-counts.ts";
 import type { Lease } from "../work/lease.ts";
-import { changesOf, variantChangesOf } from "./counts.ts";
+import { allChangesOf } from "./counts.ts";
 import type { Delivered, Work } from "./delivery/work.ts";
 import { fallsBack, lookChunks } from "./fallback/chunks.ts";
 import { isTimed } from "./timing/by-local-time.ts";
@@ -79,6 +79,8 @@ export const sendChunks =
       if (sent.kind !== "sent") break;
     }
     const endsHere = isWhole && sent.kind === "sent" && !sent.hasRetries;
-    if (!endsHere) await deps.messages.count(message._id, changesOf(fresh), deps.clock.now(), variantChangesOf(fresh));
+    if (endsHere) return sent;
+    const { ofMessage, ofVariants } = allChangesOf(fresh);
+    await deps.messages.count(message._id, ofMessage, deps.clock.now(), ofVariants);
     return sent;
   };

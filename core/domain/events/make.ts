@@ -16,14 +16,16 @@ export type EventFacts = {
  * Makes the envelope of an event, cut to what a webhook may carry; it says when its data was cut. It is cut here because
  * documents keep it and JetStream takes no more than 1 MiB. Source: docs/reference/events.md#envelope.
  */
-export const makeEvent = ({ kind, appId, subjectId, data, at, from }: EventFacts): EventEnvelope =>
-  bounded({
-    id: derivedId("event", kind, ...from),
-    type: kind,
-    timestamp: at.toISOString(),
-    app_id: appId,
-    subject_id: subjectId,
-    api_version: "1.0",
-    data,
-    ...(data["truncated"] === true && { truncated: true }),
-  });
+export const makeEvent = (facts: EventFacts): EventEnvelope => bounded(uncutEvent(facts));
+
+/** The same for an event that nobody keeps but as the text that is published, which is cut in any case. */
+export const uncutEvent = ({ kind, appId, subjectId, data, at, from }: EventFacts): EventEnvelope => ({
+  id: derivedId("event", kind, ...from),
+  type: kind,
+  timestamp: at.toISOString(),
+  app_id: appId,
+  subject_id: subjectId,
+  api_version: "1.0",
+  data,
+  ...(data["truncated"] === true && { truncated: true }),
+});

@@ -222,7 +222,9 @@ const countersOf = (delivery: Progress): (keyof Counts)[] => [
 
 /** What a delivery counts as, by its instants. */
 export const reportedOf = (delivery: Progress): Reported[] =>
-  (Object.keys(evidence) as Reported[]).filter((key) => evidence[key].some((member) => member in delivery)); // sound: its keys
+  reportedKeys.filter((key) => evidence[key].some((member) => member in delivery));
+
+const reportedKeys = Object.keys(evidence) as Reported[]; // sound: its keys
 
 /** Statuses that are counters as well. */
 export const isEnd = (status: DeliveryStatus): status is "failed" | "errored" | "expired" | "suppressed" =>

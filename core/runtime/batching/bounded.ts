@@ -19,7 +19,9 @@ export const semaphore = (places: number) => {
   };
   /** Waits for a place and keeps it while `fn` runs. Rejects without running it when `signal` aborts first. */
   const run = async <T>(fn: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    await acquire(signal);
+    signal?.throwIfAborted();
+    if (free > 0) free--;
+    else await enqueue(waiting, signal);
     try {
       return await fn();
     } finally {

@@ -47,8 +47,7 @@ export const dueQuarters = (db: Db, clock: Clock = systemClock) => {
   return {
     /** Has the quarters counted again in which these deliveries were made: they are stored as they are now. May be repeated. */
     touch: async (stored: readonly TouchedDelivery[]): Promise<void> => {
-      const each = new Map(stored.filter(isCounted).map((row) => [touchedBy(row)._id, touchedBy(row)]));
-      await Promise.all([...each.values()].map(add));
+      await Promise.all(quartersTouched(stored.filter(isCounted)).map(add));
     },
 
     /** Has the quarter counted again in which a message was accepted, whose sending ends: what was sent in that quarter has done so. */
@@ -148,6 +147,19 @@ type Touched = Pick<DueQuarterRow, "_id" | "tenant_id" | "app_id" | "quarter">;
 /** One that waits to be sent for the first time is none yet. */
 const isCounted = (row: TouchedDelivery): boolean => !waitsForFirst(row);
 
+/** Most of what is stored together is of one app and quarter. */
+const quartersTouched = (rows: readonly TouchedDelivery[]): Touched[] => {
+  const each = new Map<string, Touched>();
+  let last: Touched | null = null;
+  for (const row of rows) {
+    const isSame = last?.app_id === row.app_id && last.quarter.getTime() === quarterStart(row.created_at);
+    if (isSame) continue;
+    last = touchedBy(row);
+    each.set(last._id, last);
+  }
+  return [...each.values()];
+};
+
 const touchedBy = ({
   tenant_id,
   app_id,
@@ -158,4 +170,6 @@ const touchedBy = ({
 };
 
 /** The quarter of an hour of an instant: its first moment. */
-export const quarterOf = (at: Date): Date => new Date(Math.floor(at.getTime() / quarterMs) * quarterMs);
+export const quarterOf = (at: Date): Date => new Date(quarterStart(at));
+
+const quarterStart = (at: Date): number => Math.floor(at.getTime() / quarterMs) * quarterMs;

@@ -3,7 +3,7 @@ import { gather } from "../../runtime/batching/gather.ts";
 import type { DeliveryRow } from "../messages/deliveries.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { refusedOf, retryConflicts, unlessTaken } from "../mongo/duplicate.ts";
-import { type Period, periodsAt, type TenantUsageRow, tenantUsageCollection } from "./tenant-usage.ts";
+import { type Period, periodsAt, stepNumber, type TenantUsageRow, tenantUsageCollection } from "./tenant-usage.ts";
 
 /** Deliveries that are sent as one piece of work, whose `id` is the same in every run of it. */
 export type Piece = {
@@ -66,11 +66,14 @@ const uncounted: readonly DeliveryRow["status"][] = ["suppressed", "scheduled"];
 /** How many of a piece's deliveries belong to which period. */
 const sumsOf = ({ id, tenantId }: Piece, stored: readonly DeliveryRow[]): Sum[] => {
   const ended = stored.filter(({ status, sent_at: at }) => at !== undefined || !uncounted.includes(status));
-  const periods = ended.flatMap(({ created_at: at }) => periodsAt(at));
-  const groups = Map.groupBy(periods, (period) => `${period.id}/${tenantId}`);
-  return [...groups].flatMap(([usageId, of]) =>
-    of.slice(0, 1).map((period) => ({ usageId, id, tenantId, period, count: of.length })),
-  );
+  const sums = new Map<string, Sum>();
+  for (const of of Map.groupBy(ended, ({ created_at: at }) => stepNumber(at)).values())
+    for (const period of of.slice(0, 1).flatMap(({ created_at: at }) => periodsAt(at))) {
+      const usageId = `${period.id}/${tenantId}`;
+      const before = sums.get(usageId)?.count ?? 0;
+      sums.set(usageId, { usageId, id, tenantId, period, count: before + of.length });
+    }
+  return [...sums.values()];
 };
 
 /** Adds pieces that nobody has noted yet, those of a document in one update; what that refuses is looked at one by one. */

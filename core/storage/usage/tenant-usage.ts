@@ -42,8 +42,10 @@ export const periodsAt = (now: Date): Period[] => [
   { id: `month/${monthOf(now)}`, expiresAt: new Date(now.getTime() + kept.monthMs) },
 ];
 
-const stepOf = (at: Date): string =>
-  `5m/${new Date(Math.floor(at.getTime() / stepMs) * stepMs).toISOString().slice(0, 16)}`;
+/** What instants have in common that count in the same periods: a month begins with five minutes. */
+export const stepNumber = (at: Date): number => Math.floor(at.getTime() / stepMs);
+
+const stepOf = (at: Date): string => `5m/${new Date(stepNumber(at) * stepMs).toISOString().slice(0, 16)}`;
 
 export type TenantUsage = ReturnType<typeof tenantUsage>;
 

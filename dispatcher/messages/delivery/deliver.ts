@@ -12,7 +12,7 @@ import { deliveryIdOf } from "./delivery-row.ts";
 import { expiry } from "./expiry.ts";
 import { goneBefore, judged } from "./gone.ts";
 import type { Later } from "./later.ts";
-import { attempt, isEnded, type Run } from "./one.ts";
+import { attempt, isEnded, isFree, type Run } from "./one.ts";
 import { inLanguages, reachedFirst } from "./order.ts";
 import { peopleOf } from "./people.ts";
 import type { Delivered, Work } from "./work.ts";
@@ -139,7 +139,7 @@ const isFirstRun = ({ fence, may_overlap, has_rows: hasRows }: ChunkRow): boolea
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
   const { isOver, delivered } = run;
   if (isOver()) return void (delivered.halted = true);
-  if (await isEnded(run, subscription)) return;
+  if (!isFree(run, subscription) && (await isEnded(run, subscription))) return;
   if ((await run.slots?.take()) === false) return void (delivered.halted = true);
   await handOver(run, subscription).finally(() => run.slots?.answered());
 };
@@ -151,7 +151,7 @@ const handOver = async (run: Run, subscription: Reached): Promise<void> => {
   const begin = async (): Promise<void> => {
     if (isOver())
       delivered.halted = true; // while it waited for its slot
-    else if (await isEnded(run, subscription)) return;
+    else if (!isFree(run, subscription) && (await isEnded(run, subscription))) return;
     else if ((await work.begin?.()) === false) delivered.halted = true;
     else await attempt(run, subscription);
   };

@@ -46,6 +46,17 @@ export type Run = {
   random: Random;
 };
 
+/** Whether nothing keeps it from being sent to now: of most that is known, and costs no promise. */
+export const isFree = ({ suppressed, quiet, caps, deps, expiresAt }: Run, subscription: Reached): boolean => {
+  const now = deps.clock.now();
+  return (
+    now < expiresAt &&
+    suppressed(subscription) === null &&
+    (quiet?.untilOf(subscription, now) ?? null) === null &&
+    (caps?.isFree(subscription) ?? true)
+  );
+};
+
 /** Stores that it is suppressed when a gate says so now, or expired when its time is over. */
 export const isEnded = async (run: Run, subscription: Reached): Promise<boolean> => {
   if (await isSuppressed(run, subscription)) return true;

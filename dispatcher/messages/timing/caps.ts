@@ -28,6 +28,8 @@ export type Caps = {
   heldBackBy: (recipient: Reached) => Promise<string | null>;
   /** Whether one was asked about and is held back. */
   isHeldBack: (recipient: Reached) => boolean;
+  /** Whether one was asked about and is not held back. */
+  isFree: (recipient: Reached) => boolean;
   /** Gives back the places of those who were not sent to after all, in this run or an earlier one. */
   giveBack: (notSent: readonly Address[]) => Promise<void>;
 };
@@ -69,6 +71,7 @@ export const frequencyCaps =
         return known.get(recipient._id) ?? null;
       },
       isHeldBack: ({ _id }) => typeof known.get(_id) === "string",
+      isFree: ({ _id }) => known.get(_id) === null,
       giveBack: async (notSent) => {
         const ofEarlier = work.chunk.fence > 1 || work.chunk.may_overlap;
         const places = notSent.filter(({ subscription_id: id }) => !placeless.has(id) && (ofEarlier || known.has(id)));
