@@ -57,7 +57,7 @@ const encodeTime = (ms: number): string => timeOf(Math.max(ms, 0));
 
 /** 5 bits a character, most significant first; 10 bytes give 16 characters, 16 bytes 26. */
 const base32 = (bytes: Uint8Array): string => {
-  let text = "";
+  let length = 0;
   let buffer = 0;
   let bits = (bytes.length * 8) % 5 === 0 ? 0 : 5 - ((bytes.length * 8) % 5); // leading zero bits
   for (const byte of bytes) {
@@ -65,11 +65,14 @@ const base32 = (bytes: Uint8Array): string => {
     bits += 8;
     while (bits >= 5) {
       bits -= 5;
-      text += alphabet.charAt((buffer >> bits) & 31);
+      characters[length++] = alphabet.charCodeAt((buffer >> bits) & 31);
     }
     buffer &= (1 << bits) - 1;
   }
-  return text;
+  return characters.toString("latin1", 0, length);
 };
+
+/** Written and read within one call: a text that grows by a character is copied for each. */
+const characters = Buffer.alloc(26);
 
 const hashOf = (parts: readonly string[]): Buffer => hash("sha256", parts.join("\n"), "buffer");

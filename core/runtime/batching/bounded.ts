@@ -6,11 +6,16 @@ export const semaphore = (places: number) => {
   let free = places;
   const waiting = new Set<() => void>();
 
+  /** Takes a place if one is free, for which no promise is made; true must be followed by one `release`. */
+  const tryAcquire = (): boolean => {
+    if (free === 0) return false;
+    free--;
+    return true;
+  };
   /** Waits for a place; every call that resolves must be followed by one `release`. */
   const acquire = async (signal?: AbortSignal): Promise<void> => {
     signal?.throwIfAborted();
-    if (free > 0) free--;
-    else await enqueue(waiting, signal);
+    if (!tryAcquire()) await enqueue(waiting, signal);
   };
   const release = (): void => {
     const [next] = waiting;
@@ -20,15 +25,14 @@ export const semaphore = (places: number) => {
   /** Waits for a place and keeps it while `fn` runs. Rejects without running it when `signal` aborts first. */
   const run = async <T>(fn: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
     signal?.throwIfAborted();
-    if (free > 0) free--;
-    else await enqueue(waiting, signal);
+    if (!tryAcquire()) await enqueue(waiting, signal);
     try {
       return await fn();
     } finally {
       release();
     }
   };
-  return { run, acquire, release };
+  return { run, tryAcquire, acquire, release };
 };
 
 const enqueue = (waiting: Set<() => void>, signal?: AbortSignal): Promise<void> => {

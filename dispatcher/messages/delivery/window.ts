@@ -17,12 +17,14 @@ export const unsavedWindow = (limit: number) => {
   const [ofAccounts, ofTenants] = [gates(), gates()];
   let taken = 0;
 
-  const counted = (run: () => Promise<void>) => async (): Promise<void> => {
+  const inWindow = async (run: () => Promise<void>): Promise<void> => {
+    if (!all.tryAcquire()) await all.acquire();
     taken++;
     try {
       await run();
     } finally {
       taken--;
+      all.release();
     }
   };
 
@@ -32,7 +34,7 @@ export const unsavedWindow = (limit: number) => {
     /** Runs the sending and storing of one recipient when there is a slot for it. */
     slot: ({ tenantId, account, atOnce = mostOfAccount }: SlotOf, run: () => Promise<void>): Promise<void> =>
       ofAccounts(account, Math.min(atOnce, mostOfAccount), () =>
-        ofTenants(tenantId, mostOfTenant, () => all.run(counted(run))),
+        ofTenants(tenantId, mostOfTenant, () => inWindow(run)),
       ),
   };
 };
