@@ -13,8 +13,8 @@ export type RecorderDeps = {
 export type Recorded = "new" | "known";
 
 /**
- * Stores outcomes: one that comes alone at once, many in batches of at most 100. What waits is bounded by the window:
- * a recipient keeps its slot until its row is stored.
+ * Stores outcomes: one that comes alone at once, those that a packet of a provider's answers tells of together, in batches
+ * of at most 100. What waits is bounded by the window: a recipient keeps its slot until its row is stored.
  */
 export const recorder = ({ store, writers }: RecorderDeps): ((row: DeliveryRow) => Promise<Recorded>) =>
   gather<DeliveryRow, Recorded>({
@@ -24,5 +24,6 @@ export const recorder = ({ store, writers }: RecorderDeps): ((row: DeliveryRow) 
     },
     most: deliveryBatch,
     inFlight: writers,
+    isOfTurn: true,
     isOfOne,
   });
