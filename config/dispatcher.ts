@@ -49,7 +49,9 @@ export const DispatcherConfig = Group(
       default: 4,
       minimum: 1,
       maximum: 64,
-      description: "chunks (of at most 500 recipients) that this process sends at the same time",
+      description:
+        "chunks (of at most 500 recipients) that this process sends at the same time for one organisation; there are as " +
+        "many places again for others",
     }),
     openJobs: Integer({
       env: "HERALD_DISPATCHER_OPEN_JOBS",

@@ -44,9 +44,9 @@ export const groupIn = (subject: string): PartitionGroup | null => {
   return groups === undefined ? null : { groups: Number(groups), group: Number(group) };
 };
 
-/** The tenant that a subject of events names, also one of the last release. */
+/** The tenant that a subject of events names, also one of the last release, or one of a message or a chunk that waits. */
 export const tenantIn = (subject: string): string => {
-  const [, tenantId] = /\.(?:app-events\.\d+\.\d+|events)\.([^.]+)/.exec(subject) ?? [];
+  const [, tenantId] = /\.(?:app-events\.\d+\.\d+|events|(?:plan|deliver)\.[^.]+)\.([^.]+)/.exec(subject) ?? [];
   return tenantId ?? "";
 };
 

@@ -17,9 +17,9 @@ import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { DueWork } from "#core/storage/work/due.ts";
 import type { MediaAccess, MediaChannel } from "../conversations/media/access.ts";
 import type { FetchMedia } from "../conversations/media/fetch.ts";
+import { tenantTurns } from "../work/turns.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
 import { job } from "./run.ts";
-import { tenantTurns } from "./turns.ts";
 
 export type ConversationFilesJobDeps = {
   db: Db;

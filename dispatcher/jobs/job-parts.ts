@@ -11,9 +11,9 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import { jobHint } from "../work/hints.ts";
+import { type Turns, tenantTurns } from "../work/turns.ts";
 import type { Job, RunDeps } from "./job.ts";
 import { jobResults } from "./run.ts";
-import { type Turns, tenantTurns } from "./turns.ts";
 
 export type JobPartsDeps = Omit<RunDeps, "metrics"> & {
   metrics: RunDeps["metrics"] & Pick<Metrics<"dispatcher">, "jobBytes" | "warehouseAttempts">;

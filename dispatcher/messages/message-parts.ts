@@ -31,6 +31,7 @@ import { aside } from "../work/aside.ts";
 import { chunkHint, hints, messageHint } from "../work/hints.ts";
 import type { Peers } from "../work/peers.ts";
 import { planWorkers } from "../work/plan-workers.ts";
+import { tenantsPlaces } from "../work/tenants-places.ts";
 import { timerSources } from "../work/timer-sources.ts";
 import { unsavedWindow } from "./delivery/window.ts";
 import { openChunksOf } from "./open-chunks.ts";
@@ -129,13 +130,13 @@ const accountsPart = (accounts: Senders, clients: readonly { close: () => void }
 /** Each has at most 500 recipients in memory; what finds no room is tried again after seconds, maybe by another. */
 const throttledAtOnce = 64;
 const readPlansEveryMs = 60_000;
-/** Small messages are sent in their first turn, and wait for their provider there. */
+/** Small messages are sent in their first turn, and wait for their provider there. So many of one tenant. */
 const turnsAtOnce = 32;
 /** Longer than the slowest chunk that keeps its lease: 500 mails at one a second. */
 const workTimeoutMs = 900_000;
 
 const workers = (
-  { config, db, nats, timing, log, metrics, tracer, changes }: MessagePartsDeps,
+  { config, db, nats, timing, log, metrics, tracer, changes, stopping }: MessagePartsDeps,
   steps: Pipeline,
 ): Part => {
   const plans = collectionOf<PlanRow>(db, planCollection);
@@ -156,18 +157,24 @@ const workers = (
         name: `plan ${plan}`,
         stream: stream.name,
         consumer: "plan",
-        concurrency: turnsAtOnce,
         parse: messageHint,
-        handle: ({ message_id }, { attempt, traceparent }) => steps.plan(message_id, attempt, traceparent),
+        ...tenantsPlaces<{ message_id: string }>({
+          most: turnsAtOnce,
+          handle: ({ message_id }, { attempt, traceparent }) => steps.plan(message_id, attempt, traceparent),
+          stopping,
+        }),
       }),
       worker({
         ...common,
         name: `deliver ${plan}`,
         stream: stream.name,
         consumer: "deliver",
-        concurrency: config.openChunks,
         parse: chunkHint,
-        handle: ({ chunk_id }, { traceparent }) => steps.deliver(chunk_id, traceparent),
+        ...tenantsPlaces<{ chunk_id: string }>({
+          most: config.openChunks,
+          handle: ({ chunk_id }, { traceparent }) => steps.deliver(chunk_id, traceparent),
+          stopping,
+        }),
       }),
     ];
   };

@@ -24,6 +24,7 @@ import { type Course, type Measurements, measureAll } from "./measure-all.ts";
 import { million } from "./messages/million.ts";
 import { rules } from "./messages/rules.ts";
 import { measureStages } from "./messages/stages.ts";
+import { tenants } from "./messages/tenants.ts";
 import { why } from "./messages/why.ts";
 import { operator } from "./operator/operator.ts";
 import { people } from "./people/user-batches.ts";
@@ -44,6 +45,7 @@ const all: Record<string, Measurements> = {
   rules,
   million: { ...million, "million-stages": measureStages },
   why,
+  tenants,
   analytics,
   callbacks,
   conversations,

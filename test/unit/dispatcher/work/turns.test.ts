@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { tenantTurns } from "../../../../dispatcher/jobs/turns.ts";
+import { tenantTurns } from "../../../../dispatcher/work/turns.ts";
 
 const never = new AbortController().signal;
 
