@@ -21,7 +21,7 @@ describe("a repeated write", () => {
       calls++;
       throw away();
     };
-    const failure = await repeatWrite(150, write).catch((error: unknown) => error);
+    const failure = await repeatWrite(290, write).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(MongoNetworkError);
     expect(calls).to.equal(2);
   });
