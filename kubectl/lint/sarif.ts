@@ -1,7 +1,8 @@
+import type { Log } from "sarif";
 import { type Finding, rules } from "./finding.ts";
 
 /** Findings as SARIF 2.1.0, for the code scanning of GitHub, GitLab and others. Source: OASIS, SARIF 2.1.0. */
-export const sarif = (findings: readonly Finding[]) => ({
+export const sarif = (findings: readonly Finding[]): Log => ({
   $schema: "https://json.schemastore.org/sarif-2.1.0.json",
   version: "2.1.0",
   runs: [
