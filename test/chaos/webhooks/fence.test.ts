@@ -13,6 +13,10 @@ import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } fr
 const posted = 60;
 const later = 40;
 const inFlight = 5;
+const answersMs = 300;
+const storesMs = 500; // results wait so long for the next write: dispatcher/webhooks/history/deliveries.ts
+/** What is under way when a dispatcher stands still, and what was answered since its last write. */
+const mostUnsaved = inFlight * (1 + Math.ceil(storesMs / answersMs));
 /** Until the partitions of a dispatcher that stands still are taken and the other has sent what was left. */
 const takenOverMs = testTiming.owners.goneMs + 65_000;
 
@@ -52,7 +56,7 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
     deliveriesBecome(site.system, [endpoint._id], { are: ({ success }) => success === count, withinMs: takenOverMs });
 
   it("is served by the other alone, once more at most for each event under way, and no outcome is lost", async () => {
-    site.inbox.answer("/slow", () => sleep(300, 200));
+    site.inbox.answer("/slow", () => sleep(answersMs, 200));
     await post(0, posted);
     await until(() => arrivals().length >= posted / 4);
     const frozen = await owner();
@@ -70,7 +74,7 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
     const { missed, repeated, mostTimes, ids } = auditInbox(arrivals(), posted + later);
     expect({ missed, ids }).to.deep.equal({ missed: [], ids: posted + later });
     expect(mostTimes).to.be.at.most(2);
-    expect(repeated, "what was under way or just being stored").to.be.at.most(2 * inFlight);
+    expect(repeated, "what was under way or not stored yet").to.be.at.most(mostUnsaved);
     expect(
       auditInbox(
         arrivals().filter(({ n }) => n >= posted),
