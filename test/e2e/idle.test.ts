@@ -6,7 +6,7 @@ import { type System, system } from "./support/system.ts";
 
 const withinMs = 180_000; // on a busy machine a pod takes a minute to start
 const restsFromSeconds = 15; // after 5 s a program gives back what only its start needed
-const mostMiB = 130; // docs/decisions/0233: 140 and more without what is done for it, some 110 with it
+const mostMiB = 110; // docs/decisions/0233: 140 and more without what is done for it, some 100 with it
 
 /** What the container's only process says of itself. */
 type Process = { ageSeconds: number; startedAtMs: number; rssMiB: number; cpuMs: number };
