@@ -71,7 +71,8 @@ const scaling = {
 
 const keda = closed("scales by what waits in JetStream; needs KEDA", {
   enabled: flag("makes a ScaledObject instead of a HorizontalPodAutoscaler"),
-  lagThreshold: count("hints that one pod may have waiting, for each consumer", 1, 1_000_000),
+  lagThreshold: count("hints that one pod may have waiting, for each consumer but that of chunks", 1, 1_000_000),
+  chunkLagThreshold: count("chunks that one pod may have waiting or in hand", 1, 1_000_000),
   plans: texts("plans whose streams are watched; empty = those of plans.items, if plans.enabled"),
   pollingInterval: count("seconds between two looks", 1, 3_600),
   cooldownPeriod: count("seconds without work before the last pods above the least go", 0, 86_400),
