@@ -5,7 +5,7 @@ import type { Cluster, Listed } from "./cluster.ts";
 /** A pod, as far as it is looked at. */
 export type Pod = KubeObject & {
   metadata: { labels?: Record<string, string> };
-  spec: { nodeName?: string; containers: Container[] };
+  spec: { nodeName?: string; containers: { name: string; image: string }[] };
   status: {
     phase: string;
     startTime?: string;
@@ -13,8 +13,6 @@ export type Pod = KubeObject & {
     containerStatuses?: { name: string; restartCount: number; state?: { waiting?: { reason?: string } } }[];
   };
 };
-
-type Container = { name: string; image: string; ports?: { name?: string; containerPort: number }[] };
 
 export const programs = ["operator", "apiserver", "dispatcher"] as const;
 

@@ -8,7 +8,6 @@ import { text } from "../kit/arguments.ts";
 import type { Cluster } from "../kit/cluster.ts";
 import type { Given, Run, Tools } from "../kit/command.ts";
 import { UsageError } from "../kit/errors.ts";
-import { metricsOf } from "../kit/metrics.ts";
 import { durationMs } from "../kit/output.ts";
 import { logOf, type Pod, programPods, restartsOf } from "../kit/pods.ts";
 import { treeText } from "../status/print.ts";
@@ -29,15 +28,13 @@ export const runReport: Run = async (given, tools) => {
   say("pods and their logs");
   const { items: pods } = await programPods(cluster, namespace, tools.signal);
   const logs = await logFiles(cluster, pods, sinceSeconds, tools.signal);
-  say("what they measure");
-  const metrics = await metricFiles(cluster, pods, tools.signal);
   say("events, versions and checks");
   const rest = {
     ...(await eventFile(cluster, pods, tools.signal)),
     ...(await checkFile({ cluster, namespace, tools })),
     ...podFile(pods),
   };
-  const files: Files = { "README.txt": readme(tools.now()), ...resources, ...rest, ...logs, ...metrics };
+  const files: Files = { "README.txt": readme(tools.now()), ...resources, ...rest, ...logs };
   await writeFile(
     file,
     zipSync(Object.fromEntries(Object.entries(files).map(([name, content]) => [name, strToU8(content)]))),
@@ -101,15 +98,6 @@ const logFiles = async (
   });
   return Object.fromEntries(files.flat());
 };
-
-/** What each pod measures at this moment. */
-const metricFiles = async (cluster: Cluster, pods: readonly Pod[], signal: AbortSignal): Promise<Files> =>
-  Object.fromEntries(
-    await mapBounded(pods, podsAtOnce, async (pod): Promise<[string, string]> => {
-      const metrics = await metricsOf(cluster, pod, signal).catch(reasonOf);
-      return [`metrics/${pod.metadata.name}.txt`, maskText(metrics)];
-    }),
-  );
 
 const reasonOf = (error: unknown): string => `not to be had: ${error instanceof Error ? error.message : String(error)}`;
 

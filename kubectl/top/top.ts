@@ -6,31 +6,27 @@ import type { Given, Run, Terminal } from "../kit/command.ts";
 import { UsageError } from "../kit/errors.ts";
 import { printed } from "../kit/output.ts";
 import { table } from "../kit/table.ts";
-import { type OpenBreakers, openBreakers } from "./breakers.ts";
 
-/** Prints the tenants that use most, the webhooks that fail most and are slowest, and the channels with accounts that are cut off. */
+/** Prints the tenants that use most, and the webhooks that fail most and are slowest. */
 export const runTop: Run = async (given, { cluster: open, out, err, terminal, signal }) => {
   const cluster = open();
   const limit = limitOf(given);
   const namespace = isSet(given, "all-namespaces") ? null : (text(given, "namespace") ?? cluster.namespace);
-  const [tenants, webhooks, breakers] = await Promise.all([
+  const [tenants, webhooks] = await Promise.all([
     cluster.resources(served(tenantResource), null, signal),
     cluster.resources(served(webhookResource), namespace, signal),
-    openBreakers(cluster, signal),
   ]);
   if (tenants.forbidden) err("You may not list Tenants: they are left out.\n");
   if (webhooks.forbidden) err("You may not list Webhooks: they are left out.\n");
-  for (const why of breakers.left) err(`${why}\n`);
   const loudest = tenants.items
     .flatMap(tenantUse)
     .sort((a, b) => b.deliveries - a.deliveries)
     .slice(0, limit);
   const worst = webhooks.items.flatMap(webhookUse).sort(byTrouble).slice(0, limit);
   const format = text(given, "output");
-  const shown = { tenants: loudest, webhooks: worst, breakers: breakers.open };
-  if (format === "json" || format === "yaml") out(printed(shown, format));
-  else out(tables(shown, terminal));
-  return loudest.length + worst.length + breakers.open.length > 0 ? 0 : 1;
+  if (format === "json" || format === "yaml") out(printed({ tenants: loudest, webhooks: worst }, format));
+  else out([tenantTable(loudest, terminal), webhookTable(worst, terminal)].join("\n"));
+  return loudest.length + worst.length > 0 ? 0 : 1;
 };
 
 const served = ({
@@ -97,22 +93,6 @@ const webhookUse = ({ metadata, status }: Seen): WebhookUse[] => {
 /** Those that fail most first; among equals the slowest. */
 const byTrouble = (a: WebhookUse, b: WebhookUse): number =>
   (a.success ?? -1) - (b.success ?? -1) || (b.p99Ms ?? 0) - (a.p99Ms ?? 0);
-
-type Shown = { tenants: readonly TenantUse[]; webhooks: readonly WebhookUse[]; breakers: readonly OpenBreakers[] };
-
-const tables = ({ tenants, webhooks, breakers }: Shown, terminal: Terminal): string =>
-  [
-    tenantTable(tenants, terminal),
-    webhookTable(webhooks, terminal),
-    ...(breakers.length > 0 ? [breakerTable(breakers, terminal)] : []),
-  ].join("\n");
-
-const breakerTable = (breakers: readonly OpenBreakers[], terminal: Terminal): string =>
-  table(
-    ["CHANNEL", "ACCOUNTS CUT OFF", "BY DISPATCHERS"],
-    breakers.map((one) => [one.channel, String(one.mostOfOne), String(one.dispatchers)]),
-    terminal,
-  );
 
 const tenantTable = (tenants: readonly TenantUse[], terminal: Terminal): string =>
   table(
