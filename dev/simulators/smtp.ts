@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { AddressInfo, Socket } from "node:net";
+import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { type Attachment, type ParsedMail, simpleParser } from "mailparser";
 import { SMTPServer, type SMTPServerEnvelope, type SMTPServerOptions } from "smtp-server";
@@ -42,7 +43,8 @@ export const startSmtp = async ({ port, tls, login, dkim = {} }: SmtpSimulatorOp
     ...tls,
     onData: (stream, session, done) => {
       const take = async (): Promise<void> => {
-        const mail = (await buffer(stream)).toString("utf8");
+        const mail = await mailOf(stream);
+        if (mail === null) return;
         const address = session.envelope.rcptTo[0]?.address ?? "";
         const refused = refuse("DATA", address) ?? faulty(mail);
         if (refused === null) log.add(readEntry(session.envelope, await simpleParser(mail), checkDkim(mail, dkim)));
@@ -85,6 +87,13 @@ const faulty = (mail: string): Error | null => {
   const problem = mailProblem(mail);
   return problem === null ? null : reply(554, `5.6.0 ${problem}`);
 };
+
+/** What a client sends as a mail; null where it left in the middle of it. */
+const mailOf = (stream: Readable): Promise<string | null> =>
+  buffer(stream).then(
+    (mail) => mail.toString("utf8"),
+    () => null,
+  );
 
 const stageOf = ({ reason }: ScriptedAnswer): Stage => {
   const [, stage] = /^(AUTH|MAIL|DATA):/.exec(reason) ?? [];

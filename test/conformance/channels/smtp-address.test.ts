@@ -44,8 +44,8 @@ describe("the server of an account of e-mail", () => {
       const connect = guarded(resolved);
       const provider = smtp({ account: accountOf(simulator, of), connect, clock, timeoutMs: 3_000 });
       const outcomes = [
-        await provider.check(AbortSignal.timeout(5_000)),
-        await provider.send(message, recipient, AbortSignal.timeout(5_000)),
+        await provider.check(AbortSignal.timeout(60_000)),
+        await provider.send(message, recipient, AbortSignal.timeout(60_000)),
       ];
       await provider.close();
       return outcomes;
@@ -85,7 +85,7 @@ describe("the server of an account of e-mail", () => {
     });
     const account = accountOf(simulator, { host: "localhost" });
     const provider = smtp({ account, connect, clock, timeoutMs: 3_000 });
-    expect((await provider.send(message, recipient, AbortSignal.timeout(5_000))).kind).to.equal("sent");
+    expect((await provider.send(message, recipient, AbortSignal.timeout(60_000))).kind).to.equal("sent");
     await provider.close();
   });
 });

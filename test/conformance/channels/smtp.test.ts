@@ -11,7 +11,7 @@ import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
 import { type EncodedMail, encodedMail } from "../../../dispatcher/channels/email/mime-body.ts";
 import { type SmtpAccount, smtp } from "../../../dispatcher/channels/email/smtp.ts";
-import { rudeMailServer } from "../../support/servers/mail-server.ts";
+import { rudeMailServer, sendHalfAMail } from "../../support/servers/mail-server.ts";
 import { connectHere } from "../../support/servers/outgoing.ts";
 import { providerSuite } from "./suite.ts";
 
@@ -85,7 +85,7 @@ describe("a mail over SMTP", () => {
   let simulator: Simulator;
   const send = async (of: Partial<SmtpAccount> = {}, mail = message, to = recipient(1)) => {
     const provider = smtp({ account: accountOf(simulator, of), connect: connectHere, clock, timeoutMs: 3_000 });
-    const outcome = await provider.send(mail, to, AbortSignal.timeout(5_000));
+    const outcome = await provider.send(mail, to, AbortSignal.timeout(60_000));
     await provider.close();
     return outcome;
   };
@@ -240,10 +240,10 @@ describe("a mail over SMTP", () => {
       timeoutMs: 3_000,
       sessions: 1,
     });
-    await provider.send(message, recipient(1), AbortSignal.timeout(5_000));
+    await provider.send(message, recipient(1), AbortSignal.timeout(60_000));
     simulator.script({ refuse_connections: true });
     simulator.script({});
-    expect((await provider.send(message, recipient(2), AbortSignal.timeout(5_000))).kind).to.equal("sent");
+    expect((await provider.send(message, recipient(2), AbortSignal.timeout(60_000))).kind).to.equal("sent");
     expect(simulator.log.counts()).to.include({ accepted: 2, repeated_keys: 0 });
     await provider.close();
   });
@@ -268,6 +268,15 @@ describe("a mail over SMTP", () => {
       expect(outcome).to.include({ ...expected, providerCode: drop.slice(0, 9) });
     });
 
+  it("is taken by a server that was left in the middle of another one", async () => {
+    const open = await startSmtp({ port: 0, tls });
+    const port = Number(new URL(open.url).port);
+    await sendHalfAMail(port);
+    expect(await send({ port, login: null })).to.include({ kind: "sent" });
+    expect(open.log.counts()).to.include({ received: 1, accepted: 1 });
+    await open.stop();
+  });
+
   it("goes on over the same session after a refused recipient", async () => {
     const provider = smtp({
       account: accountOf(simulator),
@@ -278,7 +287,7 @@ describe("a mail over SMTP", () => {
     });
     simulator.script({ answers: [{ address_prefix: "user1@", status: 550, reason: "5.1.1 no such user" }] });
     const outcomes = [];
-    for (const n of [1, 2, 3]) outcomes.push(await provider.send(message, recipient(n), AbortSignal.timeout(5_000)));
+    for (const n of [1, 2, 3]) outcomes.push(await provider.send(message, recipient(n), AbortSignal.timeout(60_000)));
     expect(outcomes.map(({ kind }) => kind)).to.deep.equal(["token_invalid", "sent", "sent"]);
     await provider.close();
   });

@@ -112,7 +112,7 @@ export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>)
       await send(1);
       given.simulator.script({});
       let n = 2;
-      await until(async () => (await send(n++)).kind === "sent", 8000);
+      await until(async () => (await send(n++)).kind === "sent");
     });
 
     it("is uncertain, and does not send again, when the link breaks before the answer", async () => {

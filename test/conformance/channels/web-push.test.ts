@@ -79,7 +79,7 @@ describe("a web push", () => {
   const send = (to: Partial<Recipient> = {}) => {
     const { endpoint, keys } = simulator.subscribe();
     const recipient = { deliveryId: "dlv_1", subscriptionId: "sub_1", address: endpoint, webKeys: keys, ...to };
-    return provider.send(push, recipient, AbortSignal.timeout(5_000));
+    return provider.send(push, recipient, AbortSignal.timeout(60_000));
   };
 
   before(async () => {
@@ -118,7 +118,7 @@ describe("a web push", () => {
     const mixed = { ...account, privateKey: webPushLibrary.generateVAPIDKeys().privateKey };
     const { endpoint, keys } = simulator.subscribe();
     const to = { deliveryId: "dlv_1", subscriptionId: "sub_1", address: endpoint, webKeys: keys };
-    const outcome = await webPush({ account: mixed, client, clock }).send(push, to, AbortSignal.timeout(5_000));
+    const outcome = await webPush({ account: mixed, client, clock }).send(push, to, AbortSignal.timeout(60_000));
     expect(outcome).to.include({ kind: "config_error", code: "PROVIDER_AUTH" });
   });
 
@@ -143,8 +143,8 @@ describe("a web push", () => {
   it("of more than 3,993 bytes is refused here, one of exactly as many is delivered", async () => {
     const { endpoint, keys } = simulator.subscribe();
     const to = { deliveryId: "dlv_1", subscriptionId: "sub_1", address: endpoint, webKeys: keys };
-    expect((await provider.send(sized(3993), to, AbortSignal.timeout(5_000))).kind).to.equal("sent");
-    expect(await provider.send(sized(3994), to, AbortSignal.timeout(5_000))).to.include({ code: "PAYLOAD_TOO_LARGE" });
+    expect((await provider.send(sized(3993), to, AbortSignal.timeout(60_000))).kind).to.equal("sent");
+    expect(await provider.send(sized(3994), to, AbortSignal.timeout(60_000))).to.include({ code: "PAYLOAD_TOO_LARGE" });
   });
 
   it("of the web-push library is accepted by the same simulator, so that both read the standard alike", async () => {
@@ -167,7 +167,7 @@ describe("a web push", () => {
         maxConnections: 1,
         mayRepeat: false,
       },
-      AbortSignal.timeout(5_000),
+      AbortSignal.timeout(60_000),
     );
     expect(reply).to.include({ kind: "answered", status: 201 });
     expect(plain.log.page().at(-1)?.body).to.equal("hello");

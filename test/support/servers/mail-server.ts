@@ -1,4 +1,5 @@
-import { createServer, type Socket } from "node:net";
+import { once } from "node:events";
+import { createConnection, createServer, type Socket } from "node:net";
 
 /** Listens on loopback. `stop` cuts every connection. */
 export const listening = async (onConnection: (socket: Socket) => void) => {
@@ -61,4 +62,14 @@ const politely = (): ((line: string) => string) => {
     if (isMail) return "354 go on\r\n";
     return line.startsWith("EHLO") ? "250-rude.test\r\n250 PIPELINING\r\n" : "250 2.0.0 fine\r\n";
   };
+};
+
+/** Begins to send a mail without TLS or a login, and leaves in the middle of it. */
+export const sendHalfAMail = async (port: number): Promise<void> => {
+  const client = createConnection(port, "127.0.0.1");
+  for (const command of ["", "EHLO a.test\r\n", "MAIL FROM:<a@b.test>\r\n", "RCPT TO:<c@d.test>\r\n", "DATA\r\n"]) {
+    client.write(command);
+    await once(client, "data");
+  }
+  client.write("Subject: half of it\r\n", () => client.destroy());
 };
