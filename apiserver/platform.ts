@@ -17,6 +17,8 @@ import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import { contentTemplates } from "#core/runtime/templates/content/content-templates.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
+import { eventClaims } from "#core/storage/events/claims.ts";
+import { events as storedEvents } from "#core/storage/events/events.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
 import { type MessageRow, messageIsDone } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
@@ -93,9 +95,9 @@ export const platform = (foundation: Foundation) => {
     log,
   });
   const outboxes = outboxesOf({ db, ...publishing });
-  const batches = eventBatches(db);
-  const batchEvents = batchOutbox({ batches, ...publishing });
-  const events = eventStore({ batches, outbox: batchEvents, clock, log });
+  const [batches, claims] = [eventBatches(db), eventClaims(db)];
+  const batchEvents = batchOutbox({ batches, claims, ...publishing });
+  const events = eventStore({ batches, claims, events: storedEvents(db), outbox: batchEvents, clock, log });
   const waiting = waitingEvents({ batches, metrics, log });
   const engines = { templates: bodyTemplates(), contentTemplates: contentTemplates(), mjml: mjmlCompiler() };
   const status = openBoard(foundation);

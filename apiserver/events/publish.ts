@@ -1,7 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { receive } from "#core/domain/events/custom.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
-import { eventText } from "#core/queue/events.ts";
 import {
   type CustomEvent,
   customEventLimits,
@@ -10,8 +9,8 @@ import {
 } from "#core/schema/events/custom.ts";
 import { definitionLimits } from "#core/schema/events/definition.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { StoredEvent } from "#core/storage/events/batch-row.ts";
 import { ofApp } from "#core/storage/mongo/collection.ts";
+import { type GivenEvent, givenEvent } from "../publishing/claim-events.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 import type { Define } from "./definitions/define.ts";
 
@@ -35,8 +34,8 @@ export type PublishRequest = {
 };
 
 /**
- * Accepts custom events: they are stored when this resolves. An event whose time is refused does not stop the others; one
- * whose name finds no room among the definitions is stored, and listed as such.
+ * Accepts custom events: JetStream or the store has them when this resolves. An event whose time is refused does not stop
+ * the others; one whose name finds no room among the definitions is stored, and listed as such.
  * @throws ValidationError when one has a wrong form; then none is stored
  */
 export const publishEvents =
@@ -44,13 +43,13 @@ export const publishEvents =
   async ({ app, body: { events }, traceparent, onceId, source }: PublishRequest): Promise<EventsAccepted> => {
     refuse(events.flatMap(problemsOf).slice(0, mostProblems));
     const now = clock.now();
-    const kept: StoredEvent[] = [];
+    const kept: GivenEvent[] = [];
     const errors: EventsAccepted["errors"] = [];
     for (const [index, given] of events.entries()) {
       const id = given.id ?? (onceId === null ? undefined : `${onceId}/${index}`);
       const judged = receive({ ...given, ...(id !== undefined && { id }) }, app._id, now, source);
       if (judged.kind === "refused") errors.push({ index, ...judged.error });
-      else kept.push({ ...eventText(judged.event), once: judged.once });
+      else kept.push(givenEvent(judged.event, judged.once));
     }
     errors.push(...(await undefinedAmong(define, app, events, errors)));
     const given = { ...ofApp(app), traceparent, events: kept };

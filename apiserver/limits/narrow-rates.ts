@@ -11,7 +11,11 @@ export const narrowRates = {
     calls: 100,
     seconds: 1,
   },
-  "notifications.estimate": { of: "`POST /v1/notifications/estimate` of an app", calls: 10, seconds: 1 },
+  "notifications.estimate": {
+    of: "`POST /v1/notifications/estimate` of an app, with `…/why/summary` of those that exclude segments",
+    calls: 10,
+    seconds: 1,
+  },
   "notifications.validate": { of: "`POST /v1/notifications/validate` of an app", calls: 10, seconds: 1 },
   "notifications.why": { of: "`GET …/notifications/{messageId}/why` of an app", calls: 50, seconds: 1 },
   "subscriptions.write": {

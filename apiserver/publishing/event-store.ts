@@ -1,26 +1,20 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { newId } from "#core/domain/ids.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { BatchOutbox } from "#core/queue/batch-outbox.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import { isSampled } from "#core/runtime/tracing/traceparent.ts";
 import type { AuditRow } from "#core/storage/audit/audit-log.ts";
-import type { EventBatchRow, StoredEvent } from "#core/storage/events/batch-row.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
 import type { EventBatches } from "#core/storage/events/batches.ts";
 import { unavailable } from "#core/storage/mongo/connect.ts";
-import { sweepAfter } from "#core/storage/work/due.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import { background } from "./background.ts";
+import { type KeptEvents, rowOf, rowsOf, sizeOf } from "./batch-rows.ts";
+import { type ClaimDeps, claiming, type GivenEvent } from "./claim-events.ts";
 import { offerFirst } from "./offer-first.ts";
 
 /** Events that one request gives. */
-export type RequestEvents = {
-  tenantId: string;
-  appId: string;
-  traceparent: string | null;
-  events: readonly StoredEvent[];
-};
+export type RequestEvents = Omit<KeptEvents, "events"> & { events: readonly GivenEvent[] };
 
 export type EventStore = ReturnType<typeof eventStore>;
 
@@ -28,14 +22,17 @@ export type EventStore = ReturnType<typeof eventStore>;
 export type Prepared = {
   /** The change writes it into its document. */
   changeId: string;
-  /** It was made. */
-  publish: () => void;
+  /** It was made. Resolves when JetStream has the events, or a dispatcher is to publish them. */
+  publish: () => Promise<void>;
   /** It was not, and will not be. */
   withdraw: () => void;
 };
 
 export type EventStoreDeps = {
   batches: Pick<EventBatches, "insert" | "remove">;
+  claims: ClaimDeps["claims"];
+  /** Those that dispatchers have stored. */
+  events: ClaimDeps["events"];
   outbox: Pick<BatchOutbox, "offer" | "publish">;
   clock: Clock;
   log: Log;
@@ -43,69 +40,90 @@ export type EventStoreDeps = {
 
 const changeMs = 90_000; // a change is made, or never, by then: two attempts of 30 s (storage/mongo/connect.ts) at most
 const batch = { most: 200, inFlight: 1, isOfTurn: true }; // requests in one write; while one is stored the next is gathered
-const mostEvents = 1_000; // of one document
-const mostCharacters = 1_000_000; // of one document; MongoDB takes 16 MiB
 const ofChange = 0; // the weight of a change's events: they are few, and never left to the timer
 const mostUnderWay = 32_000_000; // characters being published; beyond that, JetStream does not keep up and the timer does it
 
 /**
- * Keeps events, those of requests that come at the same time together: with JetStream, or else in the store, as those are
- * whose sender gave an id, and all of them while JetStream is away. What a crash leaves of a stored batch is due, and a
- * dispatcher finishes it. Source: docs/decisions/0043.
+ * Keeps events, those of requests that come at the same time together: with JetStream, or else in the store. What a crash
+ * leaves of a stored batch is due, and a dispatcher finishes it. Source: docs/decisions/0043.
  */
-export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
+export const eventStore = ({ batches, claims, events: storedEvents, outbox, clock, log }: EventStoreDeps) => {
   const publishing = background({ most: mostUnderWay });
   /** JetStream did not answer: until it does again, no request waits for it. */
   let isAway = false;
   const logFailure = failureLog(log);
-  /** What fails is finished by the timer. */
-  const logged = (task: Promise<unknown>): Promise<void> => task.then(() => undefined, logFailure);
-  const publishStored = async (row: EventBatchRow, others: ReadonlySet<string>): Promise<void> => {
-    if (await outbox.publish(row, others)) isAway = false;
+  /** Resolves when a task that has begun has ended; what fails is finished by the timer. */
+  const begin = (task: () => Promise<unknown>, weight: number): Promise<void> => {
+    const over = Promise.withResolvers<void>();
+    publishing.begin(
+      () =>
+        task()
+          .then(() => undefined, logFailure)
+          .finally(over.resolve),
+      weight,
+    );
+    return over.promise;
   };
+  const publishStored = async (row: EventBatchRow, mayBeRepeated = false): Promise<void> => {
+    if (await outbox.publish(row, mayBeRepeated)) isAway = false;
+  };
+  const claim = claiming({ claims, events: storedEvents });
   const offer = offerFirst({ batches, outbox, onFailure: logFailure, onAway: () => void (isAway = true) });
-  const publishFirst = async (all: readonly RequestEvents[]): Promise<unknown[]> => {
+  const publishFirst = async (all: readonly KeptEvents[]): Promise<unknown[]> => {
     const lost = await offer(rowsOf(all, clock.now()));
     return all.map(({ appId }) => (lost?.appIds.has(appId) === true ? lost.error : null));
   };
-  const storeFirst = async (all: readonly RequestEvents[]): Promise<number[]> => {
-    const fresh = withoutRepeats(all);
-    const rows = rowsOf(fresh, clock.now());
-    const others = await batches.insert(rows);
-    for (const row of rows) publishing.begin(() => logged(publishStored(row, others)), sizeOf(row.events));
-    return all.map(({ events }, i) => events.length - countOwn(fresh[i]?.events ?? [], others));
+  const storeFirst = (mayBeRepeated: boolean) => async (all: readonly KeptEvents[]) => {
+    const rows = rowsOf(all, clock.now());
+    await batches.insert(rows);
+    for (const row of rows) void begin(() => publishStored(row, mayBeRepeated), sizeOf(row.events));
+    return all.map(() => null);
   };
-  const [first, stored] = [gather({ write: publishFirst, ...batch }), gather({ write: storeFirst, ...batch })];
+  const [first, stored, storedAgain] = [
+    gathered(publishFirst),
+    gathered(storeFirst(false)),
+    gathered(storeFirst(true)),
+  ];
   const keep = async ({ events, ...given }: RequestEvents): Promise<number> => {
-    const { yes = [], no = [] } = Object.groupBy(events, ({ once }) => (isAway || once !== false ? "yes" : "no"));
-    const [duplicates, failure] = await Promise.all([
-      yes.length === 0 ? 0 : stored({ ...given, events: yes }),
-      no.length === 0 ? null : first({ ...given, events: no }),
+    const { own, unsure } = await claim(events);
+    const failures = await Promise.all([
+      own.length === 0 ? null : (isAway ? stored : first)({ ...given, events: own }),
+      unsure.length === 0 ? null : storedAgain({ ...given, events: unsure }),
     ]);
-    if (failure !== null) throw failure;
-    return duplicates;
+    for (const failure of failures) if (failure !== null) throw failure;
+    return events.length - own.length;
   };
-  /** Resolves when events are stored that will be true once a change is made. */
-  const prepare = async (given: RequestEvents, change: IntendedChange, audit: AuditRow[]): Promise<Prepared> => {
-    const now = clock.now();
-    const due_at = new Date(now.getTime() + changeMs);
-    const row = { ...rowOf(given, [...given.events], now), change, audit, due_at };
-    await batches.insert([row]);
-    return {
-      changeId: row._id,
-      publish: () => publishing.begin(() => logged(publishStored(row, new Set())), ofChange),
-      withdraw: () => publishing.begin(() => logged(batches.remove([row._id])), ofChange),
-    };
-  };
+  const prepare = preparing({ batches, clock, begin: (task) => begin(task, ofChange), publish: publishStored });
   return {
     name: "event store",
     /** Resolves when JetStream or the store has the events, to how many of them had come before. */
     keep,
+    /** Resolves when events are stored that will be true once a change is made. */
     prepare,
     start: async () => undefined,
     stop: publishing.ended,
   };
 };
+
+const gathered = (write: (all: readonly KeptEvents[]) => Promise<unknown[]>) => gather({ write, ...batch });
+
+type PrepareDeps = Pick<EventStoreDeps, "batches" | "clock"> & {
+  begin: (task: () => Promise<unknown>) => Promise<void>;
+  publish: (row: EventBatchRow) => Promise<void>;
+};
+
+const preparing =
+  ({ batches, clock, begin, publish }: PrepareDeps) =>
+  async (given: KeptEvents, change: IntendedChange, audit: AuditRow[]): Promise<Prepared> => {
+    const now = clock.now();
+    const row = { ...rowOf(given, given.events, now), change, audit, due_at: new Date(now.getTime() + changeMs) };
+    await batches.insert([row]);
+    return {
+      changeId: row._id,
+      publish: () => begin(() => publish(row)),
+      withdraw: () => void begin(() => batches.remove([row._id])),
+    };
+  };
 
 const failureLog =
   (log: Log) =>
@@ -113,53 +131,3 @@ const failureLog =
     const level = unavailable(err) instanceof Unavailable ? "warn" : "error";
     log[level]({ err }, "events.not_finished");
   };
-
-/** What is twice in one write counts once. */
-const withoutRepeats = (all: readonly RequestEvents[]): RequestEvents[] => {
-  const seen = new Set<string>();
-  const isFirst = ({ once }: StoredEvent): boolean => once === false || (!seen.has(once) && seen.add(once).size > 0);
-  return all.map((given) => ({ ...given, events: given.events.filter(isFirst) }));
-};
-
-const countOwn = (events: readonly StoredEvent[], others: ReadonlySet<string>): number =>
-  others.size === 0 ? events.length : events.filter(({ id }) => !others.has(id)).length;
-
-/** One document for an app, more when it would become too large. */
-const rowsOf = (all: readonly RequestEvents[], now: Date): EventBatchRow[] =>
-  [...Map.groupBy(all, ({ appId }) => appId).values()].flatMap((ofApp) => {
-    const first = ofApp.find(({ traceparent }) => isSampled(traceparent)) ?? ofApp[0];
-    return first === undefined
-      ? []
-      : parts(ofApp.flatMap(({ events }) => events)).map((part) => rowOf(first, part, now));
-  });
-
-const parts = (events: readonly StoredEvent[]): StoredEvent[][] => {
-  const made: StoredEvent[][] = [];
-  let characters = 0;
-  for (const event of events) {
-    const open = made.at(-1);
-    characters += event.text.length;
-    if (open !== undefined && open.length < mostEvents && characters <= mostCharacters) {
-      open.push(event);
-      continue;
-    }
-    made.push([event]);
-    characters = event.text.length;
-  }
-  return made;
-};
-
-const rowOf = ({ tenantId, appId, traceparent }: RequestEvents, events: StoredEvent[], now: Date): EventBatchRow => ({
-  _id: newId("eventBatch", now),
-  tenant_id: tenantId,
-  app_id: appId,
-  events,
-  bytes: events.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
-  traceparent,
-  due_at: sweepAfter(now), // what is not published by then is published by a dispatcher
-  lease: null,
-  fence: 0,
-  created_at: now,
-});
-
-const sizeOf = (events: readonly StoredEvent[]): number => events.reduce((sum, { text }) => sum + text.length, 0);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
 import { type AuditFact, auditEntry, auditEventsOf, changesOf } from "#core/queue/audit.ts";
@@ -5,8 +6,11 @@ import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import type { Caller } from "../access/caller.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 
-/** What a change will have done, and where it can be seen. */
-export type Intended = { fact: AuditFact; change: IntendedChange };
+/**
+ * What a change will have done, and where it can be seen. `isAwaited`: whoever asked for it hears that it was made when
+ * JetStream has its event, which so comes before all events of the app that they have published later; or after 250 ms.
+ */
+export type Intended = { fact: AuditFact; change: IntendedChange; isAwaited?: boolean };
 
 /**
  * Makes a change that an event reports; null when `make` gives null, because it could not be made. The event is stored
@@ -14,10 +18,12 @@ export type Intended = { fact: AuditFact; change: IntendedChange };
  */
 export type Audit = <T>(intended: Intended, make: (changeId: string) => Promise<T | null>) => Promise<T | null>;
 
+const awaitedMs = 250; // for JetStream, which takes a few milliseconds unless it is away
+
 /** Reports changes as events `audit.created` and in the audit log, both stored in one document before the change is made. Source: docs/reference/events.md#audit-events. */
 export const auditEvents =
   ({ prepare, clock }: { prepare: EventStore["prepare"]; clock: Clock }): Audit =>
-  async ({ fact, change }, make) => {
+  async ({ fact, change, isAwaited = false }, make) => {
     const { tenantId, appId } = fact;
     const events = auditEventsOf(fact, clock.now());
     const prepared = await prepare({ tenantId, appId: appId ?? tenantId, traceparent: null, events }, change, [
@@ -26,7 +32,10 @@ export const auditEvents =
     try {
       const made = await make(prepared.changeId);
       if (made === null) prepared.withdraw();
-      else prepared.publish();
+      else {
+        const published = prepared.publish();
+        if (isAwaited) await Promise.race([published, sleep(awaitedMs, undefined, { ref: false })]);
+      }
       return made;
     } catch (error) {
       if (error instanceof AppError) prepared.withdraw(); // refused; after any other error it may have been made

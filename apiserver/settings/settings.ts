@@ -31,6 +31,8 @@ export type Setting<Row extends ThingRow, View extends object = object> = {
   /** What events of changes tell apart by; left out: `view`. */
   report?: (row: Row, now: Date) => object;
   plan: PlanRules;
+  /** Whether all events of the app that are published after a reply find it changed; false when left out. */
+  isBeforeEvents?: boolean;
   /** Says that another has a member which is unique; left out where none is. */
   taken?: (row: Row) => Promise<AppError>;
 };
@@ -86,6 +88,7 @@ type Change<Row> = { before: Row | null; after: Row | null };
 /** What every change of one kind of settings needs. */
 const kindOf = <Row extends ThingRow>({ nats, audit, clock }: SettingsPlatform, setting: Setting<Row>) => {
   const { what, store, view, report = view, appOf = ({ app_id }: Row) => app_id ?? null } = setting;
+  const { isBeforeEvents: isAwaited = false } = setting;
   return {
     ...setting,
     clock,
@@ -102,7 +105,8 @@ const kindOf = <Row extends ThingRow>({ nats, audit, clock }: SettingsPlatform, 
       const now = clock.now();
       const shown = { before: before && report(before, now), after: after && report(after, now) };
       const type = what.replaceAll(/[ -]/g, "_");
-      return audit(intend(by, { type, collection: store.name, id: of._id, appId: appOf(of), verb, ...shown }), make);
+      const intended = intend(by, { type, collection: store.name, id: of._id, appId: appOf(of), verb, ...shown });
+      return audit({ ...intended, isAwaited }, make);
     },
 
     /** Writes to one as it is now, again when another was quicker. */

@@ -51,6 +51,7 @@ export const webhookSetting = (store: AppSettings<WebhookRow>) =>
   ({
     what: "webhook",
     store,
+    isBeforeEvents: true,
     view: webhookView,
     plan: {
       feature: "webhooks",

@@ -3,8 +3,7 @@ import { makeEvent } from "../domain/events/make.ts";
 import { newId } from "../domain/ids.ts";
 import { noReferences } from "../schema/events/refs.ts";
 import type { AuditRow } from "../storage/audit/audit-log.ts";
-import type { StoredEvent } from "../storage/events/batch-row.ts";
-import { eventText } from "./events.ts";
+import { type EventText, eventText } from "./events.ts";
 
 /** Something that was done to what an organisation has set up, for its owner to see. It never has a secret or a header's value. */
 export type AuditFact = {
@@ -32,8 +31,11 @@ export const auditEntry = ({ tenantId, appId, requestId, ...fact }: AuditFact, a
   request_id: requestId,
 });
 
+/** Each is told: none repeats another. */
+export type AuditEvent = EventText & { once: false };
+
 /** The event that reports a fact. */
-export const auditEvent = (fact: AuditFact & { appId: string }, at: Date): StoredEvent => {
+export const auditEvent = (fact: AuditFact & { appId: string }, at: Date): AuditEvent => {
   const { appId, actor, action, target, changes, ip } = fact;
   const data = { ...noReferences, actor, action, target, changes, ip };
   const from = [newId("event", at)]; // each happens once
@@ -42,7 +44,7 @@ export const auditEvent = (fact: AuditFact & { appId: string }, at: Date): Store
 };
 
 /** The events that report a fact: none of what is no app's. */
-export const auditEventsOf = ({ appId, ...fact }: AuditFact, at: Date): StoredEvent[] =>
+export const auditEventsOf = ({ appId, ...fact }: AuditFact, at: Date): AuditEvent[] =>
   appId === null ? [] : [auditEvent({ ...fact, appId }, at)];
 
 /** Members that are not somebody's to change. */

@@ -7,6 +7,7 @@ import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
 import type { EventBatchRow, StoredEvent } from "../storage/events/batch-row.ts";
 import type { EventBatches, TakeBatch } from "../storage/events/batches.ts";
+import type { EventClaims } from "../storage/events/claims.ts";
 import { sweepAfter } from "../storage/work/due.ts";
 import type { EventTextPublisher, Offered } from "./events.ts";
 import { clearing } from "./outbox.ts";
@@ -16,10 +17,10 @@ export type BatchOutbox = Part & {
   /** Publishes a batch that is not stored; gives the events that JetStream has not acknowledged. */
   offer: (row: EventBatchRow) => Promise<Offered<StoredEvent>>;
   /**
-   * Publishes a stored batch, without the events that belong to another one, and has it removed. False when JetStream does
-   * not take all of it now: it stays stored, and is due again.
+   * Publishes a stored batch and has it removed. False when JetStream does not take all of it now: it stays stored, and is
+   * due again. `mayBeRepeated`: JetStream may have some of its events.
    */
-  publish: (row: EventBatchRow, others: ReadonlySet<string>) => Promise<boolean>;
+  publish: (row: EventBatchRow, mayBeRepeated?: boolean) => Promise<boolean>;
   /**
    * Finishes a batch that a crash, or JetStream's absence, left behind; drops it if its change was never made. Nothing
    * happens when another process took it meanwhile.
@@ -29,14 +30,15 @@ export type BatchOutbox = Part & {
 };
 
 export type BatchOutboxDeps = {
-  batches: Pick<EventBatches, "take" | "giveBack" | "claim" | "isTrue" | "confirm" | "keepAudit" | "remove">;
+  batches: Pick<EventBatches, "take" | "giveBack" | "isTrue" | "confirm" | "keepAudit" | "remove">;
+  claims: Pick<EventClaims, "claimBatch">;
   events: EventTextPublisher;
   log: Log;
   metrics: QueueMetrics;
 };
 
 /** Publishes batches of events and removes them. Each step may run twice: consumers know an event by its id. */
-export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps): BatchOutbox => {
+export const batchOutbox = ({ batches, claims, events, log, metrics }: BatchOutboxDeps): BatchOutbox => {
   const done = later<string>({
     ...clearing,
     write: batches.remove,
@@ -54,12 +56,11 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
       metrics.outboxEvents.inc({ outcome: "kept" }, left.length);
     }
   };
-  const publishDue = async (row: EventBatchRow, others: ReadonlySet<string>, isLate = false): Promise<boolean> => {
-    const own = others.size === 0 ? row.events : row.events.filter(({ id }) => !others.has(id));
+  const publishDue = async (row: EventBatchRow, mayBeRepeated = false): Promise<boolean> => {
     let isPublished = false;
     try {
       await batches.keepAudit(row);
-      const { left, away } = own.length === 0 ? nothing : await offer({ ...row, events: own }, isLate);
+      const { left, away } = row.events.length === 0 ? nothing : await offer(row, mayBeRepeated);
       if (away !== null) throw away;
       isPublished = left.length === 0;
     } finally {
@@ -68,8 +69,12 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     if (isPublished) await done.add(row._id);
     return isPublished;
   };
+  const withoutRepeats = async (row: EventBatchRow): Promise<EventBatchRow> => {
+    const others = await claims.claimBatch(row);
+    return others.size === 0 ? row : { ...row, events: row.events.filter(({ id }) => !others.has(id)) };
+  };
   const finish = async (row: EventBatchRow): Promise<void> => {
-    if (await batches.isTrue(row)) return void (await publishDue(row, await batches.claim(row), true));
+    if (await batches.isTrue(row)) return void (await publishDue(await withoutRepeats(row), true));
     log.info({ batch: row._id, events: row.events.length }, "event_batch.dropped");
     await done.add(row._id);
   };
@@ -88,12 +93,12 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     start: async () => undefined,
     stop: done.stop,
     offer: (row) => offer(row),
-    publish: (row, others) => publishDue(row, others).catch(falseWhenAway),
+    publish: (row, mayBeRepeated) => publishDue(row, mayBeRepeated).catch(falseWhenAway),
     resume,
   };
 };
 
-/** Of a change that no event reports. */
+/** Of a change that no event reports, and of a batch whose events others had before. */
 const nothing: Offered<StoredEvent> = { left: [], away: null };
 
 /**

@@ -42,8 +42,15 @@ export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; cl
       endpoints.clear(); // an endpoint that is named alone may be any app's
     else endpoints.drop(appId);
   });
-  /** `webhooksOf` has disabled ones too: what they miss is kept for `recover`. */
-  return { app: apps.get, tenant: tenants.get, plan: plans.get, webhooksOf: endpoints.get };
+  return {
+    app: apps.get,
+    tenant: tenants.get,
+    plan: plans.get,
+    /** Disabled ones, too: what they miss is kept for `recover`. */
+    webhooksOf: endpoints.get,
+    /** Has those of an app read again. */
+    forgetWebhooksOf: endpoints.drop,
+  };
 };
 
 // docs/reference/requests.md#configuration-changes; 10,000 apps are some 20 MB

@@ -47,7 +47,7 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
   natsPrefix: string;
   natsReplicas: number;
   timing: Timing;
-  directory: Pick<Directory, "webhooksOf">;
+  directory: Pick<Directory, "webhooksOf" | "forgetWebhooksOf">;
   suspensions: Suspensions;
   changes: Changes;
   unseal: Unseal;
@@ -116,7 +116,8 @@ const owned = (deps: OwnedDeps): { partitions: Partitions; parts: Part[] } => {
   const deferred = (reason: "full" | "slow", count: number): void => metrics.webhookDeferred.inc({ reason }, count);
   const fellBack = (): void => metrics.webhookFallbacks.inc();
   const queues: EndpointQueues = new EndpointQueues({ ...deps, partitions, deferred, fellBack });
-  const match = matchEvents({ ...deps, accept: accepting({ ...deps, queues }) });
+  const changed = (endpointId: string): void => queues.refresh(endpointId);
+  const match = matchEvents({ ...deps, changed, accept: accepting({ ...deps, queues }) });
   const reading: Readers = readers(partitionReader(deps, match));
   const walking: Walks = walks({ ...deps, partitions, found: (key, dueAt) => queues.expect(key, dueAt.getTime()) });
   suspensions.onResume(walking.addAll);

@@ -5,6 +5,7 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
 import { eventBatchCollection, eventBatches } from "#core/storage/events/batches.ts";
+import { eventClaims } from "#core/storage/events/claims.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 
 export type UnpublishedEventsDeps = Pick<BatchOutboxDeps, "events"> & {
@@ -17,7 +18,7 @@ export type UnpublishedEventsDeps = Pick<BatchOutboxDeps, "events"> & {
 /** Publishes the events that an apiserver stored and could not publish, with all other dispatchers. */
 export const unpublishedEvents = ({ db, events, clock, log, metrics }: UnpublishedEventsDeps) => {
   const batches = eventBatches(db);
-  const part = batchOutbox({ batches, events, log, metrics: metrics.queue });
+  const part = batchOutbox({ batches, claims: eventClaims(db), events, log, metrics: metrics.queue });
   return {
     parts: [part],
     timers: [eventBatchTimer(collectionOf<EventBatchRow>(db, eventBatchCollection), part, clock)],

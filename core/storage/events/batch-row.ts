@@ -8,7 +8,10 @@ export type StoredEvent = {
   id: string;
   type: EventKind;
   text: string;
-  /** Follows from an id that the sender chose: of all batches with this event, the first one counts. False: all do. */
+  /**
+   * Follows from an id that the sender chose, of which the first event counts; false without one. It is claimed before the
+   * event is stored, and stored as false; the last release stored it, and claimed it afterwards.
+   */
   once: string | false;
 };
 
@@ -30,4 +33,17 @@ export type EventBatchRow = DueWork & {
   /** What the audit log gets to know of the change: kept before the events are published. */
   audit?: AuditRow[];
   created_at: Date;
+};
+
+/**
+ * Which event stands for an id of a sender for a day. `_id` is the event's `once`. `batch_id` names the claims of one
+ * write; in those that the last release wrote, which have no `event_id`, the batch that the event was stored in.
+ */
+export type EventIdRow = {
+  _id: string;
+  batch_id: string;
+  event_id?: string;
+  /** Whether the event was stored in a batch, as JetStream did not take it; absent otherwise. */
+  is_stored?: true;
+  claimed_at: Date;
 };

@@ -1,20 +1,17 @@
 import type { Collection, Db } from "mongodb";
 import { auditLog } from "../audit/audit-log.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
-import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
+import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { dueIndex, turnIndex } from "../work/due.ts";
 import { changeWasMade } from "../work/intended-changes.ts";
-import type { EventBatchRow, StoredEvent } from "./batch-row.ts";
+import type { EventBatchRow, EventIdRow } from "./batch-row.ts";
 import { eraseBatches } from "./erasure.ts";
-
-/** Which batch had an event first; `_id` is its `once`. */
-export type EventIdRow = { _id: string; batch_id: string; claimed_at: Date };
 
 const rememberedHours = 24; // docs/reference/events.md#duplicates
 
 const mostTenants = 50_000;
 
-/** Both kinds of documents are in one collection, so that one command writes a batch and claims its events. */
+/** Batches, and the claims of ids (claims.ts), which the last release wrote with one command. */
 export const eventBatchCollection: CollectionSpec = {
   name: "event_batches",
   indexes: [
@@ -35,33 +32,16 @@ export type EventBatches = ReturnType<typeof eventBatches>;
 
 export const eventBatches = (db: Db) => {
   const rows = collectionOf<EventBatchRow>(db, eventBatchCollection);
-  const ids = collectionOf<EventIdRow>(db, eventBatchCollection);
+  const claims = collectionOf<EventIdRow>(db, eventBatchCollection);
   const wasMade = changeWasMade(db);
   const log = auditLog(db);
-
-  /** Writes batches and the claims of others; returns the ids of claimed events that belong to neither. */
-  const write = async (stored: readonly EventBatchRow[], claimants: readonly EventBatchRow[]): Promise<Set<string>> => {
-    const made = [...stored, ...claimants.flatMap(claimsOf)];
-    if (made.length === 0) return new Set();
-    try {
-      // A batch comes before its claims: the server stores them in this order, and a crash between is made good.
-      await retryConflicts(() => ids.insertMany(made as EventIdRow[], { ordered: false })); // sound: it only passes them on
-      return new Set();
-    } catch (error) {
-      const own = new Set(claimants.map(({ _id }) => _id));
-      const taken = [...duplicatesOf(error, made)].filter((id) => !own.has(id)); // a batch: its write was repeated
-      const owners = await ids.find({ _id: { $in: taken } }, { batchSize: taken.length + 1 }).toArray();
-      const lost = new Set(owners.filter(({ batch_id }) => !own.has(batch_id)).map(({ _id }) => _id));
-      return new Set(claimants.flatMap(({ events }) => events.filter(isIn(lost))).map(({ id }) => id));
-    }
-  };
-
   return {
-    /** Stores batches and has them own the events that count once; returns the ids of those that another batch owns. */
-    insert: (made: readonly EventBatchRow[]): Promise<Set<string>> => write(made, made),
-
-    /** The same for a batch that is stored. */
-    claim: (batch: EventBatchRow): Promise<Set<string>> => write([], [batch]),
+    /** Stores batches, those that are stored already stay as they are; then says so at the claims of their events. */
+    insert: async (made: readonly EventBatchRow[]): Promise<void> => {
+      if (made.length > 0) await retryConflicts(() => insertMissing(rows, made.map(withoutIds)));
+      const claimed = made.flatMap(({ events }) => events.flatMap(({ once }) => (once === false ? [] : [once])));
+      if (claimed.length > 0) await claims.updateMany({ _id: { $in: claimed } }, { $set: { is_stored: true } });
+    },
 
     ...takes(rows),
 
@@ -90,16 +70,10 @@ export const eventBatches = (db: Db) => {
   };
 };
 
-const isIn =
-  (claims: ReadonlySet<string>) =>
-  ({ once }: StoredEvent): boolean =>
-    once !== false && claims.has(once);
-
-/** In one order, so that writers who meet wait for each other and not in a circle. */
-const claimsOf = ({ _id, events, created_at }: EventBatchRow): EventIdRow[] =>
-  events
-    .flatMap(({ once }) => (once === false ? [] : [{ _id: once, batch_id: _id, claimed_at: created_at }]))
-    .sort((a, b) => (a._id < b._id ? -1 : 1));
+const withoutIds = (row: EventBatchRow): EventBatchRow => ({
+  ...row,
+  events: row.events.map((event) => ({ ...event, once: false })),
+});
 
 const waitingIn = async (rows: Collection<EventBatchRow>): Promise<Map<string, number>> => {
   const waiting = { due_at: { $gt: longAgo, $lte: farAhead } };

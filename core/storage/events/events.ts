@@ -66,6 +66,14 @@ export const events = (db: Db) => {
       return retryConflicts(() => insertMissing(rows, inOrder));
     },
 
+    /** Which of these are stored. */
+    known: async (ids: readonly string[]): Promise<Set<string>> => {
+      const found = await inPages(ids, pageIds, (some) =>
+        rows.find({ _id: { $in: some } }, { projection: { _id: 1 }, batchSize: pageIds + 1 }).toArray(),
+      );
+      return new Set(found.map(({ _id }) => _id));
+    },
+
     /** Which batches these events belong to. */
     batchesOf: async (ids: readonly string[]): Promise<Map<string, string>> => {
       const found = await inPages(ids, pageIds, (some) =>

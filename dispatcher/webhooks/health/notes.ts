@@ -14,7 +14,7 @@ export type Noted = {
   mayWrite: () => boolean;
   wrote: (health: WebhookHealth) => void;
   /** Whether its row is to be read again. */
-  isStale: boolean;
+  changed: () => void;
 };
 
 export type HealthNotesDeps = {
@@ -46,7 +46,7 @@ export const healthNotes = ({ endpoints, log }: HealthNotesDeps): HealthNotes =>
     for (const one of ours) dueMs.delete(one); // before: what is noted meanwhile is written the next time
     if (ours.length === 0) return;
     try {
-      if (!(await endpoints.noteHealth(notes))) for (const one of ours) one.isStale = true; // its row says whose it is
+      if (!(await endpoints.noteHealth(notes))) for (const one of ours) one.changed(); // its row says whose it is
     } catch (error) {
       for (const one of ours) dueMs.set(one, 0);
       throw error;

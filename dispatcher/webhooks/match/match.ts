@@ -10,7 +10,9 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Accept, EndpointEvents } from "../accept/accept.ts";
 
 export type MatchDeps = {
-  directory: Pick<Directory, "webhooksOf">;
+  directory: Pick<Directory, "webhooksOf" | "forgetWebhooksOf">;
+  /** An endpoint was made, changed or removed. */
+  changed: (endpointId: string) => void;
   accept: Accept;
 };
 
@@ -22,7 +24,7 @@ export type Match = (
 ) => (events: readonly EventEnvelope[], given: MatchContext) => Promise<Settlement>;
 
 /** Finds the endpoints that want events and are given them by the reader of that partition, and accepts those for them. */
-export const matchEvents = ({ directory, accept }: MatchDeps): Match => {
+export const matchEvents = ({ directory, accept, changed }: MatchDeps): Match => {
   const known = new WeakMap<readonly WebhookRow[], Map<string, Subscribers>>(); // the directory gives the same list until it changes
   const subscribersAmong = (endpoints: readonly WebhookRow[], reading: Reading | null): Subscribers => {
     const byReading = known.get(endpoints) ?? new Map<string, Subscribers>();
@@ -32,8 +34,18 @@ export const matchEvents = ({ directory, accept }: MatchDeps): Match => {
     byReading.set(key, subscribers);
     return subscribers;
   };
+  /** Before anything is awaited, as messages begin to be handled in their order: all that come later heed the change. */
+  const heedChanges = (events: readonly EventEnvelope[]): void => {
+    for (const { app_id: appId, type, data } of events) {
+      if (type !== "audit.created" || memberOf(data, "target", "type") !== "webhook") continue;
+      directory.forgetWebhooksOf(appId);
+      const id = memberOf(data, "target", "id");
+      if (typeof id === "string") changed(id);
+    }
+  };
   return (partition) =>
     async (events, { subject = "", isRepeated, traceparent = null }) => {
+      heedChanges(events);
       const group = groupIn(subject);
       const reading = partition === undefined || group === null ? null : { partition, group };
       const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];

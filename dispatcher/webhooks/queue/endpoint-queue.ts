@@ -114,7 +114,7 @@ export class EndpointQueue {
 
   /** The endpoint's configuration may have changed. */
   refresh(): void {
-    this.#endpoint.isStale = true;
+    this.#endpoint.changed();
     this.nudge();
   }
 
@@ -153,8 +153,9 @@ export class EndpointQueue {
     }
     this.#isRunning = false;
     this.#waiting.admit();
-    if (isMore) setImmediate(() => void this.run());
-    else if (this.#failures === 0) this.#begin();
+    if (this.#failures > 0) return; // the next tick tries it again
+    if (isMore || this.#endpoint.isStale) setImmediate(() => void this.run());
+    else this.#begin();
   }
 
   /** The endpoint's row, a recovery, what is due in the store, and the end. True when there is more to do at once. */
@@ -237,7 +238,7 @@ export class EndpointQueue {
 
   /** Begins all requests that may begin now: as many at once, and as many a second, as the endpoint admits. */
   #begin(): void {
-    while (this.#pending.waiting > 0 && this.#hasPlace() && this.#isServing()) {
+    while (this.#pending.waiting > 0 && this.#hasPlace() && this.#isServing() && !this.#endpoint.isStale) {
       if (!this.#pending.hasNext()) break; // all that wait are of subjects that are under way
       const waitMs = this.#pace.take(this.#nowMs());
       if (waitMs > 0) return this.#beginIn(waitMs);

@@ -24,8 +24,9 @@ export class Endpoint {
   prepared: Prepared | { row: WebhookRow; problem: string };
   health: WebhookHealth;
   readonly trust: Trust;
-  /** Whether its row may have changed. */
-  isStale = false;
+  /** Times that its row may have changed, and how many of them the row that is known has seen. */
+  #changes = 0;
+  #seenChanges = 0;
   /** Whether another process owns it now, or it is gone. */
   isLost = false;
 
@@ -36,6 +37,16 @@ export class Endpoint {
     this.prepared = deps.requests.prepare(row);
     this.health = healthOf(row);
     this.trust = trust(this.health);
+  }
+
+  /** Its row may have changed: no request begins until it was read again. */
+  changed(): void {
+    this.#changes++;
+  }
+
+  /** Whether its row may have changed since it was read. */
+  get isStale(): boolean {
+    return this.#seenChanges < this.#changes;
   }
 
   /** Whether what requests showed is still to be written. */
@@ -89,11 +100,9 @@ export class Endpoint {
 
   /** Reads its row again. */
   async reread(): Promise<void> {
-    this.isStale = false; // before: it may change again meanwhile
-    const fresh = await this.#deps.endpoints.find(this.row._id).catch((error: unknown) => {
-      this.isStale = true;
-      throw error;
-    });
+    const changes = this.#changes; // it may change again meanwhile
+    const fresh = await this.#deps.endpoints.find(this.row._id);
+    this.#seenChanges = changes;
     this.isLost ||= fresh?.fence !== this.row.fence;
     if (fresh === null || this.isLost) return;
     const isOurs = isSameStreak(fresh, this.row) || isSameStreak(fresh, this.health);

@@ -18,6 +18,7 @@ export type GivenEvent = {
   properties?: Record<string, unknown>;
   value?: number | null;
   occurred_at?: Date;
+  source?: "api" | "sdk";
 };
 
 /** An `event.received` as it comes from the stream. */

@@ -1,7 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import { receive } from "#core/domain/events/custom.ts";
 import { newId } from "#core/domain/ids.ts";
 import { eventText } from "#core/queue/events.ts";
+import { eventClaims } from "#core/storage/events/claims.ts";
+import { type EventDayRow, eventDayCollection } from "#core/storage/events/event-days.ts";
+import { type EventRow, eventCollection } from "#core/storage/events/events.ts";
 import { useEventSystem } from "../../../support/system/event-system.ts";
 import { until } from "../../../support/until.ts";
 
@@ -70,9 +74,46 @@ describe("custom events on their way to the stream", function () {
     expect(new Set(arrived("repeated").map(({ id }) => id)).size).to.equal(2);
   });
 
-  it("without an id are in the stream at the reply, and never in the store", async () => {
+  /** What dispatchers have stored and counted of a name. */
+  const counted = async (name: string): Promise<[stored: number, counted: number]> => {
+    const days = await system.db.collection<EventDayRow>(eventDayCollection.name).find({ name }).toArray();
+    const stored = await system.db.collection<EventRow>(eventCollection.name).countDocuments({ name });
+    return [stored, days.reduce((sum, { count }) => sum + count, 0)];
+  };
+
+  it("whose sender repeats them while they are on their way, at another replica, count once", async () => {
+    const once = { id: "o-1", name: "once" };
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => publish(once, { id: `o-beside-${n}`, name: "beside" })),
+    );
+    expect(replies.reduce((sum, { accepted }) => sum + Number(accepted), 0)).to.equal(11);
+    await until(async () => isDeepStrictEqual(await counted("beside"), [10, 10]), sweptMs);
+    await until(isEmpty, sweptMs);
+    expect(new Set(arrived("once").map(({ id, timestamp }) => `${id} ${timestamp}`)).size).to.equal(1);
+    const before = arrived("once").length;
+    expect(await publish(once)).to.include({ accepted: 0, duplicates: 1 });
+    await publish({ name: "last" });
+    await until(() => arrived("last").length === 1);
+    expect([await counted("once"), arrived("once").length], "what is stored is not told again").to.deep.equal([
+      [1, 1],
+      before,
+    ]);
+  });
+
+  it("whose id was claimed by one who was killed before they published them arrive by a repetition", async () => {
+    const judged = receive({ id: "k-1", name: "killed" }, system.app._id, new Date(Date.now() - 60_000));
+    if (judged.kind !== "event" || judged.once === false) throw new Error("it has an id");
+    const { id, timestamp } = judged.event;
+    await eventClaims(system.db).claim([{ once: judged.once, id, timestamp }]);
+    expect(await publish({ id: "k-1", name: "killed" })).to.include({ accepted: 0, duplicates: 1 });
+    await until(async () => isDeepStrictEqual(await counted("killed"), [1, 1]), sweptMs);
+    await until(isEmpty, sweptMs);
+    expect(arrived("killed").map((event) => [event.id, event.timestamp])).to.deep.equal([[id, timestamp]]);
+  });
+
+  it("are in the stream at the reply, and never in the store", async () => {
     const before = arrived("first").length;
-    expect(await publish({ name: "first" }, { name: "first" })).to.include({ status: 202, accepted: 2 });
+    expect(await publish({ name: "first" }, { id: "f-1", name: "first" })).to.include({ status: 202, accepted: 2 });
     expect(await rows().countDocuments({ ...batches, "events.text": /"first"/ })).to.equal(0);
     await until(() => arrived("first").length === before + 2);
   });

@@ -15,8 +15,10 @@ const fact: AuditFact = {
 };
 const intended = { fact, change: { collection: "webhooks", document_id: "whk_1", kind: "changed" } as const };
 
+type How = { prepareError?: Error; isAwaited?: boolean };
+
 /** Runs a change; tells what happened, in order. */
-const run = async (make: (id: string) => Promise<string | null>, prepareError?: Error) => {
+const run = async (make: (id: string) => Promise<string | null>, { prepareError, isAwaited }: How = {}) => {
   const steps: string[] = [];
   const audit = auditEvents({
     prepare: async () => {
@@ -24,17 +26,22 @@ const run = async (make: (id: string) => Promise<string | null>, prepareError?: 
       steps.push("prepared");
       return {
         changeId: "evb_1",
-        publish: () => void steps.push("published"),
+        publish: async () => {
+          steps.push("published");
+          await new Promise(setImmediate);
+          steps.push("acknowledged");
+        },
         withdraw: () => void steps.push("withdrawn"),
       };
     },
     clock: { now: () => new Date("2026-11-21T12:00:00Z") },
   });
-  const result = await audit(intended, (id) => {
+  const given = isAwaited === undefined ? intended : { ...intended, isAwaited };
+  const result = await audit(given, (id) => {
     steps.push(`made ${id}`);
     return make(id);
   }).catch((error: Error) => error.message);
-  return { result, steps };
+  return { result, steps: [...steps] }; // as they are when it is answered
 };
 const fail = (error: Error) => async () => {
   throw error;
@@ -46,6 +53,11 @@ describe("the event of a change", () => {
       result: "row",
       steps: ["prepared", "made evb_1", "published"],
     });
+  });
+
+  it("is acknowledged before the change is answered, where events that come later are to heed it", async () => {
+    const { steps } = await run(async () => "row", { isAwaited: true });
+    expect(steps).to.deep.equal(["prepared", "made evb_1", "published", "acknowledged"]);
   });
 
   it("is withdrawn when the change could not be made", async () => {
@@ -64,6 +76,9 @@ describe("the event of a change", () => {
   });
 
   it("that cannot be stored has the change not made", async () => {
-    expect(await run(async () => "row", new Error("away"))).to.deep.equal({ result: "away", steps: [] });
+    expect(await run(async () => "row", { prepareError: new Error("away") })).to.deep.equal({
+      result: "away",
+      steps: [],
+    });
   });
 });

@@ -4,16 +4,17 @@ import { Unavailable } from "#core/errors.ts";
 import { batchOutbox } from "#core/queue/batch-outbox.ts";
 import { queueMetrics } from "#core/runtime/metrics/queue.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
+import type { EventBatchRow, StoredEvent } from "#core/storage/events/batch-row.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 const log = createLog({ program: "test", level: "error", destination: { write: () => undefined } });
 
+const anEvent = (id: string): StoredEvent => ({ id, type: "audit.created", text: "{}", once: false });
 const aBatch = (over: Partial<EventBatchRow> = {}): EventBatchRow => ({
   _id: "evb_1",
   tenant_id: "ten_1",
   app_id: "app_1",
-  events: [{ id: "evt_1", type: "audit.created", text: "{}", once: false }],
+  events: [anEvent("evt_1")],
   traceparent: null,
   due_at: now,
   lease: null,
@@ -27,6 +28,16 @@ describe("what becomes of a stored batch", () => {
   const cases = [
     { it: "without a change is published", row: aBatch(), isTrue: true, expect: { published: 1, removed: 1 } },
     { it: "of a change that was made is published", row: aBatch({ change }), expect: { published: 1, removed: 1 } },
+    {
+      it: "of the last release is published without what others had before",
+      row: aBatch({ events: [anEvent("evt_0"), anEvent("evt_1")] }),
+      expect: { published: 1, removed: 1 },
+    },
+    {
+      it: "of the last release is removed when others had all of it before",
+      row: aBatch({ events: [anEvent("evt_0")] }),
+      expect: { published: 0, removed: 1 },
+    },
     {
       it: "of a change that was not made is dropped",
       row: aBatch({ change }),
@@ -59,15 +70,16 @@ describe("what becomes of a stored batch", () => {
         batches: {
           take: async () => row,
           giveBack: async () => void did.givenBack++,
-          claim: async () => new Set(),
           isTrue: async () => isTrue,
           confirm: async () => void did.confirmed++,
           keepAudit: async () => undefined,
           remove: async (ids) => void (did.removed += ids.length),
         },
+        claims: { claimBatch: async () => new Set(["evt_0"]) },
         events: {
           offerTexts: async (_owner, events, how) => {
             did.published++;
+            expect(events.map(({ id }) => id)).to.deep.equal(["evt_1"]);
             expect(how?.mayBeRepeated, "who stored it may have published it").to.equal(true);
             const away = isAway ? new Unavailable("JetStream") : null;
             return { left: hasRoom && !isAway ? [] : [...events], away };

@@ -18,10 +18,10 @@ const setUp = (noteHealth: WebhookWork["noteHealth"] = async () => true) => {
     },
     log: createLog({ program: "dispatcher", level: "fatal" }),
   });
-  const anEndpoint = (id: string, over: Partial<Noted> = {}): Noted & { written: number } => {
+  const anEndpoint = (id: string, over: Partial<Noted> = {}): Noted & { written: number; changes: number } => {
     const row = aWebhook({ _id: id });
-    const made = { row, health: row, isLost: false, isStale: false, mayWrite: () => true, written: 0, ...over };
-    return Object.assign(made, { wrote: () => void made.written++ });
+    const made = { row, health: row, isLost: false, mayWrite: () => true, written: 0, changes: 0, ...over };
+    return Object.assign(made, { wrote: () => void made.written++, changed: () => void made.changes++ });
   };
   return { notes, writes, announced, anEndpoint };
 };
@@ -64,6 +64,6 @@ describe("the health of endpoints", () => {
     expect([notes.has(endpoint), endpoint.written]).to.deep.equal([true, 0]);
     isAway = false;
     await notes.flush();
-    expect([writes.length, endpoint.isStale]).to.deep.equal([2, true]);
+    expect([writes.length, endpoint.changes]).to.deep.equal([2, 1]);
   });
 });

@@ -37,7 +37,11 @@ const run = async (
     clock: { now: () => now },
   });
   const settlement = await matchEvents({
-    directory: { webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app) },
+    directory: {
+      webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app),
+      forgetWebhooksOf: () => undefined,
+    },
+    changed: () => undefined,
     accept,
   })(partition)(events, { isRepeated, ...(subject !== undefined && { subject }) });
   return { settlement, placed, grouped };
@@ -110,6 +114,25 @@ describe("an endpoint wants an event", () => {
 });
 
 describe("matching a batch of events", () => {
+  it("heeds a change of an endpoint in all events that come after it, and in those of its batch", async () => {
+    let stored = [aWebhook({ _id: "whk_1" })];
+    let known = stored;
+    const [wanted, changes]: [string[][], string[]] = [[], []];
+    const match = matchEvents({
+      directory: { webhooksOf: async () => known, forgetWebhooksOf: () => void (known = stored) },
+      changed: (id) => void changes.push(id),
+      accept: async (all) => void wanted.push(all.map(({ endpoint }) => endpoint._id)),
+    })();
+    const handle = (...events: EventEnvelope[]) => match(events, { isRepeated: false });
+    const change = anEvent("audit.created", { data: { target: { type: "webhook", id: "whk_2" } } });
+    stored = [...stored, aWebhook({ _id: "whk_2" })]; // nobody has announced it
+    await handle(anEvent("delivery.sent"));
+    await handle(anEvent("audit.created", { data: { target: { type: "template", id: "tpl_1" } } }));
+    await Promise.all([handle(change), handle(anEvent("delivery.sent"))]);
+    expect(wanted).to.deep.equal([["whk_1"], ["whk_1", "whk_2"]]);
+    expect(changes).to.deep.equal(["whk_2"]);
+  });
+
   it("makes one delivery for each endpoint and event", async () => {
     const endpoints = [
       aWebhook({ _id: "whk_1" }),
