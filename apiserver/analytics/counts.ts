@@ -1,4 +1,4 @@
-import { type Axis, plainAxis, type Spread, spread } from "#core/domain/analytics/spread.ts";
+import { type Axis, plainAxis, type ReadDay, type Spread, spread } from "#core/domain/analytics/spread.ts";
 import { type CellKey, type CounterTable, cellOfKey } from "#core/domain/analytics/tables.ts";
 import { invalid } from "#core/errors.ts";
 import type { DeliveryCounters } from "#core/storage/analytics/delivery-counters.ts";
@@ -10,7 +10,7 @@ import { longAgo, ofApp } from "#core/storage/mongo/collection.ts";
 import type { Question } from "./answers.ts";
 
 export type CountsDeps = {
-  counters: Pick<DeliveryCounters, "list" | "samples" | "first" | "factsSince">;
+  counters: Pick<DeliveryCounters, "list" | "first" | "factsSince">;
   due: Pick<ReturnType<typeof dueQuarters>, "countedUntil">;
   oldestChange: ReturnType<typeof oldestChange>;
 };
@@ -21,13 +21,15 @@ export type Reading = {
   axis: Axis;
   metrics: readonly string[];
   groupOf: (key: string) => string | null;
+  /** Called with each day that was read, with its samples. */
+  onDay?: (day: ReadDay) => void;
 };
 
 /** Reads counters; of each group what {@link Spread} says. */
 export const readCounts = async (
   { counters }: Pick<CountsDeps, "counters">,
   app: AppRow,
-  { table, axis, metrics, groupOf }: Reading,
+  { table, axis, metrics, groupOf, onDay }: Reading,
 ): Promise<Map<string, Spread>> => {
   const groups = new Map<string, Spread>();
   const size = metrics.length * axis.points;
@@ -40,8 +42,11 @@ export const readCounts = async (
     byKey.set(key, group);
     return group;
   };
-  const found = await counters.list(ofApp(app), { table, days: axis.days, metrics });
-  for (const day of found) spread(day, { axis, metrics }, spreadOf);
+  const isSampled = onDay !== undefined;
+  for (const day of await counters.list(ofApp(app), { table, days: axis.days, metrics, isSampled })) {
+    spread(day, { axis, metrics }, spreadOf);
+    onDay?.(day);
+  }
   return groups;
 };
 
@@ -62,13 +67,13 @@ export const rangeMembers = async (
   { needsAllFacts }: Needs,
 ) => {
   const of = ofApp(app);
-  const [until, counted, changed, since] = await Promise.all([
+  const [until, counted, since] = await Promise.all([
     due.countedUntil(of, range),
-    counters.first(of),
-    oldest(of),
+    counters.first(of, completeFrom),
     needsAllFacts ? counters.factsSince(of) : longAgo,
   ]);
   const begun = counted ?? now;
+  const changed = begun <= completeFrom ? null : await oldest(of);
   const isAllCounted = changed === null || changed >= begun; // what has changed since then was counted
   const kept = since ?? (counted === null ? longAgo : now); // a former release has counted, and since the new one no day has begun
   return {

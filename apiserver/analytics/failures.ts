@@ -1,5 +1,6 @@
 import { adviceOn } from "#core/domain/analytics/advice.ts";
 import type { Sample } from "#core/domain/analytics/day-table.ts";
+import type { ReadDay } from "#core/domain/analytics/spread.ts";
 import {
   countryOfKey,
   domainOfKey,
@@ -11,7 +12,6 @@ import { Failures, type FailuresQuery } from "#core/schema/analytics/deliveries.
 import { showAs } from "#core/schema/json/show.ts";
 import type { HourRange } from "#core/storage/analytics/event-sums.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { ofApp } from "#core/storage/mongo/collection.ts";
 import { type AnswersDeps, answering, type Question } from "./answers.ts";
 import { type CountsDeps, type Reading, rangeAxis, rangeMembers, readCounts } from "./counts.ts";
 
@@ -46,11 +46,9 @@ const failed = async (deps: CountsDeps, app: AppRow, { asked: { range }, query }
     const { name, ...of } = namedBy(grouping, text);
     return isAsked(query, of) ? JSON.stringify([name ?? "none", of.channel]) : null;
   };
-  const [found, samples] = await Promise.all([
-    countsOf(deps, app, range, { table, groupOf }),
-    deps.counters.samples(ofApp(app), table, range),
-  ]);
-  const latest = latestOf(samples, groupOf);
+  const latest = new Map<string, Sample>();
+  const onDay = (day: ReadDay): void => keepLatest(latest, day, groupOf);
+  const found = await countsOf(deps, app, range, { table, groupOf, onDay });
   const all = found.reduce((sum, { count }) => sum + count, 0);
   return found.map(({ group, count }) => {
     const [key, channel] = JSON.parse(group) as [string, Failed["channel"]]; // sound: groupOf wrote it
@@ -111,7 +109,7 @@ const countsOf = async (
   deps: CountsDeps,
   app: AppRow,
   range: HourRange,
-  of: Pick<Reading, "table" | "groupOf">,
+  of: Pick<Reading, "table" | "groupOf" | "onDay">,
 ): Promise<{ group: string; count: number }[]> => {
   const found = await readCounts(deps, app, { ...of, axis: rangeAxis(range), metrics: ["count"] });
   return [...found]
@@ -119,14 +117,18 @@ const countsOf = async (
     .sort((a, b) => b.count - a.count || (a.group < b.group ? -1 : 1));
 };
 
-const latestOf = (samples: ReadonlyMap<string, Sample>, groupOf: Reading["groupOf"]): Map<string, Sample> => {
-  const latest = new Map<string, Sample>();
-  for (const [key, sample] of samples) {
-    const group = groupOf(key);
+/** Keeps the latest sample of each group. */
+const keepLatest = (
+  latest: Map<string, Sample>,
+  { keys, samples = [] }: ReadDay,
+  groupOf: Reading["groupOf"],
+): void => {
+  for (const [n, sample] of samples.entries()) {
+    const group = sample === null ? null : groupOf(keys[n] ?? "");
     const known = group === null ? undefined : latest.get(group);
-    if (group !== null && (known === undefined || known.last_at < sample.last_at)) latest.set(group, sample);
+    if (group !== null && sample !== null && (known === undefined || known.last_at < sample.last_at))
+      latest.set(group, sample);
   }
-  return latest;
 };
 
 const advised = (key: string, grouping: Grouping) => {

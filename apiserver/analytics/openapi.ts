@@ -19,6 +19,10 @@ const outcome: Outcome = {
   change: { count: 0.2, sum: 0.1758 },
   unique_users: 941,
   by_message: [{ message_id: "msg_01J9ZK3V8Q4M2N7R5T6W8X0Y1Z", count: 310, sum: 12_080 }],
+  by_channel: [
+    { channel: "email", count: 290, sum: 11_400 },
+    { channel: "ios_push", count: 185, sum: 7_020 },
+  ],
 };
 
 const outcomes: Outcomes = {

@@ -61,8 +61,8 @@ const answer = async (deps: CountDeps, app: AppRow, question: Question<OutcomesQ
 };
 
 type People = { found: ReadonlyMap<string, PeopleOfName>; asOf: Date | null; progress: Outcomes["progress"] };
-type PeopleOfName = Pick<Outcome, "unique_users" | "by_message">;
-const uncounted: PeopleOfName = { unique_users: null, by_message: null };
+type PeopleOfName = Pick<Outcome, "unique_users" | "by_message" | "by_channel">;
+const uncounted: PeopleOfName = { unique_users: null, by_message: null, by_channel: null };
 const notAsked: People = { found: new Map(), asOf: null, progress: null };
 
 /** What a job has counted of people and messages, as far as it has. */
@@ -75,7 +75,11 @@ const peopleOf = async (
   const question = { kind: "outcomes" as const, range, names: names.toSorted(), counted };
   const { known, progress } = await countedReport(deps, app, { question, now });
   const outcomes = known?.result && "outcomes" in known.result ? known.result.outcomes : [];
-  return { found: new Map(outcomes.map(({ name, ...of }) => [name, of])), asOf: known?.as_of ?? null, progress };
+  return {
+    found: new Map(outcomes.map(({ name, ...of }) => [name, { ...uncounted, ...of }])),
+    asOf: known?.as_of ?? null,
+    progress,
+  };
 };
 
 /** Conversions of before they were counted are seen as long as they are stored. */

@@ -120,8 +120,10 @@ const sessionsSince = async (
   question: PeopleQuestion,
   now: Date,
 ): Promise<Date> => {
-  const bySessions = question.kind === "audience" || (question.kind === "retention" && question.back === null);
-  return bySessions ? ((await firstSession(ofApp(app))) ?? now) : question.range.from;
+  if (question.kind !== "audience" && (question.kind !== "retention" || question.back !== null))
+    return question.range.from;
+  const never = question.kind === "audience" ? question.range.from : now; // an audience without sessions is not one that nobody knows
+  return (await firstSession(ofApp(app))) ?? never;
 };
 
 /** People whom the count that is under way has read. */

@@ -23,6 +23,7 @@ export const deliveryCountersJob = ({ db, clock }: DeliveryCountersJobDeps): Job
     name: dueQuarterCollection.name,
     rows: collectionOf<DueQuarterRow>(db, dueQuarterCollection),
     isShort: true,
+    everyMs: 500, // what is read in answers waits for it
     run: (row) => count(deps, row),
   });
 };

@@ -19,6 +19,8 @@ export type JobType<Row extends JobRow> = {
   run: (row: Row, progress: Progress) => Promise<JobResult<Row>>;
   /** How long a run lasts before it gives way to other jobs, ms: for work that goes on where it was. Endless when left out. */
   turnMs?: (row: Row) => number;
+  /** How often it is looked at what is due, ms; 1,000 when left out. What is due at once is mostly hinted at. */
+  everyMs?: number;
   /** Its runs take seconds and mostly wait: they have many places of their own, so that no long job delays them. */
   isShort?: true;
   /** It has as many places for itself as all other long types together: none of them delays it. */

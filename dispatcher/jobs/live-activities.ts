@@ -45,6 +45,7 @@ export const liveActivityJob = (deps: LiveActivityJobDeps): Job => {
     name: "live_activities",
     rows: collectionOf<LiveActivityRow>(deps.db, liveActivityCollection),
     isShort: true,
+    everyMs: 500, // people look at what waits for a token
     run: async (row, progress) => {
       if (deps.suspensions.has(row.tenant_id)) return { end: { dueAt: later(deps, suspendedMs) } };
       const unsent = await removeUnsent({ ...deps, ...store }, row);

@@ -1,10 +1,10 @@
 import type { Db } from "mongodb";
-import { type AudienceCounts, activeMs, audienceOf } from "#core/domain/analytics/audience.ts";
+import { type Audience, type AudienceCounts, activeMs, audienceOf } from "#core/domain/analytics/audience.ts";
 import { funnelOf } from "#core/domain/analytics/funnel.ts";
 import { type Cohort, retentionOf } from "#core/domain/analytics/retention.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { hourMs } from "#core/domain/durations.ts";
-import { type Audiences, audiences, type ReadUser, type Sessions } from "#core/storage/analytics/audiences.ts";
+import { type Audiences, audiences, type ReadUser } from "#core/storage/analytics/audiences.ts";
 import { quarterOf } from "#core/storage/analytics/due-quarters.ts";
 import { type Beginner, type Histories, histories } from "#core/storage/analytics/histories.ts";
 import { type OutcomePeopleOf, outcomePeople } from "#core/storage/analytics/outcome-people.ts";
@@ -81,42 +81,55 @@ const outcomes = async (read: OutcomePeopleOf, of: OfApp, { question, progress }
   return all;
 };
 
-const progressEach = 1_000; // users, subscriptions or people with sessions
+const progressEach = 1_000; // users, subscriptions, or times that somebody was active
+const usersAtOnce = 250_000; // some 50 MB; for each so many all activity is read again
 
+/** Users a part at a time, with what each of them did: who is not there any more is in no number. */
 const audience = async (
   read: Audiences,
   of: OfApp,
   { question, progress }: Asked<Of<"audience">>,
 ): Promise<AudienceCounts> => {
   const counted = audienceOf(question);
-  const each = async <One>(all: AsyncIterable<One>, see: (one: One) => void, isPerson: boolean): Promise<void> => {
-    let seen = 0;
-    for await (const one of all) {
-      see(one);
-      seen += 1;
-      if (seen % progressEach === 0) progress(isPerson ? progressEach : 0);
-    }
-    progress(isPerson ? seen % progressEach : 0);
-  };
-  const owners = new Map<string, string>(); // of users who were merged, and of those into whom
-  const seeUser = (user: ReadUser): void => {
-    counted.user(user);
-    for (const merged of mergedIdsOf(user)) owners.set(merged, user._id).set(user._id, user._id);
-  };
-  await each(read.users(of), seeUser, true);
-  await each(read.subscriptions(of), counted.subscription, false);
-  const together = new Map<string, Date[]>();
-  const seeSessions = ({ user, at }: Sessions): void => {
-    const owner = owners.get(user);
-    if (owner === undefined) counted.sessions(at);
-    else together.set(owner, [...(together.get(owner) ?? []), ...at]);
-  };
   const { from, to } = question.range;
   const since = new Date(Math.min(from.getTime(), to.getTime() - activeMs));
-  await each(read.sessionsOfAll(of, { from: since, to }), seeSessions, false);
-  for (const at of together.values()) counted.sessions(at);
+  for await (const people of partsOf(read.users(of), counted, progress))
+    await each(read.activity(of, { from: since, to }), ({ user, at }) => people.get(user)?.(at), progress);
+  await each(read.subscriptions(of), counted.subscription, progress);
   return counted.counts();
 };
+
+/** Shows now and then that it goes on. */
+const each = async <One>(all: AsyncIterable<One>, see: (one: One) => void, progress: Progress): Promise<void> => {
+  let seen = 0;
+  for await (const one of all) {
+    see(one);
+    seen += 1;
+    if (seen % progressEach === 0) progress(0);
+  }
+};
+
+type BeActive = (at: Date) => void;
+
+/** Parts of the users, each by all of their ids: what was stored of users who were merged into one names these still. */
+async function* partsOf(
+  users: AsyncIterable<ReadUser>,
+  counted: Pick<Audience, "user">,
+  progress: Progress,
+): AsyncGenerator<ReadonlyMap<string, BeActive>> {
+  let [part, seen] = [new Map<string, BeActive>(), 0];
+  for await (const user of users) {
+    const beActive = counted.user(user);
+    for (const id of [user._id, ...mergedIdsOf(user)]) part.set(id, beActive);
+    seen += 1;
+    if (seen % progressEach === 0) progress(progressEach);
+    if (seen % usersAtOnce > 0) continue;
+    yield part;
+    part = new Map();
+  }
+  progress(seen % progressEach);
+  if (part.size > 0) yield part;
+}
 
 const retention = async (
   read: Histories,

@@ -22,7 +22,7 @@ export const job = <Row extends JobRow>(type: JobType<Row>): Job => ({
       select: ["tenant_id"],
       handle: ({ _id, tenant_id }) => publishHint(_id, tenant_id),
       leavesAside: true,
-      ...(type.isShort !== true && { everyMs: unhurriedMs }),
+      everyMs: type.everyMs ?? usualMs,
     }),
   run: async (id, deps, stop) => {
     const { holder, clock, timing } = deps;
@@ -31,7 +31,7 @@ export const job = <Row extends JobRow>(type: JobType<Row>): Job => ({
   },
 });
 
-const unhurriedMs = 1_000; // a hint begins a job at once
+const usualMs = 1_000;
 
 type TakenDeps = RunDeps & { stop: AbortSignal };
 

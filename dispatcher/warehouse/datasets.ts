@@ -7,7 +7,8 @@ import { findIds } from "#core/storage/mongo/pages.ts";
 import { changedById, changePage, changesOf } from "#core/storage/warehouse/changes.ts";
 import { type DeletionRow, deletionCollection } from "#core/storage/warehouse/deletions.ts";
 import type { ChangePlace } from "#core/storage/warehouse/runs.ts";
-import { type DatasetSource, type HashOf, type ReadDocument, sources } from "./sources.ts";
+import type { ReadDocument } from "./read-document.ts";
+import { type DatasetSource, type HashOf, sources } from "./sources.ts";
 
 /** Rows of a file, each its values in the order of the columns, and where reading goes on behind them. */
 export type ReadPage = { rows: readonly (readonly Cell[])[]; end: ChangePlace };

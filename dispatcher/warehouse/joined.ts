@@ -14,7 +14,7 @@ import { changePage } from "#core/storage/warehouse/changes.ts";
 import { inAppRow } from "../exports/in-app-events.ts";
 import type { MessageEventRow } from "../exports/message-event-row.ts";
 import { messageEventDocument } from "../exports/message-events.ts";
-import type { InWindow, ReadDocument } from "./sources.ts";
+import type { InWindow, ReadDocument } from "./read-document.ts";
 
 type Join = (page: readonly ReadDocument[]) => Promise<ReadDocument[]>;
 

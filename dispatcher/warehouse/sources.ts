@@ -25,12 +25,7 @@ import {
   inAppEventsAsRows,
   withCampaigns,
 } from "./joined.ts";
-
-/** Of any collection. */
-export type ReadDocument = Document & { _id: string };
-
-/** From `from` on, before `to`. */
-export type InWindow = { from: Date; to: Date };
+import type { InWindow, ReadDocument } from "./read-document.ts";
 
 /** Makes a hash of an address that leads back to it with the app's key alone. */
 export type HashOf = (address: string) => string;

@@ -38,20 +38,20 @@ export type AudienceCounts = {
   users: number;
   by_channel: (Statuses & { channel: Channel })[];
   groups: { key: string; count: number }[] | null;
-  /** Different users with a session in the last day, week and 30 days before the range ends. */
+  /** Different users who were active in the last day, week and 30 days before the range ends. */
   active: Record<keyof typeof activeDays, number>;
   series: ({ at: Date } & CameAndWentIn)[];
 };
 
 const activeDays = { dau: 1, wau: 7, mau: 30 } as const;
-/** Sessions are needed from so long before the end of a range. */
+const periods = ["dau", "wau", "mau"] as const;
+/** Activity is needed from so long before the end of a range. */
 export const activeMs = activeDays.mau * dayMs;
 
 export type Audience = {
-  user: (user: AudienceUser) => void;
+  /** Counts a user; tell what this gives when they were active, in any order and as often as you like. */
+  user: (user: AudienceUser) => (at: Date) => void;
   subscription: (subscription: AudienceSubscription) => void;
-  /** When a user's devices began sessions: all of a user together. */
-  sessions: (at: readonly Date[]) => void;
   counts: () => AudienceCounts;
 };
 
@@ -64,6 +64,16 @@ export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audie
   const active = { dau: 0, wau: 0, mau: 0 };
   let users = 0;
   const at = (when: Date) => series[intervalOf(bounds, when)];
+  const inIntervals = series.map((one) => () => void (one.active_users += 1));
+  const inPeriods = periods.map((name) => ({
+    fromMs: range.to.getTime() - activeDays[name] * dayMs,
+    add: () => void (active[name] += 1),
+  }));
+  const countersAt = (when: Date): Add[] => {
+    const recent = inPeriods.filter(({ fromMs }) => when < range.to && when.getTime() >= fromMs).map(({ add }) => add);
+    const inInterval = inIntervals[intervalOf(bounds, when)];
+    return inInterval === undefined ? recent : [...recent, inInterval];
+  };
   const group = (key: string | null | undefined): void => {
     const wanted = key === null || key === undefined || key === "" ? "none" : key;
     const name = groups.has(wanted) || groups.size < mostGroups ? wanted : "other";
@@ -76,6 +86,7 @@ export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audie
       if (grouping === "country") group(country);
       const made = at(created_at);
       if (made !== undefined) made.new_users += 1;
+      return activityOf(countersAt);
     },
     subscription: (one) => {
       const { channel, status, device, created_at } = one;
@@ -92,12 +103,6 @@ export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audie
       if (gone !== undefined) gone.invalidated += 1;
       if (back !== undefined) back.reactivated += 1;
     },
-    sessions: (all) => {
-      const last = Math.max(...all.map((when) => (when < range.to ? when.getTime() : 0)));
-      for (const name of ["dau", "wau", "mau"] as const)
-        if (last >= range.to.getTime() - activeDays[name] * dayMs) active[name] += 1;
-      for (const interval of new Set(all.map(at))) if (interval !== undefined) interval.active_users += 1;
-    },
     counts: () => ({
       users,
       by_channel: [...channels].map(([channel, counts]) => ({ channel, ...counts })),
@@ -105,6 +110,20 @@ export const audienceOf = ({ range, zone, unit, grouping }: AudienceSpec): Audie
       groups: grouping === null ? null : mostFrequent(groups),
       series,
     }),
+  };
+};
+
+type Add = () => void;
+
+/** Adds somebody to what counts their activity, to each once. */
+const activityOf = (countersAt: (when: Date) => readonly Add[]): ((when: Date) => void) => {
+  let added: Set<Add> | null = null; // most users are not active
+  return (when) => {
+    for (const add of countersAt(when)) {
+      added ??= new Set();
+      if (!added.has(add)) add();
+      added.add(add);
+    }
   };
 };
 

@@ -17,7 +17,7 @@ const daysOf = (bounds: readonly Date[]): DaysOf => {
 };
 
 /** As much of a day as is read: its sums when it lies whole in an interval, else its quarters. */
-export type ReadDay = Pick<DayTable, "keys"> & { day: Date } & Partial<Pick<DayTable, "sums" | "quarters">>;
+export type ReadDay = Pick<DayTable, "keys"> & { day: Date } & Partial<Pick<DayTable, "sums" | "quarters" | "samples">>;
 
 /** Where what was counted goes: to points of a range. */
 export type Axis = {

@@ -8,9 +8,13 @@ export const parts = 10_000;
  * 64 bits of their SHA-256. Source: docs/reference/variants.md#assignment.
  */
 export const partOf = (salt: string, person: string): number => {
-  const bits = hash("sha256", `${salt}\n${person}`, "buffer").readBigUInt64BE();
-  return Number((bits * BigInt(parts)) >> 64n);
+  const bits = hash("sha256", `${salt}\n${person}`, "hex");
+  const [high, low] = [Number.parseInt(bits.slice(0, 8), 16), Number.parseInt(bits.slice(8, 16), 16)];
+  return Math.floor((high * parts + Math.floor((low * parts) / half)) / half);
 };
+
+/** What 32 of the 64 bits are less than: products with the parts stay exact. */
+const half = 2 ** 32;
 
 /**
  * Which of some weights a part falls to: they lie side by side in their order, so that a change of one moves only the people

@@ -3,12 +3,12 @@ import type { Counts } from "../../schema/messages/message.ts";
 import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
 import type { Attempted, Receipt } from "./receipts.ts";
 import { isOfEarlier, resendAt, waitsForResend } from "./resends.ts";
-import { addTouch, judgePace, type Touch } from "./touches.ts";
+import { addTouch, judgePace, type Touched } from "./touches.ts";
 
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** How far a delivery got: its instants are the truth, and its status follows from them. */
-export type Progress = {
+export type Progress = Touched & {
   status: DeliveryStatus;
   error_code?: DeliveryErrorCode;
   error_message?: string;
@@ -27,14 +27,7 @@ export type Progress = {
   attempts?: number;
   /** The provider's answer was lost with its link: counted as sent, never repeated. */
   uncertain?: true;
-  sent_at?: Date;
-  delivered_at?: Date;
-  opened_at?: Date;
-  clicked_at?: Date;
   dismissed_at?: Date;
-  /** Of the first by a program, such as a mail scanner, which counts as nothing. */
-  machine_opened_at?: Date;
-  machine_clicked_at?: Date;
   /** Of the first custom event that counts for it. */
   converted_at?: Date;
   /** What all of these come to, in millionths: see core/domain/analytics/values.ts. Absent: not summed by a former release. */
@@ -43,15 +36,6 @@ export type Progress = {
   bounced_at?: Date;
   complained_at?: Date;
   unsubscribed_at?: Date;
-  /** Of the first click. */
-  clicked_url?: string;
-  clicked_button_id?: string;
-  /** All opens, and all clicks, of one that has several but for those of programs that say so; in the order of time. */
-  opens?: readonly Touch[];
-  clicks?: readonly Touch[];
-  /** How many of these are by people. */
-  open_count?: number;
-  click_count?: number;
 };
 
 /**

@@ -1,4 +1,3 @@
-import type { Progress } from "./progress.ts";
 import type { Receipt } from "./receipts.ts";
 
 /**
@@ -6,6 +5,26 @@ import type { Receipt } from "./receipts.ts";
  * mail faster than a person (`pace`). Of `agent` the first is kept, without its address.
  */
 export type Touch = { at: Date; url?: string; button_id?: string; machine?: "agent" | "pace" };
+
+/** What of a delivery says when it arrived, and what was opened and clicked of it. */
+export type Touched = {
+  sent_at?: Date;
+  delivered_at?: Date;
+  opened_at?: Date;
+  clicked_at?: Date;
+  /** Of the first by a program, such as a mail scanner, which counts as nothing. */
+  machine_opened_at?: Date;
+  machine_clicked_at?: Date;
+  /** Of the first click. */
+  clicked_url?: string;
+  clicked_button_id?: string;
+  /** All opens, and all clicks, of one that has several but for those of programs that say so; in the order of time. */
+  opens?: readonly Touch[];
+  clicks?: readonly Touch[];
+  /** How many of these are by people. */
+  open_count?: number;
+  click_count?: number;
+};
 
 /** Of a delivery the earliest of a kind are kept; an address may have 2,000 bytes. */
 export const mostTouches = 20;
@@ -17,11 +36,12 @@ export const mostTouches = 20;
  */
 const pace = { betweenMs: 3_000, afterArrivalMs: 60_000 };
 
-type Touched = Extract<Receipt, { kind: "opened" | "clicked" }>;
-type Kind = Touched["kind"];
+type TouchReceipt = Extract<Receipt, { kind: "opened" | "clicked" }>;
+type Kind = TouchReceipt["kind"];
+const kinds = ["opened", "clicked"] as const satisfies readonly Kind[];
 
 /** Adds an open or a click, in place: those of a kind are the same in whichever order they come, and however often. */
-export const addTouch = (next: Progress, receipt: Touched): void => {
+export const addTouch = (next: Touched, receipt: TouchReceipt): void => {
   const [known, one] = [touchesOf(next, receipt.kind), touchOf(receipt)];
   const isToldAgain = receipt.said !== undefined && known.some(({ at }) => at <= one.at); // at another instant of ours
   if (isToldAgain || known.some((other) => isSame(one, other))) return;
@@ -30,7 +50,7 @@ export const addTouch = (next: Progress, receipt: Touched): void => {
 };
 
 /** Tells clicks by their pace apart, in place: when the mail has arrived may be known later than they are. */
-export const judgePace = (next: Progress): void => {
+export const judgePace = (next: Touched): void => {
   const { clicks } = next;
   if (clicks === undefined) return;
   const judged = clicks.map((one) => withPace(one, isPaced(one, clicks, next.delivered_at ?? next.sent_at)));
@@ -38,7 +58,7 @@ export const judgePace = (next: Progress): void => {
 };
 
 /** Whether a click that the delivery has is by a program, as its pace shows. */
-export const isPacedClick = ({ clicks = [] }: Progress, receipt: Receipt): boolean => {
+export const isPacedClick = ({ clicks = [] }: Touched, receipt: Receipt): boolean => {
   if (receipt.kind !== "clicked" || receipt.machine) return false;
   const one = touchOf(receipt);
   return clicks.some((other) => other.machine === "pace" && isSame(one, other));
@@ -50,7 +70,7 @@ const firsts = { opened: "opened_at", clicked: "clicked_at" } as const;
 const ofMachines = { opened: "machine_opened_at", clicked: "machine_clicked_at" } as const;
 
 /** A delivery with one of a kind has no list of them. */
-const touchesOf = (delivery: Progress, kind: Kind): readonly Touch[] => {
+const touchesOf = (delivery: Touched, kind: Kind): readonly Touch[] => {
   const [first, ofMachine] = [delivery[firsts[kind]], delivery[ofMachines[kind]]];
   const { clicked_url: url, clicked_button_id: button_id } = delivery;
   const place =
@@ -63,7 +83,14 @@ const touchesOf = (delivery: Progress, kind: Kind): readonly Touch[] => {
   );
 };
 
-const touchOf = (receipt: Touched): Touch => {
+/** When people opened a delivery or clicked in it, as far as that is kept. */
+export const touchesByPeople = (delivery: Touched): Date[] =>
+  kinds
+    .flatMap((kind) => touchesOf(delivery, kind))
+    .filter(({ machine }) => machine === undefined)
+    .map(({ at }) => at);
+
+const touchOf = (receipt: TouchReceipt): Touch => {
   const { at, machine } = receipt;
   if (machine) return { at, machine: "agent" };
   if (receipt.kind === "opened") return { at };
@@ -104,7 +131,7 @@ const withPace = (one: Touch, isByProgram: boolean): Touch => {
 };
 
 /** Keeps all of a kind, and the members that follow from them. */
-const keep = (next: Progress, kind: Kind, all: readonly Touch[]): void => {
+const keep = (next: Touched, kind: Kind, all: readonly Touch[]): void => {
   const ofPeople = all.filter(({ machine }) => machine === undefined);
   const [first, ofMachine] = [ofPeople[0], all.find(({ machine }) => machine !== undefined)];
   if (all.filter(({ machine }) => machine !== "agent").length > 1)
@@ -117,7 +144,7 @@ const keep = (next: Progress, kind: Kind, all: readonly Touch[]): void => {
 };
 
 /** What stays as it was stays the same object, so that nothing is written. */
-const set = <Name extends keyof Progress>(next: Progress, name: Name, value: Progress[Name] | undefined): void => {
+const set = <Name extends keyof Touched>(next: Touched, name: Name, value: Touched[Name] | undefined): void => {
   if (value === undefined) delete next[name];
   else if (Number(next[name]) !== Number(value) || typeof value === "string") next[name] = value;
 };

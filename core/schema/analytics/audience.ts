@@ -33,10 +33,10 @@ const statuses = {
   invalid: Integer({ description: "their provider knows them no longer" }),
 };
 
-/** Different users whose devices began sessions. */
+/** Different users who were active: docs/reference/analytics.md#audience. */
 export const ActiveUsers = Members(
   { dau: Integer(), wau: Integer(), mau: Integer() },
-  { description: "different users whose devices began a session in the last day, 7 days and 30 days" },
+  { description: "different users who were active in the last day, 7 days and 30 days" },
 );
 
 const Current = Members(
@@ -64,7 +64,9 @@ const AudiencePoint = Members({
     description: "subscriptions that were subscribed again in it, for the last time, and are so still",
   }),
   net: Integer({ description: "`new_subscriptions` without `unsubscribed` and `invalidated`" }),
-  active_users: Integer({ description: "different users whose devices began a session in it" }),
+  active_users: Integer({
+    description: "different users who were active in it: by a session, an open, a click, or an event of a device",
+  }),
 });
 
 /** Who is there, and who came and went. */

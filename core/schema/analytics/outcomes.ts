@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
-import { Closed, Nullable } from "../json/common.ts";
+import { ChannelName, Closed, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
 import { analyticsLimits, countProgress, rangeQuery, rangeReply } from "./query.ts";
 
@@ -57,6 +57,12 @@ export const Outcome = Members({
       description: "messages that led to its conversions, those with the most first; null as `unique_users` is",
     }),
   ),
+  by_channel: Nullable(
+    List(Members({ channel: ChannelName, count: Integer(), sum: Num() }), {
+      description:
+        "channels, and so platforms, over which messages led to its conversions, those with the most first; null as `unique_users` is",
+    }),
+  ),
 });
 export type Outcome = Static<typeof Outcome>;
 
@@ -64,7 +70,10 @@ export type Outcome = Static<typeof Outcome>;
 export const Outcomes = Members({
   ...rangeReply,
   people_as_of: Nullable(
-    Text({ format: "date-time", description: "when `unique_users` and `by_message` were counted; null before" }),
+    Text({
+      format: "date-time",
+      description: "when `unique_users`, `by_message` and `by_channel` were counted; null before",
+    }),
   ),
   progress: countProgress,
   data: List(Outcome, { description: "one for each name" }),

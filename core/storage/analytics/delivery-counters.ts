@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { Binary, type Collection, type Db } from "mongodb";
 import { packed, unpack } from "../../domain/analytics/columns.ts";
 import {
@@ -14,7 +15,7 @@ import { dayMs, quarterMs } from "../../domain/durations.ts";
 import { dateText, dayOf } from "../../domain/events/days.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
-import { factsSince } from "./facts-since.ts";
+import { factsSince, mostApps } from "./facts-since.ts";
 
 /** A table of counters of the deliveries of an app that were made in a UTC day: see {@link DayTable}. */
 export type DeliveryCounterRow = {
@@ -58,6 +59,7 @@ export type DeliveryCounters = ReturnType<typeof deliveryCounters>;
 export const deliveryCounters = (db: Db) => {
   const rows = collectionOf<DeliveryCounterRow>(db, deliveryCounterCollection);
   const since = factsSince(db, deliveryCounterCollection);
+  const known = new LRUCache<string, Date>({ max: mostApps });
   return {
     /**
      * Keeps the counters of a quarter of an hour that was read at `at`, in the place of what was read before. After a day
@@ -67,47 +69,35 @@ export const deliveryCounters = (db: Db) => {
       const tables = tablesOf(counts);
       const ids = counterTables.map((table) => idOf(of, quarter, table));
       const found = await rows.find({ _id: { $in: ids }, tenant_id: of.tenantId }).toArray();
-      const known = new Map(found.map((row) => [row.table, row]));
-      const before = known.get("cells");
+      const stored = new Map(found.map((row) => [row.table, row]));
+      const before = stored.get("cells");
       const isCounted = async (): Promise<boolean> => (await firstOf(rows, of, "cells")) !== null;
       if (before === undefined) await since.note(of, { quarter, at: counts.at, isCounted });
       if (before !== undefined && isPoorer(before, quarter, { entries: tables.cells, at: counts.at })) return;
       const keep = (table: CounterTable) =>
-        keepTable(rows, of, { table, quarter, entries: tables[table], at: counts.at }, known.get(table) ?? null);
+        keepTable(rows, of, { table, quarter, entries: tables[table], at: counts.at }, stored.get(table) ?? null);
       await Promise.all(counterTables.filter((table) => table !== "cells").map(keep));
-      if (tables.times.length > 0 || known.has("times")) await keepTimeSums(rows, of, quarter);
+      if (tables.times.length > 0 || stored.has("times")) await keepTimeSums(rows, of, quarter);
       await keep("cells"); // by which it shows that the quarter is counted
     },
 
-    /** A table of days of an app: sums of those that are whole, quarters of those that are cut, of some metrics; null: of all that it has. */
-    list: async (
-      of: OfApp,
-      { table, days, metrics }: { table: CounterTable; days: DaysOf; metrics: readonly string[] | null },
-    ): Promise<ReadDay[]> => {
+    /** A table of days of an app: sums of those that are whole, quarters of those that are cut. */
+    list: async (of: OfApp, { table, days, ...wanted }: Listed): Promise<ReadDay[]> => {
       const found = await Promise.all([
-        find(rows, of, { table: table === "times" ? timeSums : table, days: days.whole, metrics, of: "sums" }),
-        find(rows, of, { table, days: days.cut, metrics, of: "quarters" }),
+        find(rows, of, { ...wanted, table: table === "times" ? timeSums : table, days: days.whole, of: "sums" }),
+        find(rows, of, { ...wanted, table, days: days.cut, of: "quarters" }),
       ]);
       return found.flat();
     },
 
-    /** Samples of a table of some days, by key. */
-    samples: async (
-      of: OfApp,
-      table: CounterTable,
-      { from, to }: { from: Date; to: Date },
-    ): Promise<Map<string, Sample>> => {
-      const filter = { app_id: of.appId, table, day: { $gte: dayOf(from), $lt: to }, tenant_id: of.tenantId };
-      const projection = { keys: 1, samples: 1 };
-      const latest = new Map<string, Sample>();
-      const found = rows.find(filter, { hint: "list", projection, batchSize: daysAtOnce });
-      for await (const { keys, samples = [] } of found)
-        for (const [n, key] of keys.entries()) keepLatest(latest, key, samples[n] ?? null);
-      return latest;
+    /** The first quarter of an app that is counted; null before there is one. One that is known, and not after `needed`, is not looked for again. */
+    first: async (of: OfApp, needed: Date): Promise<Date | null> => {
+      const before = known.get(of.appId);
+      if (before !== undefined && before <= needed) return before;
+      const found = await firstOf(rows, of, "cells");
+      if (found !== null) known.set(of.appId, found);
+      return found;
     },
-
-    /** The first quarter of an app that is counted; null before there is one. */
-    first: (of: OfApp): Promise<Date | null> => firstOf(rows, of, "cells"),
 
     /** From when on all that is counted is kept with the deliveries of an app; null before that is known, and of one without counters. */
     factsSince: since.find,
@@ -225,10 +215,15 @@ const tableOf = ({ keys, sums, quarters, samples }: DeliveryCounterRow): DayTabl
   ...(samples && { samples }),
 });
 
-type Wanted = {
+/** `metrics`: null, all that a table has. */
+type Columned = { metrics: readonly string[] | null; isSampled?: boolean };
+
+/** What is read of a table. */
+export type Listed = Columned & { table: CounterTable; days: DaysOf };
+
+type Wanted = Columned & {
   table: DeliveryCounterRow["table"];
   days: readonly Date[];
-  metrics: readonly string[] | null;
   of: "sums" | "quarters";
 };
 
@@ -236,7 +231,7 @@ type Wanted = {
 const find = async (
   rows: Collection<DeliveryCounterRow>,
   { tenantId, appId }: OfApp,
-  { table, days, metrics, of }: Wanted,
+  { table, days, metrics, of, isSampled = false }: Wanted,
 ): Promise<ReadDay[]> => {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return [];
@@ -244,15 +239,10 @@ const find = async (
   const day = isDense ? { $gte: first, $lte: last } : { $in: [...days] };
   const filter = { app_id: appId, table, day, tenant_id: tenantId };
   const columns = metrics === null ? [of] : metrics.map((metric) => `${of}.${metric}`);
-  const members = ["day", "keys", ...columns];
+  const members = ["day", "keys", ...columns, ...(isSampled ? ["samples"] : [])];
   const projection = Object.fromEntries(members.map((name) => [name, 1]));
   const asked = new Set(days.map((at) => at.getTime()));
   const options = { hint: "list", projection, batchSize: daysAtOnce, promoteBuffers: true }; // bytes as they are, in no object of their own
   const found = await rows.find<ReadDay>(filter, options).toArray();
   return found.filter((row) => asked.has(row.day.getTime()));
-};
-
-const keepLatest = (latest: Map<string, Sample>, key: string, sample: Sample | null): void => {
-  const known = latest.get(key);
-  if (sample !== null && (known === undefined || known.last_at < sample.last_at)) latest.set(key, sample);
 };

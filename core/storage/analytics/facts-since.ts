@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Db } from "mongodb";
 import { quarterMs } from "../../domain/durations.ts";
 import { type CollectionSpec, collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
@@ -11,13 +12,21 @@ import { oldestChange } from "./quarter-counts.ts";
  */
 export type FactsSinceRow = { _id: string; tenant_id: string; app_id: string; table: "since"; since: Date };
 
+/** Of so many the latest answers are kept in memory: some MB. */
+export const mostApps = 10_000;
+
 /** Told in the collection of the counters, which go with their app; without a day, so that it outlives them. */
 export const factsSince = (db: Db, counters: CollectionSpec) => {
   const rows = collectionOf<FactsSinceRow>(db, counters);
   const find = async (of: OfApp): Promise<Date | null> =>
     (await rows.findOne({ _id: idOf(of), tenant_id: of.tenantId }))?.since ?? null;
+  const known = new LRUCache<string, Date>({ max: mostApps }); // it never changes
   return {
-    find,
+    find: async (of: OfApp): Promise<Date | null> => {
+      const since = known.get(of.appId) ?? (await find(of));
+      if (since !== null) known.set(of.appId, since);
+      return since;
+    },
 
     /**
      * Notes it before the first counters of a day are kept. `quarter`: which is counted, at `at`. Of an app that nothing

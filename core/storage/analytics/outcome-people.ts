@@ -1,9 +1,10 @@
 import type { Collection, Db, Document, Filter } from "mongodb";
 import { analyticsLimits } from "../../schema/analytics/query.ts";
+import { type Channel, channels } from "../../schema/vocabulary/channels.ts";
 import { type ConversionRow, conversionCollection } from "../events/conversions.ts";
 import { type EventRow, eventCollection } from "../events/events.ts";
 import { collectionOf, type OfApp } from "../mongo/collection.ts";
-import type { Counted, HourRange } from "./event-sums.ts";
+import type { Counted, EventSum, HourRange } from "./event-sums.ts";
 import type { OutcomePeople } from "./people-reports.ts";
 
 export type OutcomePeopleOf = ReturnType<typeof outcomePeople>;
@@ -23,8 +24,12 @@ export const outcomePeople =
       counted === "total"
         ? peopleOf(collectionOf<EventRow>(db, eventCollection), { ...of, name })
         : peopleOf(conversions, converted);
-    const [unique_users, by_message] = await Promise.all([people, messagesOf(conversions, converted)]);
-    return { name, unique_users, by_message };
+    const [unique_users, by_message, by_channel] = await Promise.all([
+      people,
+      messagesOf(conversions, converted),
+      channelsOf(conversions, converted),
+    ]);
+    return { name, unique_users, by_message, by_channel };
   };
 
 /** As events name them; nobody's are of none. */
@@ -54,6 +59,21 @@ const messagesOf = async (
 type Group = { _id: string; count: number; sum: number };
 
 const most = analyticsLimits.messagesOfOutcome;
+
+/** By the channel of the delivery that led to them. */
+const channelsOf = async (
+  rows: Collection<ConversionRow>,
+  filter: Filter<ConversionRow>,
+): Promise<OutcomePeople["by_channel"]> => {
+  const group = { _id: "$channel", count: { $sum: 1 }, sum: { $sum: "$value" } };
+  const stages = [{ $match: { ...filter, channel: { $gt: "" } } }, { $group: group }];
+  const found = await rows
+    .aggregate<EventSum & { _id: Channel }>(stages, { hint: "list", batchSize: channels.length + 1 })
+    .toArray();
+  return found
+    .map(({ _id: channel, count, sum }) => ({ channel, count, sum }))
+    .sort((a, b) => b.count - a.count || (a.channel < b.channel ? -1 : 1));
+};
 
 /** In place. */
 const keepLargest = (groups: Group[]): void => {

@@ -3,6 +3,7 @@ import type { Db } from "mongodb";
 import type { AudienceCounts, AudienceSpec } from "../../domain/analytics/audience.ts";
 import type { FunnelStep } from "../../domain/analytics/funnel.ts";
 import type { Cohort, RetentionSpec } from "../../domain/analytics/retention.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import type { Counted } from "./event-sums.ts";
 import { askFor, newReport, type ReportRow, reportCollection } from "./reports.ts";
@@ -20,11 +21,12 @@ export type PeopleResult =
   | { audience: AudienceCounts }
   | { outcomes: OutcomePeople[] };
 
-/** Different people of a name's events or conversions, and the messages that led to most of these. */
+/** Different people of a name's events or conversions, and the messages that led to most of these, and channels. */
 export type OutcomePeople = {
   name: string;
   unique_users: number;
   by_message: { message_id: string; count: number; sum: number }[];
+  by_channel: { channel: Channel; count: number; sum: number }[];
 };
 
 /** Who came back, how far people came, or who is there: counted by a job once somebody asks. `_id` follows from app and question. */

@@ -1,9 +1,9 @@
 import type { Db } from "mongodb";
+import type { ConversationPlace, ConversationState } from "../../domain/conversations/conversation.ts";
 import type { Counted, Tallies } from "../../domain/conversations/tally.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo, type OfApp } from "../mongo/collection.ts";
 import { inLockOrder, retryConflicts } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex, noWork } from "../work/due.ts";
-import type { ConversationRow } from "./conversation-row.ts";
 
 /** How many conversations of an app are what; it is due when some changed since. */
 export type ConversationCountsRow = DueWork & {
@@ -33,27 +33,26 @@ export type ConversationCounts = ReturnType<typeof conversationCounts>;
 
 /** What of a conversation says how it is counted. */
 export type UncountedRow = Pick<
-  ConversationRow,
-  | "_id"
-  | "seq"
-  | "counted"
-  | "gone"
-  | "channel"
-  | "assignee_id"
-  | "status"
-  | "unread_count"
-  | "waiting_since"
-  | "closed_at"
-  | "first_response_at"
-  | "first_response_ms"
->;
+  ConversationState & ConversationPlace,
+  "channel" | "status" | "unread_count" | "waiting_since" | "closed_at" | "first_response_at"
+> & {
+  _id: string;
+  seq: number;
+  assignee_id: string;
+  first_response_ms?: number | null;
+  counted?: Counted & { seq: number };
+  gone?: true;
+};
+
+/** A conversation that may be counted anew since it changed. */
+type Row = UncountedRow & { app_id: string; uncounted_at?: Date | null };
 
 const countedMembers =
   "seq counted gone channel assignee_id status unread_count waiting_since closed_at first_response_at first_response_ms";
 
 export const conversationCounts = (db: Db) => {
   const counts = collectionOf<ConversationCountsRow>(db, conversationCountsCollection);
-  const rows = collectionOf<ConversationRow>(db, { name: "conversations" }); // its spec names who erases from both
+  const rows = collectionOf<Row>(db, { name: "conversations" }); // its spec names who erases from both
   return {
     find: ({ tenantId, appId }: OfApp): Promise<ConversationCountsRow | null> =>
       counts.findOne({ _id: appId, tenant_id: tenantId }),

@@ -16,43 +16,41 @@ export const unsavedWindow = (limit: number) => {
   const mostOfTenant = Math.max(mostOfAccount, Math.floor(limit * 0.95));
   const [ofAccounts, ofTenants] = [gates(), gates()];
   let taken = 0;
-
-  const inWindow = async (run: () => Promise<void>): Promise<void> => {
-    if (!all.tryAcquire()) await all.acquire();
-    taken++;
-    try {
-      await run();
-    } finally {
-      taken--;
-      all.release();
-    }
-  };
-
   return {
     /** Recipients that have a slot now. */
     taken: (): number => taken,
     /** Runs the sending and storing of one recipient when there is a slot for it. */
-    slot: ({ tenantId, account, atOnce = mostOfAccount }: SlotOf, run: () => Promise<void>): Promise<void> =>
-      ofAccounts(account, Math.min(atOnce, mostOfAccount), () =>
-        ofTenants(tenantId, mostOfTenant, () => inWindow(run)),
-      ),
+    slot: async ({ tenantId, account, atOnce = mostOfAccount }: SlotOf, run: () => Promise<void>): Promise<void> => {
+      const ofAccount = ofAccounts.use(account, Math.min(atOnce, mostOfAccount));
+      const ofTenant = ofTenants.use(tenantId, mostOfTenant);
+      for (const gate of [ofAccount, ofTenant, all]) if (!gate.tryAcquire()) await gate.acquire(); // a free one costs no promise
+      taken++;
+      try {
+        await run();
+      } finally {
+        taken--;
+        for (const gate of [all, ofTenant, ofAccount]) gate.release();
+        ofAccounts.leave(account);
+        ofTenants.leave(tenantId);
+      }
+    },
   };
 };
 
-type Gate = { users: number; gate: ReturnType<typeof semaphore> };
-
 /** A gate for each key in use, which lets `most` through at once. */
 const gates = () => {
-  const known = new Map<string, Gate>();
-  return async (key: string, most: number, run: () => Promise<void>): Promise<void> => {
-    const one = known.get(key) ?? { users: 0, gate: semaphore(most) };
-    known.set(key, one);
-    one.users++;
-    try {
-      await one.gate.run(run);
-    } finally {
-      one.users--;
-      if (one.users === 0) known.delete(key);
-    }
+  const known = new Map<string, { users: number; gate: ReturnType<typeof semaphore> }>();
+  return {
+    use: (key: string, most: number): ReturnType<typeof semaphore> => {
+      const one = known.get(key) ?? { users: 0, gate: semaphore(most) };
+      known.set(key, one);
+      one.users++;
+      return one.gate;
+    },
+    /** To be called once for each use. */
+    leave: (key: string): void => {
+      const one = known.get(key);
+      if (one !== undefined && --one.users === 0) known.delete(key);
+    },
   };
 };

@@ -28,7 +28,7 @@ export const useAnalytics = async (ask: Ask, analytics: string, event: string): 
   const hourMs = 3_600_000;
   const now = Math.ceil(Date.now() / hourMs) * hourMs;
   await ask("POST", `${analytics}/recount`, { from: iso(now - 24 * hourMs), to: iso(now) });
-  for (const question of questions) await until(() => isAnswered(ask, `${analytics}/${question}`), 10_000);
+  for (const question of questions) await until(() => isAnswered(ask, `${analytics}/${question}`));
 };
 
 const iso = (ms: number): string => new Date(ms).toISOString();

@@ -28,7 +28,7 @@ export const useTargets = async (ask: Ask, { system }: Sending, api: SystemProgr
     await send(system, api, { target: { include_external_ids: ["ann", "bob"] }, one_per_user: true }),
     await send(system, api, { target: { filters: near } }),
   ];
-  for (const id of ids) await system.ended(id, 30_000);
+  for (const id of ids) await system.ended(id, 120_000);
   const { id: segment } = await ask("POST", `${app}/segments`, { name: "Near", filter: near });
   const { id: made } = await ask("POST", `${app}/exports`, { type: "users", filters: { segment_id: segment } });
   const isCompleted = async () => (await ask("GET", `${app}/exports/${String(made)}`))["status"] === "completed";

@@ -1,3 +1,4 @@
+import { until } from "../until.ts";
 import type { Ask } from "./exercise.ts";
 
 /** The operations on templates, of which one renders a partial. */
@@ -26,9 +27,12 @@ export const useTemplates = async (ask: Ask, list: string): Promise<void> => {
     await ask("POST", `${list}/${String(id)}/render`, { user: { label: "external_id", id: "ann" }, ...version });
   const app_id = list.split("/")[3];
   const target = { include_external_ids: ["ann"] };
-  await ask("POST", "/v1/notifications", { app_id, target, template_id: id, custom_data: { order: "4711" } });
+  const message = { app_id, target, template_id: id, custom_data: { order: "4711" } };
+  const { id: sent } = await ask("POST", "/v1/notifications", message);
   await ask("GET", `/v1/notifications?app_id=${app_id}&template_id=${String(id)}`);
   await ask("DELETE", `${list}/${String(partial)}?force=true`);
+  const isOver = async () => (await ask("GET", `/v1/notifications/${String(sent)}`))["completed_at"] !== null;
+  await until(isOver, 120_000); // before that the template is in use
   await ask("DELETE", `${list}/${String(id)}`);
   await ask("POST", list, footer); // one stays
 };

@@ -189,7 +189,7 @@ const useNotifications = async (sending: Sending, api: SystemProgram): Promise<v
   const keyed = { target: targets[0], idempotency_key: "once" };
   sent.push(await send(system, api, keyed));
   await post(system, api, keyed);
-  await Promise.all(sent.map((id) => system.ended(id, 30_000)));
+  await Promise.all(sent.map((id) => system.ended(id, 120_000)));
   const isRefused = async () =>
     (await system.db.collection("webhook_deliveries").findOne({ status: "failed" })) !== null;
   await until(isRefused, 60_000);

@@ -245,6 +245,7 @@ describe("analytics of deliveries", () => {
       ["channels?channel=email,fax", "channel[1]"],
       ["failures?group_by=city", "group_by"],
       ["overview?label=", "label"],
+      [`timeseries?metric=sent&interval=hour&${range(now - 1_001 * hourMs, now)}`, "interval"], // 1,001 points
       ["channels?chanel=email", "chanel"],
       ["failures?source=mail", "source[0]"],
     ] as const;

@@ -103,6 +103,7 @@ describe("outcomes", () => {
           change: { count: 0.5, sum: 0.5 },
           unique_users: null,
           by_message: null,
+          by_channel: null,
         },
       ],
     });
@@ -151,10 +152,10 @@ describe("outcomes", () => {
     expect(await completeFrom(3, "total")).to.equal(instant(now - 3 * dayMs));
   });
 
-  type Counted = Partial<Pick<Outcome, "unique_users" | "by_message">>;
+  type Counted = Partial<Pick<Outcome, "unique_users" | "by_message" | "by_channel">>;
   const none: Counted = {};
 
-  it("have different people, and the messages that led to most, counted by a job once somebody asks", async () => {
+  it("have different people, and the messages and channels that led to most, counted by a job once somebody asks", async () => {
     const own = await seedTenant(site.db, { plan: { _id: "analytics", retention_days: 730, api_rps: 1_000 } });
     const at = now - 3 * dayMs;
     await add(own, [{ name: "paid", at: at - hourMs, value: 1 }]);
@@ -176,6 +177,7 @@ describe("outcomes", () => {
       value,
       attribution,
       message_id,
+      channel: message_id === null ? null : message_id === "msg_1" ? ("email" as const) : ("ios_push" as const),
       occurred_at: new Date(at - hourMs),
       created_at: new Date(at),
     });
@@ -189,10 +191,11 @@ describe("outcomes", () => {
     const asked = async (attribution: string) => {
       const query = `${range(at - dayMs, at)}&name=paid&aggregation=unique_users&attribution=${attribution}`;
       const { body } = await call(query, own);
-      const [{ unique_users: users, by_message: messages } = none] = body.data as unknown as Counted[];
-      return { users, messages, asOf: body["people_as_of"], progress: body["progress"] };
+      const [{ unique_users: users, by_message: messages, by_channel: channels } = none] =
+        body.data as unknown as Counted[];
+      return { users, messages, channels, asOf: body["people_as_of"], progress: body["progress"] };
     };
-    const uncounted = { users: null, messages: null, asOf: null, progress: { people: 0 } };
+    const uncounted = { users: null, messages: null, channels: null, asOf: null, progress: { people: 0 } };
     expect(await asked("total")).to.deep.equal(uncounted);
     expect(await asked("direct")).to.deep.equal(uncounted);
     await countReports(site.db, own.app._id);
@@ -205,6 +208,16 @@ describe("outcomes", () => {
     expect(direct.messages).to.deep.equal([
       { message_id: "msg_1", count: 1, sum: 5 },
       { message_id: "msg_2", count: 1, sum: 2.5 },
+    ]);
+    expect([all.channels, direct.channels]).to.deep.equal([
+      [
+        { channel: "ios_push", count: 2, sum: 3.5 },
+        { channel: "email", count: 1, sum: 5 },
+      ],
+      [
+        { channel: "email", count: 1, sum: 5 },
+        { channel: "ios_push", count: 1, sum: 2.5 },
+      ],
     ]);
     expect(Date.parse(String(all.asOf))).to.be.at.least(now);
   });
