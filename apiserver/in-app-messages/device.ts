@@ -3,7 +3,6 @@ import { derivedId, newId } from "#core/domain/ids.ts";
 import { shownTo } from "#core/domain/in-app-messages/shown.ts";
 import { instantOf } from "#core/domain/iso-instant.ts";
 import { invalid } from "#core/errors.ts";
-import { eventText } from "#core/queue/events.ts";
 import type { EventKind } from "#core/schema/events/envelope.ts";
 import type {
   InAppEvent,
@@ -16,6 +15,7 @@ import type { InAppEventRow, InAppEvents } from "#core/storage/in-app-messages/e
 import type { inAppFor } from "#core/storage/in-app-messages/for-device.ts";
 import type { InAppMessageRow } from "#core/storage/in-app-messages/in-app-messages.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { givenEvent } from "../publishing/claim-events.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 
 export type DeviceDeps = {
@@ -71,7 +71,7 @@ export const deviceInApp = ({ messagesFor, counts, happened, keep, clock }: Devi
     };
     await happened.keep(rowOf(subscription, message, { id, at: now, body })); // first: a repeat of what was told stops here
     const once = body.id !== undefined && id;
-    const repeats = await keep({ tenantId, appId, traceparent, events: [{ ...eventText(event), once }] });
+    const repeats = await keep({ tenantId, appId, traceparent, events: [givenEvent(event, once)] });
     if (repeats > 0) return { event_id: id };
     const { variant_id: variantId, type, first: isFirst = false } = body;
     await counts.add({ tenantId, appId, messageId: message._id, variantId, type, isFirst });

@@ -20,6 +20,9 @@ type Problem = { code: string; message: string; details: Record<string, unknown>
 /** Gives a token that says who the person is, or null; called again when the service did not take the last one. */
 export type IdentityToken = (refused: boolean) => Promise<string | null> | string | null;
 
+/** The status of a reply without a body: what the request's `If-None-Match` names is what there is still. */
+export const notModified = 304;
+
 /** Which requests go to the service, and as whom. */
 export type Asking = Pick<Install, "appId" | "url"> & { secret?: string | null; identityToken?: IdentityToken };
 
@@ -86,7 +89,7 @@ const send = async (
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  if (reply.ok) return reply;
+  if (reply.ok || reply.status === notModified) return reply;
   const { error = {} } = (await reply.json().catch(() => ({}))) as { error?: Partial<Problem> };
   throw new HeraldError(reply.status, error, reply.headers.get("Retry-After"));
 };

@@ -94,6 +94,25 @@ export const inboxCases = (service: () => Service): void => {
     service().site.complaints.length = 0; // the browser's own lines about what was refused
   });
 
+  it("is not sent its counters again where it has no stream and nothing has changed", async () => {
+    const page = await service().openFresh();
+    await refuse(page, { path: "/sdk/v1/inbox/stream", times: Number.POSITIVE_INFINITY, status: 503 });
+    const told: number[] = [];
+    page.on("response", (response) => {
+      if (response.url().includes("/sdk/v1/inbox?") && response.request().method() === "GET")
+        told.push(response.status());
+    });
+    const subscription = await service().subscribe(page);
+    await page.evaluate("app.inbox.watch(({ unread_count }) => (unread = unread_count))");
+    await until(async () => told.length === 1 && (await page.evaluate("unread")) === 0);
+    const askAgain = () => page.evaluate("dispatchEvent(new Event('online'))"); // sooner than after half a minute
+    await until(async () => (await askAgain(), told.includes(304)), 60_000, 1_100); // a device asks once a second
+    await leave(subscription, { contents: { en: "Now" } });
+    await until(async () => (await askAgain(), (await page.evaluate("unread")) === 1), 60_000, 1_100);
+    await page.close();
+    service().site.complaints.length = 0; // the browser's own lines about what was refused
+  });
+
   for (const scheme of ["light", "dark"] as const)
     it(`keeps nobody from using its inbox, in ${scheme} colours`, async () => {
       const page = await service().site.open("/inbox");
@@ -145,15 +164,17 @@ export const inboxCases = (service: () => Service): void => {
   });
 };
 
-/** Answers some requests of a page as the service does those of a device that makes too many. */
-const refuse = async (page: Page, { path, times }: { path: string; times: number }): Promise<void> => {
+type Refused = { path: string; times: number; status?: number };
+
+/** Answers some requests of a page as the service does those of a device that makes too many, or with another status. */
+const refuse = async (page: Page, { path, times, status = 429 }: Refused): Promise<void> => {
   let refused = 0;
   const open = { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After" };
   await page.setRequestInterception(true);
   page.on("request", (request) => {
     const isRefused = request.method() === "GET" && request.url().includes(path) && refused++ < times;
     const headers = { ...open, "Retry-After": "1" };
-    void (isRefused ? request.respond({ status: 429, headers, body: "{}" }) : request.continue());
+    void (isRefused ? request.respond({ status, headers, body: "{}" }) : request.continue());
   });
 };
 

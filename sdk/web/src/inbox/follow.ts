@@ -1,6 +1,8 @@
 import { readEvents } from "./events.ts";
-import type { InboxCounters } from "./inbox.ts";
 import { lead } from "./lead.ts";
+
+/** What is counted of an inbox; `revision` grows with each change. */
+export type InboxCounters = { unread_count: number; unseen_count: number; revision: number };
 
 /** Counters, and whose they are. */
 export type Counted = InboxCounters & { userId: string | null };

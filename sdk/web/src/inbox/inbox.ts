@@ -1,5 +1,6 @@
+import { notModified } from "../http.ts";
 import type { Installs } from "../install.ts";
-import { type Counted, follow } from "./follow.ts";
+import { type Counted, follow, type InboxCounters } from "./follow.ts";
 
 /** What a message left for a person. */
 export type InboxItem = {
@@ -19,9 +20,6 @@ export type InboxItem = {
   archived_at: string | null;
   snoozed_until: string | null;
 };
-
-/** What is counted of an inbox; `revision` grows with each change. */
-export type InboxCounters = { unread_count: number; unseen_count: number; revision: number };
 
 export type InboxPage = InboxCounters & { data: InboxItem[]; next_cursor: string | null; has_more: boolean };
 
@@ -58,8 +56,9 @@ export const inbox = (appId: string, { call, reach, current }: Pick<Installs, "c
     revision: of.revision,
     userId: (await current())?.userId ?? null,
   });
+  const polled = poll(reach);
   const followed = follow(`herald-inbox-${appId}`, {
-    ask: async () => counted(await page({ limit: 1 })),
+    ask: async () => counted(await polled()),
     open: (signal) => reach("inbox/stream", { signal }),
   });
   return {
@@ -75,5 +74,18 @@ export const inbox = (appId: string, { call, reach, current }: Pick<Installs, "c
       followed.tell(await counted(changed));
       return changed;
     },
+  };
+};
+
+/** Asks for the counters where there is no stream. What is as it was the last time is not sent again: docs/reference/inbox.md. */
+const poll = (reach: Installs["reach"]): (() => Promise<InboxCounters>) => {
+  let last: { tag: string; page: InboxPage } | null = null;
+  return async () => {
+    const reply = await reach("inbox?limit=1", last === null ? {} : { headers: { "If-None-Match": last.tag } });
+    if (reply.status === notModified && last !== null) return last.page;
+    const page = (await reply.json()) as InboxPage; // sound: the service's document says so
+    const tag = reply.headers.get("ETag");
+    last = tag === null ? null : { tag, page };
+    return page;
   };
 };

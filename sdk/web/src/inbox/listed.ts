@@ -1,4 +1,5 @@
-import type { Inbox, InboxCounters, InboxItem } from "./inbox.ts";
+import type { InboxCounters } from "./follow.ts";
+import type { Inbox, InboxItem } from "./inbox.ts";
 
 const pageSize = 20;
 const mostAtOnce = 100; // as the service gives them

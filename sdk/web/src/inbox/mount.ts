@@ -1,4 +1,5 @@
-import type { Inbox, InboxCounters, InboxItem } from "./inbox.ts";
+import type { InboxCounters } from "./follow.ts";
+import type { Inbox, InboxItem } from "./inbox.ts";
 import { itemView } from "./item-view.ts";
 import { listed } from "./listed.ts";
 import { keepingFocus, panelOf } from "./panel.ts";
