@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import type { Tally } from "../test/support/suite/reporter.ts";
 import { type Cluster, findCluster, needs } from "./e2e/clusters.ts";
 import { buildImage, containerEngine } from "./e2e/image.ts";
+import { buildPrometheusImage } from "./e2e/prometheus-image.ts";
 import { buildStoreImages } from "./e2e/store-images.ts";
 import { findTool } from "./files/find-tool.ts";
 import { devDir, testPortBase } from "./files/paths.ts";
@@ -20,6 +21,7 @@ const nothingToRunOn = 3;
 
 const install = "test/e2e/install.test.ts"; // what it installs is used by the rest
 const trial = "test/e2e/trial.test.ts"; // begins with an empty cluster
+const status = "test/e2e/status.test.ts"; // has a Prometheus in the cluster
 /** Those that wait most come first, since the chart's suite may run beside them; `uninstall` takes everything away. */
 const files = [
   "nodes/partition",
@@ -28,8 +30,10 @@ const files = [
   "security",
   "network",
   "metrics",
+  "status",
   "idle",
   "upgrade",
+  "keys",
   "leader",
   "nodes/drain",
   "scale",
@@ -62,7 +66,7 @@ const main = async (): Promise<number> => {
 const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
   const { positionals } = parseArgs({ allowPositionals: true });
   const chosen = positionals.length > 0 ? positionals : files;
-  await loadImages(cluster, engine, chosen.includes(trial));
+  await loadImages(cluster, engine, chosen);
   const stores = join(dir, "stores");
   await stopStack(stores); // of a run that was killed
   rmSync(stores, { recursive: true, force: true }); // each run begins with no data
@@ -85,16 +89,23 @@ const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
   }
 };
 
-const loadImages = async (cluster: Cluster, engine: string, withStores: boolean): Promise<void> => {
+const loadImages = async (cluster: Cluster, engine: string, chosen: readonly string[]): Promise<void> => {
   const flags = process.env["E2E_BUILD_FLAGS"]?.split(" ") ?? [];
-  const load = (archive: string) => () => command([...cluster.loadImage, archive], { log: "e2e-load" });
-  const archive = join(dir, "image.tar");
-  await step("image built from the Dockerfile", () => buildImage({ engine, names: images, archive, flags }));
-  await step("image loaded into the nodes", load(archive));
-  if (!withStores) return;
-  const stores = join(dir, "stores.tar");
-  await step("images of the bundled stores built", () => buildStoreImages({ engine, dir, archive: stores, flags }));
-  await step("images of the bundled stores loaded into the nodes", load(stores));
+  const add = async (what: string, archive: string, build: (archive: string) => Promise<void>): Promise<void> => {
+    await step(`${what} built`, () => build(archive));
+    await step(`${what} loaded into the nodes`, () => command([...cluster.loadImage, archive], { log: "e2e-load" }));
+  };
+  await add("image of the Dockerfile", join(dir, "image.tar"), (archive) =>
+    buildImage({ engine, names: images, archive, flags }),
+  );
+  if (chosen.includes(trial))
+    await add("images of the bundled stores", join(dir, "stores.tar"), (archive) =>
+      buildStoreImages({ engine, dir, archive, flags }),
+    );
+  if (chosen.includes(status))
+    await add("image of Prometheus", join(dir, "prometheus.tar"), (archive) =>
+      buildPrometheusImage({ engine, dir, archive, flags }),
+    );
 };
 
 process.exit(

@@ -41,7 +41,7 @@ const routes = [
     summary: "Count the recipients of a notification by what decided about them",
     reply: WhySummary,
     locate: messageOfApp,
-    handle: async ({ use, resource: { message } }) => ({ body: await use.summary(message) }),
+    handle: async ({ use, resource: { app, message } }) => ({ body: await use.summary(app, message) }),
   }),
 ];
 

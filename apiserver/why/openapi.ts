@@ -48,7 +48,9 @@ const why: Why = {
 const summary: WhySummary = {
   message_id: refs.message_id,
   recipients: 1_000,
+  excluded: 40,
   gates: [
+    { gate: "excluded", verdict: "stop", reason: null, count: 40 },
     { gate: "suppression", verdict: "stop", reason: "suppression_unsubscribe", count: 12 },
     { gate: "send", verdict: "stop", reason: "TOKEN_UNREGISTERED", count: 8 },
     { gate: "send", verdict: "pass", reason: null, count: 980 },

@@ -46,8 +46,13 @@ const gather = async (context: string): Promise<void> => {
   for (const name of ["ferretdb", "nats-server"]) copyFileSync(bin(name), join(context, name));
   copyFileSync(join(recipe, "docker-entrypoint.sh"), join(context, "docker-entrypoint.sh"));
   copyFileSync(bin("redis-server"), join(context, "redis/redis-server"));
-  const libraries = `cp --parents --dereference $(ldd "$0" | grep --only-matching '/[^ ]*') "$1"`;
-  await command(["sh", "-ec", libraries, bin("redis-server"), join(context, "redis")], { log: "image" });
+  await copyLibraries(bin("redis-server"), join(context, "redis"));
+};
+
+/** Copies the libraries that a program of Debian's needs into a folder, at their paths. */
+export const copyLibraries = async (program: string, folder: string): Promise<void> => {
+  const copying = `cp --parents --dereference $(ldd "$0" | grep --only-matching '/[^ ]*') "$1"`;
+  await command(["sh", "-ec", copying, program, folder], { log: "image" });
 };
 
 /** What PostgreSQL does not need of its Debian, a third of it. */

@@ -14,9 +14,9 @@ import { isFound, releaseTools, tool } from "./release-tools.ts";
  */
 export const installChartTools = async (): Promise<void> => {
   const missing = goTools.filter((tools) => !areBuilt(tools) && !isFound(tools));
-  const isWithoutPrometheus = prometheus.some((name) => findTool(name) === null);
+  const isWithoutPrometheus = !hasPrometheus();
   for (const tools of missing) await step(`building ${Object.keys(tools.packages).join(", ")}`, () => build(tools));
-  if (isWithoutPrometheus) await step("installing Prometheus", unpackPrometheus);
+  await installPrometheus();
   await kindsOfOthers();
   const isWithoutBrowser = findTool(browser) === null;
   if (isWithoutBrowser) await step("installing Chromium", installBrowser);
@@ -38,6 +38,13 @@ const packaged = [openapiTypescript, schemathesis, azurite, sqlglot] as const;
 
 /** Debian's own: to build them takes longer than everything else. */
 const prometheus = ["prometheus", "promtool"] as const;
+
+const hasPrometheus = (): boolean => prometheus.every((name) => findTool(name) !== null);
+
+/** Gets Prometheus and its promtool, unless they are there. */
+export const installPrometheus = async (): Promise<void> => {
+  if (!hasPrometheus()) await step("installing Prometheus", unpackPrometheus);
+};
 
 /** Takes the programs out of the package; installing it would start a service. */
 const unpackPrometheus = async (): Promise<void> => {

@@ -1,4 +1,5 @@
 import { findTool } from "../files/find-tool.ts";
+import { bin } from "../files/paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
 import { say, step } from "./progress.ts";
@@ -10,9 +11,9 @@ export const installReleaseTools = async (): Promise<void> => {
   if (missing.length === 0) say("what makes a release is there");
 };
 
-/** Whether the programs are on the PATH, or where HERALD_TOOLS says. */
+/** Whether the programs are on the PATH, or where HERALD_TOOLS says. One that was built here from other pins is none of them. */
 export const isFound = ({ packages }: GoTools): boolean =>
-  Object.keys(packages).every((name) => findTool(name) !== null);
+  Object.keys(packages).every((name) => ![null, bin(name)].includes(findTool(name)));
 
 /** A module for each: their dependencies are of different times. */
 export const tool = (module: string, path: string, flags = ""): GoTools => ({

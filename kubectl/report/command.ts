@@ -7,7 +7,7 @@ export const report: Command = {
   operands: "[FILE]",
   mostOperands: 1,
   details:
-    "Writes a zip with the resources and their conditions, events, logs, versions and what status and check say. It reads no\n" +
+    "Writes a zip with the resources and their conditions, events, logs, metrics, versions and what status and check say. It reads no\n" +
     "Secret. Tokens, passwords, keys, e-mail addresses and phone numbers that stand elsewhere are masked; look through it\n" +
     "all the same before you hand it on.",
   options: {
@@ -19,6 +19,7 @@ export const report: Command = {
     { group: "herald.dev", resource: "*", verbs: ["list"], why: "the resources and their conditions" },
     { group: "", resource: "pods", verbs: ["list"], why: "the pods of the three programs" },
     { group: "", resource: "pods/log", verbs: ["get"], why: "what they log" },
+    { group: "", resource: "pods/proxy", verbs: ["get"], why: "their metrics; the file says so without it" },
     { group: "", resource: "events", verbs: ["list"], why: "what Kubernetes says of both" },
     { group: "", resource: "services", verbs: ["list"], why: "for check" },
     { group: "", resource: "services/proxy", verbs: ["get"], why: "for check" },

@@ -8,6 +8,7 @@ import { text } from "../kit/arguments.ts";
 import type { Cluster } from "../kit/cluster.ts";
 import type { Given, Run, Tools } from "../kit/command.ts";
 import { UsageError } from "../kit/errors.ts";
+import { metricsOf } from "../kit/metrics.ts";
 import { durationMs } from "../kit/output.ts";
 import { logOf, type Pod, programPods, restartsOf } from "../kit/pods.ts";
 import { treeText } from "../status/print.ts";
@@ -25,16 +26,17 @@ export const runReport: Run = async (given, tools) => {
   const say = (what: string): void => tools.err(`${what} …\n`);
   say("resources");
   const resources = await resourceFiles(cluster, tools);
-  say("pods and their logs");
+  say("pods, their logs and metrics");
   const { items: pods } = await programPods(cluster, namespace, tools.signal);
   const logs = await logFiles(cluster, pods, sinceSeconds, tools.signal);
+  const metrics = await metricFiles(cluster, pods, tools.signal);
   say("events, versions and checks");
   const rest = {
     ...(await eventFile(cluster, pods, tools.signal)),
     ...(await checkFile({ cluster, namespace, tools })),
     ...podFile(pods),
   };
-  const files: Files = { "README.txt": readme(tools.now()), ...resources, ...rest, ...logs };
+  const files: Files = { "README.txt": readme(tools.now()), ...resources, ...rest, ...logs, ...metrics };
   await writeFile(
     file,
     zipSync(Object.fromEntries(Object.entries(files).map(([name, content]) => [name, strToU8(content)]))),
@@ -97,6 +99,14 @@ const logFiles = async (
     ];
   });
   return Object.fromEntries(files.flat());
+};
+
+const metricFiles = async (cluster: Cluster, pods: readonly Pod[], signal: AbortSignal): Promise<Files> => {
+  const files = await mapBounded(pods, podsAtOnce, async (pod) => {
+    const metrics = await metricsOf(cluster, pod, signal).catch(reasonOf);
+    return [`metrics/${pod.metadata.name}.txt`, maskText(metrics)] as const;
+  });
+  return Object.fromEntries(files);
 };
 
 const reasonOf = (error: unknown): string => `not to be had: ${error instanceof Error ? error.message : String(error)}`;

@@ -59,7 +59,7 @@ const ofRecipient = (
   return head + table(["GATE", "VERDICT", "AT", "EVIDENCE", "FACTS"], rows, terminal);
 };
 
-const summary = ({ recipients, gates, is_planned: isPlanned }: WhySummary, terminal: Terminal): string => {
+const summary = ({ recipients, excluded, gates, is_planned: isPlanned }: WhySummary, terminal: Terminal): string => {
   const rows = gates.map(({ gate, verdict, reason, count }) => [
     gate,
     { text: verdict, colour: colours[verdict] },
@@ -67,5 +67,6 @@ const summary = ({ recipients, gates, is_planned: isPlanned }: WhySummary, termi
     reason ?? "",
   ]);
   const more = isPlanned ? "" : ", and its audience is still being read";
-  return `${recipients} recipients${more}.\n\n${table(["GATE", "VERDICT", "COUNT", "REASON"], rows, terminal)}`;
+  const left = excluded === null ? " Whom its excluded segments kept out are too many to count." : "";
+  return `${recipients} recipients${more}.${left}\n\n${table(["GATE", "VERDICT", "COUNT", "REASON"], rows, terminal)}`;
 };

@@ -61,6 +61,7 @@ describe("kubectl herald on a cluster with nodes", function () {
     expect(code, out).to.equal(0);
     const files = unzipSync(await readFile(file));
     expect(Object.keys(files).filter((name) => name.startsWith("logs/"))).to.have.length.of.at.least(6);
+    expect(Object.keys(files).filter((name) => name.startsWith("metrics/"))).to.have.length.of.at.least(6);
     const text = Object.values(files)
       .map((one) => strFromU8(one))
       .join("\n");

@@ -43,10 +43,9 @@ const send = ({ message, delivery }: Seen): Found => {
     return message.completed_at === null
       ? { verdict: "wait", says: "it is not sent to them yet", facts: { status: message.status } }
       : { verdict: "unknown", says: "nothing that is stored says why", facts: { status: message.status } };
-  const { status, provider, attempts, uncertain, sent_at: sentAt, scheduled_for: scheduledFor } = delivery;
+  const { status, provider, attempts, uncertain, sent_at: sentAt } = delivery;
   const facts = { status, provider: provider ?? null, attempts, uncertain: uncertain === true, ...refusalOf(delivery) };
-  if (status === "scheduled")
-    return { verdict: "wait", says: `it is sent again until ${scheduledFor?.toISOString() ?? "later"}`, facts };
+  if (status === "scheduled") return waitsFor(delivery, facts);
   if (status === "expired")
     return { verdict: "stop", says: "its ttl passed before it could be sent", facts, at: delivery.expired_at ?? null };
   if (status === "suppressed")
@@ -65,6 +64,16 @@ const send = ({ message, delivery }: Seen): Found => {
     };
   return pass(sentAt ?? null, facts);
 };
+
+/** For their hour, the end of their quiet hours or their place under a throttle; or another try of one that failed for now. */
+const waitsFor = (
+  { scheduled_for: at, resend_until: until }: NonNullable<Seen["delivery"]>,
+  facts: Record<string, unknown>,
+): Found => ({
+  verdict: "wait",
+  says: `it is to be sent ${until === undefined ? "" : "again "}at ${at?.toISOString() ?? "a later instant"}`,
+  facts: { ...facts, scheduled_for: at ?? null },
+});
 
 const refusalOf = (row: NonNullable<Seen["delivery"]>): Record<string, unknown> =>
   row.error_code === undefined

@@ -97,8 +97,15 @@ export const WhySummary = Members({
   message_id: Text(),
   recipients: Type.Integer({
     minimum: 0,
-    description: "of the audience, as far as it was read; the sum of the counts",
+    description: "of the audience, as far as it was read",
   }),
+  excluded: Nullable(
+    Type.Integer({
+      minimum: 0,
+      description:
+        "whom its excluded segments kept out, counted among the people there are now; null when they are too many to look at. The sum of the counts is this and `recipients`",
+    }),
+  ),
   gates: List(
     Members({ gate: Enum([...whyGates]), verdict: Enum([...whyVerdicts]), reason: Nullable(Text()), count: Count }),
     { description: "what was decided where, and how often" },

@@ -97,11 +97,11 @@ const delivery: Record<string, AlertCase> = {
   HeraldUnsavedAtLimit: {
     at: "15m",
     fires: {
-      [all("herald_unsaved_recipients", 'pod="a"')]: "98x20",
+      [all("herald_unsaved_recipients", 'pod="a"')]: "90x20",
       [all("herald_unsaved_recipients_limit", 'pod="a"')]: "100x20",
     },
     rests: {
-      [all("herald_unsaved_recipients", 'pod="a"')]: "98x9 50 98x10",
+      [all("herald_unsaved_recipients", 'pod="a"')]: "91x9 50 91x10",
       [all("herald_unsaved_recipients_limit", 'pod="a"')]: "100x20",
     },
   },

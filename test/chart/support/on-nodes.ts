@@ -8,8 +8,9 @@ export const onNodes: Record<string, string> = {
   "kubectl --namespace herald port-forward service/herald-apiserver 8080:80 &": "test/e2e/delivery.test.ts",
   'curl --retry 5 --retry-connrefused --header "Authorization: Bearer $TOKEN" "http://127.0.0.1:8080/v1/notifications?app_id=$APP"':
     "test/e2e/delivery.test.ts",
-  "kubectl --namespace herald exec deployment/herald-operator -- node operator.js --keys":
-    "test/integration/operator/engine/once.test.ts",
+  "kubectl --namespace herald exec deployment/herald-operator -- node operator.js --keys": "test/e2e/keys.test.ts",
+  "kubectl --namespace herald rollout status deployment --selector app.kubernetes.io/part-of=herald --timeout 5m":
+    "test/e2e/keys.test.ts",
   "kubectl drain worker-1 --ignore-daemonsets --delete-emptydir-data --timeout=300s": "test/e2e/nodes/drain.test.ts",
   "kubectl uncordon worker-1": "test/e2e/nodes/drain.test.ts",
 };

@@ -53,10 +53,12 @@ export const useWalk = () => {
     const [healthPort = 0] = await freePorts(1);
     operator = await startProgram({ program: "operator", dir, healthPort, env: { ...environment(), ...more } });
   };
-  /** From now on programs have the key ring of the cluster's Secret, as the pods have. */
+  /** From now on programs have the key ring of the Secret that the Deployments name, as their pods would. */
   const useKeyRing = async (): Promise<void> => {
-    const path = "--output jsonpath='{.data.key-ring}'";
-    keyRing = await run(`kubectl --namespace herald get secret herald-key-ring ${path} | base64 --decode`);
+    const name = `{.spec.template.spec.volumes[?(@.name=="settings")].projected.sources[0].secret.name}`;
+    keyRing = await run(`
+      name=$(kubectl --namespace herald get deployment herald-operator --output jsonpath='${name}')
+      kubectl --namespace herald get secret "$name" --output jsonpath='{.data.key-ring}' | base64 --decode`);
   };
   const environment = (): Record<string, string> => ({
     KUBECONFIG: cluster.kubeconfig,

@@ -10,7 +10,8 @@ export type Load = { stop: () => Promise<LoadResult> };
 
 export type LoadOptions = { url: string; token: string; body: (n: number) => object; perSecond: number };
 
-const clients = 8;
+const leastClients = 8;
+const perClient = 8; // requests a second: one that waits for 125 ms keeps its pace
 /** After so long a client gives a request up. */
 export const clientTimeoutMs = 10_000;
 
@@ -21,6 +22,7 @@ export const clientTimeoutMs = 10_000;
 export const startLoad = ({ url, token, body, perSecond }: LoadOptions): Load => {
   const result: LoadResult = { accepted: [], failures: [] };
   const stopping = new AbortController();
+  const clients = Math.max(leastClients, Math.ceil(perSecond / perClient));
   let sent = 0;
   const send = async (agent: Agent): Promise<void> => {
     try {

@@ -39,6 +39,8 @@ export type System = {
   people: () => Promise<Person[]>;
   /** Does work while one user's notifications come at a steady pace; answers what came of them. */
   underLoad: (perSecond: number, work: () => Promise<void>) => Promise<LoadResult>;
+  /** How many pushes and webhooks came more than once since the begin of the run. */
+  doubled: () => { pushes: number; webhooks: number };
   close: () => Promise<void>;
 };
 
@@ -142,6 +144,11 @@ const usesOf = ({ env, cluster, simulators, inbox, at }: Parts) => {
         throw error;
       });
       return load.stop();
+    },
+    doubled: () => {
+      const apns = simulators.simulators.find(({ channel }) => channel === "ios_push");
+      if (apns === undefined) throw new Error("there is no simulator of APNs");
+      return { pushes: apns.log.counts().repeated_keys, webhooks: inbox.repeated() };
     },
   };
 };

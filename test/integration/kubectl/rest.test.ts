@@ -17,9 +17,10 @@ import { type Installation, installation, type Manifest } from "../operator/supp
 import { manifests } from "../operator/support/manifests.ts";
 import { clusterNetwork } from "./support/cluster-network.ts";
 import { kubeconfigsIn } from "./support/kubeconfigs.ts";
+import { givePod } from "./support/pods.ts";
 
 const address = "10.20.30.40"; // of a pod that there is not
-const soon = (): AbortSignal => AbortSignal.timeout(15_000);
+const soon = (): AbortSignal => AbortSignal.timeout(60_000);
 
 /** A push that was sent just now. */
 const untold = ({ tenant_id, _id: app_id }: { tenant_id: string; _id: string }): DeliveryRow => {
@@ -78,11 +79,7 @@ describe("kubectl herald and the REST interface, by a real API server", function
       metadata: { name: "apiserver", labels },
       spec: { ports },
     });
-    const pods = `/api/v1/namespaces/${namespace}/pods`;
-    const spec = { containers: [{ name: "apiserver", image: "herald" }], automountServiceAccountToken: false };
-    await post(pods, { metadata: { name: "apiserver" }, spec });
-    const status = { podIP: address, podIPs: [{ ip: address }] };
-    await herald.client.call({ method: "PATCH", path: `${pods}/apiserver/status`, body: { status } }, soon());
+    await givePod(herald, namespace, { name: "apiserver", ip: address, labels: {} });
     const targetRef = { kind: "Pod", namespace, name: "apiserver" };
     const subsets = [{ addresses: [{ ip: address, targetRef }], ports }];
     await post(`/api/v1/namespaces/${namespace}/endpoints`, { metadata: { name: "apiserver" }, subsets });

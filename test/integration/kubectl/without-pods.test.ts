@@ -55,7 +55,7 @@ describe("kubectl herald on an API server whose cluster has no pods", function (
   const giveStatus = (object: Manifest, path: string, status: object): Promise<unknown> =>
     herald.client.call(
       { method: "PATCH", path: `${path}/${object.metadata.name}/status`, body: { status } },
-      AbortSignal.timeout(15_000),
+      AbortSignal.timeout(60_000),
     );
   const kubectl = (...args: string[]) => ran(args, { env: { KUBECONFIG: herald.servers.kubeconfig } });
 

@@ -129,12 +129,13 @@ describe("why somebody got a notification, or did not", function () {
       summary.gates.map((line) => [`${line.gate} ${line.verdict} ${line.reason ?? ""}`, line.count]),
     );
     expect(count).to.deep.equal({
+      "excluded stop ": 1,
       "suppression stop suppression_manual": 1,
       "suppression stop suppression_unsubscribe": 1,
       "send pass ": 1,
       "send stop TOKEN_UNREGISTERED": 1,
     });
-    expect(summary.recipients).to.equal(4);
+    expect(summary).to.include({ recipients: 4, excluded: 1 });
   });
 
   it("says what changed since it was decided", async () => {

@@ -10,7 +10,7 @@ import { makeStores } from "../../../operator/engine/stores.ts";
 import { allKinds } from "../../../operator/kinds/all.ts";
 import { watchLevels as watchOperatorLevels } from "../../../operator/levels.ts";
 import { alerts, records, selectorsOf, shown } from "../../support/pages/rules.ts";
-import { allFirst } from "../../support/pages/runbooks.ts";
+import { allFirst, firstOf } from "../../support/pages/runbooks.ts";
 
 const runbooks = readFileSync(join(rootDir, "docs/runbooks.md"), "utf8");
 
@@ -58,6 +58,16 @@ describe("alerts and dashboards", () => {
   it("have a runbook each, and each runbook has an alert", () => {
     const sections = [...runbooks.matchAll(/^### (\w+)$/gm)].map(([, name = ""]) => name);
     expect(sections.sort()).to.deep.equal(alerts.map(({ alert }) => alert).sort());
+  });
+
+  it("begin their runbook with a command where a test fires them, and only there", () => {
+    const fired = globSync("test/chart/observe/fired/*.ts", { cwd: rootDir })
+      .map((path) => readFileSync(join(rootDir, path), "utf8"))
+      .join("\n");
+    const names = alerts.map(({ alert }) => alert);
+    expect(names.filter((name) => fired.includes(`"${name}"`))).to.deep.equal(
+      names.filter((name) => firstOf(name) !== null),
+    );
   });
 
   it("are explained by log events that there are", () => {

@@ -11,6 +11,7 @@ import {
   flag,
   kubernetes,
   kubernetesList,
+  ports,
   resources,
   setting,
   strings,
@@ -133,6 +134,10 @@ const status = closed("what the status page and /status.json are judged by, and 
   operatingTenant: setting({ ...api.operatingTenant, minLength: 0 }),
   prometheusUrl: text("address of the Prometheus that scrapes this installation; empty = what the programs say"),
   prometheusSelector: setting(api.prometheusSelector),
+  networkPolicy: closed("where the NetworkPolicies let the apiserver go to reach it", {
+    ports: ports("its ports"),
+    to: kubernetesList("peers as in a NetworkPolicy; empty = anywhere on these ports"),
+  }),
 });
 
 const { watchNamespaces } = OperatorConfig.properties;

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { clusterNetworkSocket } from "../../../../dev/servers/kubernetes.ts";
 
 /**
- * The network that the API server's proxies of Services lead into: whatever address it asks for is the server at `url`.
+ * The network that the API server's proxies of Services and pods lead into: whatever address it asks for is the server at `url`.
  * Its own part of a test's cluster, as there are no nodes.
  */
 export const clusterNetwork = async (kubeconfig: string, url: string): Promise<{ close: () => Promise<void> }> => {

@@ -10,7 +10,7 @@ export type Kubeconfigs = ReturnType<typeof kubeconfigsIn>;
 /** Makes kubeconfigs of other people than the administrator of the tests, each a file in `dir`. */
 export const kubeconfigsIn = (dir: string, { client, servers }: Pick<Installation, "client" | "servers">) => {
   const post = <T>(path: string, body: object): Promise<T> =>
-    client.call<T>({ method: "POST", path, body }, AbortSignal.timeout(15_000));
+    client.call<T>({ method: "POST", path, body }, AbortSignal.timeout(60_000));
 
   /** The kubeconfig of the tests with another user. */
   const withUser = async (user: object, name: string, cluster: object = {}): Promise<string> => {

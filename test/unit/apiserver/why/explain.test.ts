@@ -263,7 +263,13 @@ describe("why somebody got a notification, or did not", () => {
       "one that waits",
       { delivery: delivery({ status: "scheduled", scheduled_for: noon }) },
       "send",
-      "It is not decided yet",
+      "It is not decided yet: it is to be sent at 2026-03-01T12:00:00.000Z",
+    ],
+    [
+      "one that failed for now",
+      { delivery: delivery({ status: "scheduled", scheduled_for: noon, resend_until: noon }) },
+      "send",
+      "it is to be sent again at 2026-03-01T12:00:00.000Z",
     ],
     [
       "a delivery of a subscription that is gone",
