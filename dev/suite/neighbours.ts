@@ -5,6 +5,7 @@
 export const alone: readonly string[] = [
   "test/integration/operator/engine/within-a-second.test.ts",
   "test/integration/dev/profile.test.ts",
+  "test/chaos/webhooks/isolation.test.ts",
 ];
 
 /** The same in `make soak` alone, where they judge more sharply. */
@@ -18,6 +19,10 @@ export const sharingOneProcess: readonly { files: readonly string[]; because: st
       "test/integration/operator/resources/samples.test.ts",
     ],
     because: "both apply config/samples, whose names are the whole cluster's",
+  },
+  {
+    files: ["pods", "rest"].map((name) => `test/integration/kubectl/${name}.test.ts`),
+    because: "both are the network into which the API server's proxies lead",
   },
   {
     files: ["fence", "kill", "owners", "stores"].map((name) => `test/chaos/webhooks/${name}.test.ts`),

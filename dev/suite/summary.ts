@@ -20,14 +20,15 @@ export const suiteBudgetSeconds = 650;
 export const summaryOf = (ended: readonly Ended[], serversMs: Readonly<Record<string, number>>): string => {
   const files = ended.map(({ run, tookMs }) => ({ what: run.name, ms: tookMs }));
   const costs = ended.map((one) => ({ what: `${one.run.name}: ${eachOf(one)}`, ms: cpuOf(one.report) }));
-  const [ownMs, startedMs] = [sumBy(ended, "cpuMs"), sumBy(ended, "startedCpuMs")];
+  const [ownMs, loadMs, startedMs] = [sumBy(ended, "cpuMs"), sumBy(ended, "loadCpuMs"), sumBy(ended, "startedCpuMs")];
   const sharedMs = Object.values(serversMs).reduce((sum, ms) => sum + ms, 0);
   const tests = ended.flatMap(({ report }) => report.tests.map(({ title, tookMs }) => ({ what: title, ms: tookMs })));
   const failures = ended.flatMap(({ run, report }) => report.failures.map((title) => `  ${run.name}: ${title}`));
   const parts = [
     [
       `${seconds(ownMs + startedMs + sharedMs)} of CPU, in ${ended.length} runs of ${seconds(sumOf(files))}; all of make test may take ${suiteBudgetSeconds} s:`,
-      `  ${seconds(ownMs).padStart(8)}  the tests themselves`,
+      `  ${seconds(loadMs).padStart(8)}  loading the files of tests`,
+      `  ${seconds(ownMs - loadMs).padStart(8)}  the tests themselves`,
       `  ${seconds(startedMs).padStart(8)}  the programs and servers that they started`,
       ...Object.entries(serversMs).map(([name, ms]) => `  ${seconds(ms).padStart(8)}  ${name}, which all share`),
     ],
@@ -47,7 +48,7 @@ const eachOf = ({ run, report }: Ended): string => {
   return `${eachMs} ms a test${bound}`;
 };
 
-const sumBy = (ended: readonly Ended[], which: "cpuMs" | "startedCpuMs"): number =>
+const sumBy = (ended: readonly Ended[], which: "cpuMs" | "loadCpuMs" | "startedCpuMs"): number =>
   ended.reduce((sum, { report }) => sum + report[which], 0);
 
 type Timed = { what: string; ms: number };

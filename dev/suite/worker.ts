@@ -28,7 +28,7 @@ export const startWorker = (name: string, env: NodeJS.ProcessEnv): Worker => {
       if (report !== null) return { report, output };
       const failures = [endingOf(child, output)];
       child = null;
-      return { report: { passed: 0, failed: 1, failures, tests: [], cpuMs: 0, startedCpuMs: 0 }, output };
+      return { report: { passed: 0, failed: 1, failures, tests: [], loadCpuMs: 0, cpuMs: 0, startedCpuMs: 0 }, output };
     },
     end: async () => {
       if (child === null || hasEnded(child)) return;

@@ -12,9 +12,9 @@ export type TimedTest = { title: string; file: string; tookMs: number };
 
 /**
  * What some tests came to. `failures` names each test and hook that failed, and says why; `cpuMs` is what this process has
- * used, the loading of the files included, and `startedCpuMs` what those have that it started.
+ * used, `loadCpuMs` of it for the loading of the files, and `startedCpuMs` what those have that it started.
  */
-export type Report = Tally & { failures: string[]; tests: TimedTest[] } & CpuMs;
+export type Report = Tally & { failures: string[]; tests: TimedTest[]; loadCpuMs: number } & CpuMs;
 
 type CpuMs = { cpuMs: number; startedCpuMs: number };
 
@@ -25,7 +25,8 @@ const exitGraceMs = 10_000;
 
 /** Gathers the report of a run while it goes on, whose loading began at such a CPU. */
 export const reportOf = (runner: Mocha.Runner, before: CpuMs): Report => {
-  const report: Report = { passed: 0, failed: 0, failures: [], tests: [], cpuMs: 0, startedCpuMs: 0 };
+  const report: Report = { passed: 0, failed: 0, failures: [], tests: [], loadCpuMs: 0, cpuMs: 0, startedCpuMs: 0 };
+  report.loadCpuMs = cpuSoFar().cpuMs - before.cpuMs;
   let endedMs = performance.now();
   runner.on("pass", () => report.passed++);
   runner.on("fail", (failed, error: unknown) => {
@@ -48,11 +49,12 @@ export const reportOf = (runner: Mocha.Runner, before: CpuMs): Report => {
 const mostReasonLines = 10;
 const mostReasonChars = 2_000;
 
-/** The head of an error and of its cause, indented. The whole of it is printed where the test ran. */
+/** The head of an error and of its cause without their stacks, indented. The whole is printed where the test ran. */
 const reasonOf = (error: unknown): string =>
   inspect(error)
     .slice(0, mostReasonChars)
     .split("\n")
+    .filter((line) => !/^\s+at /.test(line))
     .slice(0, mostReasonLines)
     .map((line) => `      ${line}`)
     .join("\n");

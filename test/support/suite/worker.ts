@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import Mocha from "mocha";
 import { parse } from "yaml";
+import "./rejections.ts";
 import { cpuSoFar, leftOpen, type Report, reportOf } from "./reporter.ts";
 
 /** What a process is given: the paths of test files. */
@@ -52,9 +53,6 @@ const beyond = (now: readonly string[], before: readonly string[]): string[] => 
   });
 };
 
-process.on("unhandledRejection", (reason) => {
-  throw reason; // the test that runs fails of it, as with mocha's own command; mocha alone would drop it
-});
 process.on("disconnect", () => process.exit(1)); // whoever waits for the reports is gone
 process.on("message", (order: Order) => {
   run(order).then(

@@ -186,7 +186,7 @@ describe("an upload of an import", function () {
       app: app.app,
       id: newId("import", clock.now()),
       form,
-      signal: AbortSignal.timeout(5_000),
+      signal: AbortSignal.timeout(60_000),
     };
     expect(await create(creation).catch((error: Error) => error.message)).to.equal("the connection was lost");
     expect((await app.show(creation.id)).status).to.equal("pending");

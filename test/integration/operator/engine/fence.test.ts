@@ -84,8 +84,8 @@ describe("operator: a leader that stood still", function () {
 
     await gate.release(); // what it had sent arrives now
     old.child.kill("SIGCONT");
-    await until(() => old.output().includes("leadership.ended"), 25_000);
-    await until(async () => (await rowOf("made")) === null, 10_000); // the late insert is taken back by its sender
+    await until(() => old.output().includes("leadership.ended"));
+    await until(async () => (await rowOf("made")) === null); // the late insert is taken back by its sender
     expect(await snapshotOf(herald)).to.deep.equal(before);
     expect(old.output()).to.not.include("worker.failed");
   });
@@ -100,7 +100,7 @@ describe("operator: a leader that stood still", function () {
     old.child.kill("SIGKILL");
     await once(old.child, "exit");
     const path = `/apis/coordination.k8s.io/v1/namespaces/default/leases/${herald.id}`;
-    await herald.client.call({ method: "DELETE", path }, AbortSignal.timeout(5_000)); // it would end by itself
+    await herald.client.call({ method: "DELETE", path }, AbortSignal.timeout(60_000)); // it would end by itself
     const next = await herald.start({ settings: { resyncSeconds: 2 } });
     await until(() => leads(next), 25_000);
     await herald.ready(plan("made"));

@@ -16,7 +16,7 @@ describe("operator: the Lease", function () {
   afterEach(() => herald.close());
 
   const path = () => `/apis/coordination.k8s.io/v1/namespaces/default/leases/${herald.id}`;
-  const soon = (): AbortSignal => AbortSignal.timeout(5_000);
+  const soon = (): AbortSignal => AbortSignal.timeout(60_000);
   const lease = (): Promise<Lease> => herald.client.call<Lease>({ method: "GET", path: path() }, soon());
   const change = (body: object): Promise<unknown> =>
     herald.client.call({ method: "PATCH", path: path(), body }, soon());

@@ -22,7 +22,7 @@ describe("operator: one of several leads", function () {
     spec: { holderIdentity?: string; acquireTime?: string; renewTime?: string; leaseDurationSeconds?: number };
   };
   const lease = (): Promise<Lease | null> =>
-    herald.client.call<Lease>({ method: "GET", path: leasePath() }, AbortSignal.timeout(5_000)).catch(() => null);
+    herald.client.call<Lease>({ method: "GET", path: leasePath() }, AbortSignal.timeout(60_000)).catch(() => null);
   const holder = async (): Promise<string> => (await lease())?.spec.holderIdentity ?? "";
 
   const spawnOperator = (more: NodeJS.ProcessEnv = {}): ChildProcess => {
@@ -74,7 +74,7 @@ describe("operator: one of several leads", function () {
     await until(async () => (await herald.db.collection("api_keys").countDocuments()) > 3, 25_000);
     first.kill("SIGKILL");
     await once(first, "exit");
-    await herald.client.call({ method: "DELETE", path: leasePath() }, AbortSignal.timeout(5_000)); // it would end after 15 s
+    await herald.client.call({ method: "DELETE", path: leasePath() }, AbortSignal.timeout(60_000)); // it would end after 15 s
     const second = await herald.start();
     for (const name of names) await herald.ready(make.apiKey({}, name));
     const rows = await herald.db.collection<ApiKeyRow>("api_keys").find().toArray();
@@ -93,7 +93,7 @@ describe("operator: one of several leads", function () {
       const body = {
         spec: { holderIdentity, leaseDurationSeconds: 60, renewTime: new Date().toISOString().replace("Z", "000Z") },
       };
-      await herald.client.call({ method: "PATCH", path: leasePath(), body }, AbortSignal.timeout(5_000));
+      await herald.client.call({ method: "PATCH", path: leasePath(), body }, AbortSignal.timeout(60_000));
     };
     await taken("somebody-else");
     await until(() => started.log().includes("leadership.ended"), 25_000);

@@ -14,7 +14,7 @@ describe("operator: what it looks at, and when", function () {
   const eventsOf = async (object: Manifest): Promise<string[]> => {
     const { uid } = (await herald.get(object))?.metadata ?? {};
     const request = { method: "GET", path: `/api/v1/events?fieldSelector=involvedObject.uid%3D${uid}` } as const;
-    const { items } = await herald.client.call<{ items: { reason: string }[] }>(request, AbortSignal.timeout(5_000));
+    const { items } = await herald.client.call<{ items: { reason: string }[] }>(request, AbortSignal.timeout(60_000));
     return items.map(({ reason }) => reason);
   };
   const handled = (value: string) =>

@@ -177,7 +177,7 @@ describe("operator: custom resource definitions of a former release", function (
       type Reported = { reason: string; message: string; involvedObject: { name: string } };
       const { items } = await herald.client.call<{ items: Reported[] }>(
         { method: "GET", path },
-        AbortSignal.timeout(5_000),
+        AbortSignal.timeout(60_000),
       );
       return items.some(
         ({ reason, involvedObject }) => reason === "InvalidSpec" && involvedObject.name === dotted.metadata.name,

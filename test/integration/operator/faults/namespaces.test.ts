@@ -18,7 +18,7 @@ describe("operator: ten namespaces deleted at once", function () {
   });
   after(() => herald.close());
 
-  const soon = (): AbortSignal => AbortSignal.timeout(15_000);
+  const soon = (): AbortSignal => AbortSignal.timeout(60_000);
   const call = (method: "GET" | "DELETE" | "PUT", path: string, body?: object) =>
     herald.client.call<{ items?: unknown[] }>({ method, path, ...(body && { body }) }, soon());
   const collections = (namespace: string): string[] => [

@@ -81,4 +81,4 @@ const hookOf = (id: string, url: string, caBundle: string): object => ({
   ],
 });
 
-const soon = (): AbortSignal => AbortSignal.timeout(10_000);
+const soon = (): AbortSignal => AbortSignal.timeout(60_000);

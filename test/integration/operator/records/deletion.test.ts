@@ -144,7 +144,7 @@ describe("operator: deletion in any order", function () {
   };
   const secretsIn = async (namespace: string): Promise<object[]> => {
     const path = `/api/v1/namespaces/${namespace}/secrets`;
-    const { items } = await herald.client.call<{ items: Seen[] }>({ method: "GET", path }, AbortSignal.timeout(5_000));
+    const { items } = await herald.client.call<{ items: Seen[] }>({ method: "GET", path }, AbortSignal.timeout(60_000));
     return items.map(({ metadata, data }) => ({ name: metadata.name, version: metadata.resourceVersion, data }));
   };
 

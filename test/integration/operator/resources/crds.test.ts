@@ -114,7 +114,7 @@ describe("custom resource definitions", function () {
       const { namespace } = made.metadata;
       const place = namespace === undefined ? "" : `namespaces/${namespace}/`;
       const path = `/apis/${resourceApiVersion}/${place}${kind.plural}/${made.metadata.name}/status`;
-      await herald.client.call({ method: "PATCH", path, body: { status: { id: one } } }, AbortSignal.timeout(5_000));
+      await herald.client.call({ method: "PATCH", path, body: { status: { id: one } } }, AbortSignal.timeout(60_000));
       expect(await changed(made, { externalName: other })).to.contain("externalName can only become status.id");
       expect(await changed(made, { externalName: one })).to.equal("accepted");
     });
@@ -129,7 +129,7 @@ describe("custom resource definitions", function () {
 
   it("show all kinds under one category, by their short names and columns", async () => {
     const get = <T>(path: string, accept = "application/json"): Promise<T> =>
-      herald.client.call<T>({ method: "GET", path, accept }, AbortSignal.timeout(5_000));
+      herald.client.call<T>({ method: "GET", path, accept }, AbortSignal.timeout(60_000));
     type Served = { name: string; kind: string; shortNames?: string[]; categories?: string[] };
     const { resources } = await get<{ resources: Served[] }>(`/apis/${resourceApiVersion}`);
     for (const kind of allResources) {
@@ -163,7 +163,7 @@ describe("custom resource definitions", function () {
       const path = `/apis/${resourceApiVersion}/namespaces/default/apps?fieldValidation=Strict`;
       const posted = herald.client.call(
         { method: "POST", path, body: make.app(spec, "strict") },
-        AbortSignal.timeout(5_000),
+        AbortSignal.timeout(60_000),
       );
       const said = await posted.then(
         () => "accepted",

@@ -99,7 +99,7 @@ const differencesOf = async (
 ): Promise<string[]> => {
   if (wanted === undefined) return [`nobody says what a ${kind} is to be`];
   const path = `/apis/herald.dev/v1alpha1/${plural}?labelSelector=herald.dev%2Ftest%3D${herald.id}`;
-  const { items } = await herald.client.call<{ items: Seen[] }>({ method: "GET", path }, AbortSignal.timeout(10_000));
+  const { items } = await herald.client.call<{ items: Seen[] }>({ method: "GET", path }, AbortSignal.timeout(60_000));
   const rows = new Map(
     (await herald.db.collection<Row>(collection.name).find().toArray()).map((row) => [row._id, row]),
   );

@@ -294,4 +294,4 @@ const conditionOfCrd = async (get: (crd: Manifest) => Promise<Seen | null>, crd:
   return conditions.some(({ type, status }) => type === "Established" && status === "True");
 };
 
-const soon = (): AbortSignal => AbortSignal.timeout(15_000);
+const soon = (): AbortSignal => AbortSignal.timeout(60_000);

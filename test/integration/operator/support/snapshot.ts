@@ -9,7 +9,7 @@ export const snapshotOf = async ({ db, nats, client, id }: Installation): Promis
   const objects = async (path: string): Promise<Seen[]> => {
     const selector = path.startsWith("/apis") ? `?labelSelector=herald.dev%2Ftest%3D${id}` : "";
     const request = { method: "GET", path: `${path}${selector}` } as const;
-    return (await client.call<{ items: Seen[] }>(request, AbortSignal.timeout(10_000))).items;
+    return (await client.call<{ items: Seen[] }>(request, AbortSignal.timeout(60_000))).items;
   };
   const named: [string, Promise<unknown[]>][] = [
     ...collections.map(

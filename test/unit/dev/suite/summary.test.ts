@@ -11,6 +11,7 @@ const anEnd = (name: string, { tookMs, cpuMs, tests, failures = [] }: Of): Ended
     failed: failures.length,
     failures,
     tests: Array.from({ length: tests }, (_, n) => ({ title: `${name} ${n}`, file: name, tookMs: n })),
+    loadCpuMs: 500,
     cpuMs: cpuMs - 1_000,
     startedCpuMs: 1_000,
   },
@@ -28,8 +29,9 @@ describe("the end of a run of the suite", () => {
 
   it("says what all cost and may, and who used it", () => {
     const head = lines.indexOf("25.0 s of CPU, in 3 runs of 71.0 s; all of make test may take 650 s:");
-    expect(lines.slice(head + 1, head + 5)).to.deep.equal([
-      "    16.3 s  the tests themselves",
+    expect(lines.slice(head + 1, head + 6)).to.deep.equal([
+      "     1.5 s  loading the files of tests",
+      "    14.8 s  the tests themselves",
       "     3.0 s  the programs and servers that they started",
       "     0.7 s  nats, which all share",
       "     5.0 s  redis, which all share",

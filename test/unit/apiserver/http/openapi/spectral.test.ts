@@ -31,7 +31,8 @@ describe("Spectral's ruleset for OpenAPI", function () {
   });
 
   it("finds what is wrong", async () => {
-    const wrong = { ...document(), paths: { "/v1/things/{id}": { get: { responses: {} } } } };
+    const paths = { "/v1/things/{id}": { get: { responses: {} } } };
+    const wrong = { ...document(), paths, components: {} };
     expect((await findings(wrong)).join("\n"))
       .to.contain("path-params")
       .and.contain("operation-operationId");

@@ -50,7 +50,7 @@ const audited = async (): Promise<EventEnvelope> => {
   const audit = auditEvents({
     prepare: async ({ events }) => {
       written = events[0]?.text ?? "";
-      return { changeId: "evb_1", publish: () => undefined, withdraw: () => undefined };
+      return { changeId: "evb_1", publish: async () => undefined, withdraw: () => undefined };
     },
     clock: { now: () => noon },
   });

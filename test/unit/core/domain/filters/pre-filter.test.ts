@@ -19,8 +19,11 @@ const subjects = Array.from({ length: 40 }, (_, n) => ({
 
 /** Somebody as they are read for a filter: with the members alone that it says it reads. */
 const only = ({ users, subscriptions }: Reads, { person, subscription }: Subject): Subject => {
-  const member = (of: object | null, names: readonly string[]): object =>
-    Object.fromEntries(Object.entries(of ?? {}).filter(([name]) => name === "_id" || names.includes(name)));
+  const member = (of: object | null, names: readonly string[]): object => {
+    const [all, kept] = [(of ?? {}) as Record<string, unknown>, {} as Record<string, unknown>]; // sound: nothing is known of either
+    for (const name of ["_id", ...names]) if (name in all) kept[name] = all[name];
+    return kept;
+  };
   return { person: member(person, users), subscription: member(subscription, subscriptions) } as Subject; // sound: what is left out is not read
 };
 

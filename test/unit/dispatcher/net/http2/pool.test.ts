@@ -91,8 +91,7 @@ describe("http2Pool", function () {
     const shrink = setInterval(() => {
       if (processed.size > 8000) server.apply({ ...calm, max_streams: 10 });
     }, 5);
-    const { kinds } = await sending;
-    clearInterval(shrink);
+    const { kinds } = await sending.finally(() => clearInterval(shrink));
     expect(kinds).to.deep.equal({ answer: 20_000, not_sent: 0, broken: 0, impossible: 0 });
     expect(repeated()).to.equal(0);
   });
@@ -156,8 +155,7 @@ describe("http2Pool", function () {
     const watch = setInterval(() => {
       most = Math.max(most, pool.stats().connections);
     }, 10);
-    await sending;
-    clearInterval(watch);
+    await sending.finally(() => clearInterval(watch));
     expect(most).to.equal(3);
     await until(() => pool.stats().connections === 0);
   });
