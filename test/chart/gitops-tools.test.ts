@@ -19,8 +19,7 @@ const read = (path: string): Rendered[] => objectsIn(readFileSync(join(rootDir, 
 const specOf = (objects: Rendered[], kind: string): unknown =>
   objects.find((object) => object.kind === kind)?.spec ?? expect.fail(`no ${kind}`);
 
-describe("the examples for Argo CD and Flux", function () {
-  this.timeout(120_000);
+describe("the examples for Argo CD and Flux", () => {
   const application = specOf(read("argocd/application.yaml"), "Application") as Application; // the tools' own shapes
   const release = specOf(read("flux/herald.yaml"), "HelmRelease") as HelmRelease;
 

@@ -29,8 +29,7 @@ type Jsz = {
 const anyMs = 60_000;
 const sent = 5;
 
-describe("what KEDA asks NATS by the chart's triggers", function () {
-  this.timeout(240_000); // every wait inside has a bound of its own
+describe("what KEDA asks NATS by the chart's triggers", () => {
   let dir: string;
   let nats: Server;
   let herald: Installation;

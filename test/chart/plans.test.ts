@@ -12,8 +12,7 @@ import { kubeconfigOf } from "./support/kubeconfig.ts";
 
 const execute = promisify(execFile);
 
-describe("the Job that applies plans", function () {
-  this.timeout(120_000);
+describe("the Job that applies plans", () => {
   let herald: Installation;
   let dir: string;
   let kubectl: (args: string[], input?: string) => Promise<string>;

@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { type Installation, installation, type Manifest } from "../integration/operator/support/harness.ts";
 import { chartDir, runTool, valuesFiles } from "./support/helm.ts";
 
-describe("a release of the chart", function () {
-  this.timeout(120_000);
+describe("a release of the chart", () => {
   let herald: Installation;
   let kubectl: (args: string[], input?: string) => Promise<string>;
   let helm: (verb: string, ...options: string[]) => Promise<string>;

@@ -4,8 +4,7 @@ import { expect } from "chai";
 import { parse } from "yaml";
 import { attemptTool, chartDir, runTool, valuesFiles } from "./support/helm.ts";
 
-describe("the chart", function () {
-  this.timeout(120_000);
+describe("the chart", () => {
   const suites = globSync("tests/*_test.yaml", { cwd: chartDir }).toSorted();
 
   it("has a suite for every template", () => {

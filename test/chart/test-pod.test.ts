@@ -6,8 +6,7 @@ import { objectsIn, render, valuesFiles } from "./support/helm.ts";
 
 type TestPod = { containers: { args: string[] }[] };
 
-describe("the pod of helm test", function () {
-  this.timeout(120_000);
+describe("the pod of helm test", () => {
   let script: string;
   let server: Server;
   let port: number;

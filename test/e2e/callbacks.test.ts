@@ -11,8 +11,7 @@ import { type System, samplesNamespace, system } from "./support/system.ts";
 
 const arn = "arn:aws:sns:xx-nowhere-1:123456789012:mails"; // of a region that no name server knows
 
-describe("callbacks of Amazon SES to pods that have no way out", function () {
-  this.timeout(180_000);
+describe("callbacks of Amazon SES to pods that have no way out", () => {
   let at: System;
   let mongo: MongoClient;
   let url: string;

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { sendTo } from "../../dev/demo/send.ts";
+import { slowness } from "../support/suite/slowness.ts";
 import { eventually } from "./support/cluster/cluster.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 
-describe("a message from the cluster", function () {
-  this.timeout(180_000);
+describe("a message from the cluster", () => {
   let at: System;
 
   before(async () => {
@@ -33,7 +33,7 @@ describe("a message from the cluster", function () {
     tookMs.sort((a, b) => a - b);
     console.log(`      kubectl apply → first event: median ${tookMs[10]} ms, p99 (slowest) ${tookMs[19]} ms`);
     expect(failures).to.deep.equal([]);
-    expect(tookMs[19]).to.be.at.most(2_000);
+    expect(tookMs[19]).to.be.at.most(2_000 * slowness());
   });
 });
 

@@ -9,8 +9,7 @@ import { eventually } from "./support/cluster/cluster.ts";
 import { releaseName } from "./support/release.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 
-describe("kubectl herald on a cluster with nodes", function () {
-  this.timeout(180_000);
+describe("kubectl herald on a cluster with nodes", () => {
   let at: System;
   const herald = (...args: string[]) => ran(args, { env: process.env });
 

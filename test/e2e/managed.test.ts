@@ -3,8 +3,7 @@ import { RestError } from "../../dev/demo/rest.ts";
 import { eventually } from "./support/cluster/cluster.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 
-describe("what resources declare", function () {
-  this.timeout(120_000);
+describe("what resources declare", () => {
   let at: System;
 
   before(async () => {

@@ -6,8 +6,7 @@ import { endProbe, evaluate, type Place, startProbe } from "./support/cluster/pr
 import { programs } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 
-describe("the metrics of the running pods", function () {
-  this.timeout(180_000);
+describe("the metrics of the running pods", () => {
   let at: System;
   let probe: Place;
 

@@ -7,8 +7,7 @@ import { type System, system } from "./support/system.ts";
 type Target = { host: string; port: number; what: string };
 type Way = { it: string; from: () => Place; to: () => Target; wanted: boolean };
 
-describe("the NetworkPolicies", function () {
-  this.timeout(180_000);
+describe("the NetworkPolicies", () => {
   let at: System;
   let probes: Record<"monitoring" | "elsewhere", Place>;
   let pods: Record<ProgramName, Place & { ip: string }>;

@@ -12,8 +12,7 @@ const look = `const { writeFileSync, rmSync, readFileSync } = require("node:fs")
   console.log(JSON.stringify({ root: write("/app/x"), cache: write("/var/cache/herald/x"), uid: process.getuid(),
     capabilities: status.CapBnd, newPrivileges: status.NoNewPrivs, seccomp: status.Seccomp }));`;
 
-describe("a pod of the chart", function () {
-  this.timeout(120_000);
+describe("a pod of the chart", () => {
   let at: System;
 
   before(async () => {

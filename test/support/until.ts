@@ -1,3 +1,5 @@
+import { limitOf } from "./suite/slowness.ts";
+
 /**
  * By then what was announced is in force everywhere, however busy the machine is. It was the announcement that did it:
  * what is cached lives on for half a minute at least. What a quiet machine needs is judged by within-a-second.test.ts.
@@ -30,8 +32,9 @@ const firstPauseMs = 10;
 const longestPauseMs = 200;
 
 /**
- * Waits until a condition holds; fails after `mostMs`. It is looked at more and more rarely, never later than a fifth of
- * the time that has passed and `everyMs`: what is asked for all the time keeps busy who is to answer.
+ * Waits until a condition holds; fails after `mostMs`, and later on a machine that computes slowly, which is measured only
+ * then. It is looked at more and more rarely, never later than a fifth of the time that has passed and `everyMs`: what is
+ * asked for all the time keeps busy who is to answer.
  */
 export const until = async (
   holds: () => boolean | Promise<boolean>,
@@ -39,9 +42,10 @@ export const until = async (
   everyMs = longestPauseMs,
 ): Promise<void> => {
   const beganMs = performance.now();
+  const isOver = limitOf(mostMs);
   while (!(await holds())) {
     const passedMs = performance.now() - beganMs;
-    if (passedMs > mostMs) throw new Error(`a condition did not come true within ${mostMs} ms`);
+    if (isOver(passedMs)) throw new Error(`a condition did not come true within ${Math.round(passedMs)} ms`);
     const pauseMs = Math.max(firstPauseMs, Math.min(passedMs / 5, everyMs));
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }

@@ -24,8 +24,7 @@ describe("dispatchers that are killed while custom events come", function () {
   let dispatchers: SystemProgram[];
   let stream: ReadEvents;
 
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     hooked = await startHooked(await testServers());
     const { system, inbox } = hooked;
     await addEndpoint(system, {

@@ -2,9 +2,7 @@ import { expect } from "chai";
 import { pushThroughChaos } from "../../support/http2/chaos.ts";
 
 // 200,000 pushes through the same are part of `make bench`: push-chaos.
-describe("pushes through a provider that fails in every way", function () {
-  this.timeout(120_000);
-
+describe("pushes through a provider that fails in every way", () => {
   for (const seed of [1, 2, 3])
     it(`are neither lost nor sent twice, and uncertain only where it took them (seed ${seed})`, async () => {
       const pushes = 3_000;

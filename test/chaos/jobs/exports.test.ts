@@ -23,8 +23,7 @@ describe("a dispatcher that is killed in the middle of an export", function () {
   let dispatchers: SystemProgram[];
   let link: S3Link;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     const made = await startExporting();
     const given = s3Settings(made.servers.s3Url);
     [system, prefix] = [made, made.s3Prefix];

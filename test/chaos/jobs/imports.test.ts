@@ -22,8 +22,7 @@ const file = [
 
 const whole = { processed: rows, created_users: people, updated_users: 0, created_subscriptions: rows, errors: 0 };
 
-describe("an import", function () {
-  this.timeout(240_000);
+describe("an import", () => {
   let site: ImportSystem;
   let nats: Nats;
   let s3: PrivateServer & { close: () => Promise<void> };

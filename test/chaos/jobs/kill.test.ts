@@ -14,13 +14,11 @@ const atOnce = 10_000;
 /** The lease, and what a busy machine needs to remove the rest. */
 const takenOverMs = testTiming.leaseMs + 60_000;
 
-describe("a dispatcher that is killed in the middle of a removal", function () {
-  this.timeout(240_000);
+describe("a dispatcher that is killed in the middle of a removal", () => {
   let system: System;
   let dispatchers: SystemProgram[];
 
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     const apns = { url: "https://127.0.0.1:9", credentials: makeCredentials() }; // nothing is pushed
     system = await startSystem({ ...(await testServers()), apns });
     dispatchers = await Promise.all([system.start("dispatcher"), system.start("dispatcher")]);

@@ -40,8 +40,7 @@ describe("three dispatchers of which the one that writes a warehouse export is k
   const ends = Array.from({ length: windows }, (_, n) => new Date(start.getTime() + (n + 1) * 60_000));
   const made: string[][] = [];
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     const started = await startExporting();
     system = started;
     destination = s3Destination(started.servers.s3Url);

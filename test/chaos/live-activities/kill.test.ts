@@ -8,8 +8,7 @@ import { until } from "../../support/until.ts";
 
 const takenOverMs = testTiming.leaseMs + 60_000; // until the leases of what was killed have run out, and what they kept is sent
 
-describe("programs that are killed while they send live activities", function () {
-  this.timeout(200_000);
+describe("programs that are killed while they send live activities", () => {
   let sending: LiveSystem["sending"];
   let live: LiveSystem["live"];
   let fcm: LiveSystem["fcm"];

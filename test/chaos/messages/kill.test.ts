@@ -36,8 +36,7 @@ describe("programs that are killed during a send", function () {
   let dispatchers: SystemProgram[];
   let caller: Caller | undefined;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     sending = await startSending(await testServers());
     const { system } = sending;
     devices = await seedDevices(system, recipients);

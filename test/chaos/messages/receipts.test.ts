@@ -27,8 +27,7 @@ describe("dispatchers that are killed while receipts come", function () {
   let api: SystemProgram;
   let dispatchers: SystemProgram[];
 
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     sending = await startSending(await testServers());
     const { system } = sending;
     const appId = system.app._id;

@@ -13,8 +13,7 @@ import { until } from "../../support/until.ts";
 
 const recipients = 1_500;
 
-describe("a MongoDB that is restored beside an empty JetStream", function () {
-  this.timeout(240_000);
+describe("a MongoDB that is restored beside an empty JetStream", () => {
   let servers: TestServers;
   let sending: Sending;
   let client: MongoClient;

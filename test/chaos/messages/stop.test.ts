@@ -22,8 +22,7 @@ import { until } from "../../support/until.ts";
 const recipients = 3_000;
 const graceSeconds = 10;
 
-describe("a dispatcher that gets SIGTERM during a send", function () {
-  this.timeout(150_000);
+describe("a dispatcher that gets SIGTERM during a send", () => {
   let sending: Sending;
   let smtp: Simulator;
   let devices: SubscriptionRow[];

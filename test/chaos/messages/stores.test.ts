@@ -30,8 +30,7 @@ const recoveredMs = timings[timing].leaseMs + 20_000;
 
 const startServers = () => privateServers({ mongodb: true, nats: true, redis: true });
 
-describe("a send during which a store is away for 5 s", function () {
-  this.timeout(240_000);
+describe("a send during which a store is away for 5 s", () => {
   let servers: Awaited<ReturnType<typeof startServers>>;
   let sending: Sending;
   let devices: SubscriptionRow[];
@@ -39,8 +38,7 @@ describe("a send during which a store is away for 5 s", function () {
   let api: SystemProgram;
   let caller: Caller | undefined;
 
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     servers = await startServers();
     const { mongodb, nats, redis } = servers;
     sending = await startSending({ mongodbUrl: mongodb.url, natsUrl: nats.url, redisUrl: redis.url });

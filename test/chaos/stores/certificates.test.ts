@@ -31,8 +31,7 @@ const anyMs = 60_000;
 /** Connections of a NATS, as its monitor tells. */
 type Connz = { connections: { name?: string; tls_peer_certs?: { cert_sha256: string }[] }[] };
 
-describe("certificates of the stores that are replaced under load", function () {
-  this.timeout(240_000);
+describe("certificates of the stores that are replaced under load", () => {
   let dir: string;
   let written = 0;
   let front: TlsFront;
@@ -79,8 +78,7 @@ describe("certificates of the stores that are replaced under load", function () 
     return list.split("\n").filter((line) => line.includes(`laddr=127.0.0.1:${redisTlsPort} `));
   };
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     await mkdir(testDir, { recursive: true });
     dir = await mkdtemp(join(testDir, "certificates-"));
     [natsPort = 0, monitorPort = 0, redisPort = 0, redisTlsPort = 0] = await freePorts(4);

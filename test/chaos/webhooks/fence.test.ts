@@ -20,14 +20,12 @@ const mostUnsaved = inFlight * (1 + Math.ceil(storesMs / answersMs));
 /** Until the partitions of a dispatcher that stands still are taken and the other has sent what was left. */
 const takenOverMs = testTiming.owners.goneMs + 65_000;
 
-describe("an endpoint whose dispatcher stands still for longer than it may trust its partitions", function () {
-  this.timeout(240_000);
+describe("an endpoint whose dispatcher stands still for longer than it may trust its partitions", () => {
   const site = useFaultSite();
   let endpoint: WebhookRow;
   let dispatchers: SystemProgram[] = [];
 
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     const { system, inbox } = site;
     endpoint = await addEndpoint(system, { url: `${inbox.url}/slow`, names: ["slow"], max_in_flight: inFlight });
     dispatchers = await Promise.all([system.start("dispatcher"), system.start("dispatcher")]);

@@ -23,8 +23,7 @@ describe("a healthy endpoint beside others of its app", function () {
   let api: SystemProgram;
   let stream: Stream | undefined;
 
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     hooked = await startHooked(await testServers());
   });
 

@@ -25,8 +25,7 @@ describe("a dispatcher of webhooks that is killed", function () {
   let nats: Nats;
   const endpoints: Record<string, WebhookRow> = {};
 
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     const { system, inbox, servers } = site;
     for (const name of ["before", "during", "after", "stream"]) {
       endpoints[name] = await addEndpoint(system, { url: `${inbox.url}/${name}`, names: [name] });

@@ -23,8 +23,7 @@ describe("the endpoints of an installation", function () {
   let systems: System[];
   let endpoints: WebhookRow[];
 
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     const { system, inbox } = site;
     systems = await inPartitionsOfTheirOwn(system);
     endpoints = await Promise.all(

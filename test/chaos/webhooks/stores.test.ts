@@ -13,8 +13,7 @@ const outageMs = 4_000;
 /** For what had to wait for a store that was away. */
 const recoveredMs = 45_000;
 
-describe("webhooks during which a store is killed and comes back", function () {
-  this.timeout(240_000);
+describe("webhooks during which a store is killed and comes back", () => {
   const site = useFaultSite();
   let dispatchers: SystemProgram[] = [];
   let stream: Stream | undefined;

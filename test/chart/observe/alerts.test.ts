@@ -12,8 +12,7 @@ import { objectsIn, render, valuesFiles } from "../support/helm.ts";
 import { alertCases } from "./alert-cases.ts";
 import type { AlertCase, History } from "./histories.ts";
 
-describe("the chart's alerts", function () {
-  this.timeout(240_000);
+describe("the chart's alerts", () => {
   let dir: string;
   let promtool: string;
 

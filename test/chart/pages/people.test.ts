@@ -15,8 +15,7 @@ const pages = {
   done: (look: Look) => donePage(look, reader),
 };
 
-describe("the pages for people in a browser", function () {
-  this.timeout(120_000);
+describe("the pages for people in a browser", () => {
   let site: Site;
 
   before(async () => {

@@ -22,8 +22,7 @@ const tooWide = `[...document.querySelectorAll("html, main *")]
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline")
   .map((one) => one.outerHTML.slice(0, 100))`;
 
-describe("the API reference in a browser", function () {
-  this.timeout(120_000);
+describe("the API reference in a browser", () => {
   let site: Site;
 
   before(async () => {

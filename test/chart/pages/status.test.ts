@@ -33,8 +33,7 @@ const aLook = (status: Status): Look => ({
   ],
 });
 
-describe("the status page in a browser", function () {
-  this.timeout(120_000);
+describe("the status page in a browser", () => {
   let look = aLook("operational");
   let site: Site;
 

@@ -21,8 +21,7 @@ const compilerOptions = {
   typeRoots: [join(rootDir, "node_modules/@types")],
 };
 
-describe("a client that is generated from the served document", function () {
-  this.timeout(120_000);
+describe("a client that is generated from the served document", () => {
   const { site, tenant } = useSite();
   const [source = ""] = blocksOf("api.md").flatMap(({ info, text }) => (info === "ts" ? [text] : []));
   let dir: string;

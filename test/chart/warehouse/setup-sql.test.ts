@@ -59,9 +59,7 @@ const parsed = (sql: string, dialect: string): { kind: string; text: string }[] 
     }),
   ) as { kind: string; text: string }[];
 
-describe("the statements that load a warehouse", function () {
-  this.timeout(120_000);
-
+describe("the statements that load a warehouse", () => {
   for (const { target, store, files } of cases)
     it(`are those of ${target.type}, which finds the files in ${store.type}`, () => {
       expect(filesAt(store, target)).to.equal(files);

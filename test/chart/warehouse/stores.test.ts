@@ -37,8 +37,7 @@ const open = (given: WarehouseDestinationInput, allow = ["127.0.0.0/8"]): Promis
   return destinationOpener({ ...guarded, unseal: ring.open, clock: systemClock })(id, destinationOf(given), secrets);
 };
 
-describe("stores that warehouse exports are written to", function () {
-  this.timeout(120_000);
+describe("stores that warehouse exports are written to", () => {
   let dir: string;
   let gcs: Store & { credentials: string };
   let azure: Store & { key: string };

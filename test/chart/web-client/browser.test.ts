@@ -5,8 +5,7 @@ import { personCases } from "./persons.ts";
 import { pushCases } from "./pushes.ts";
 import { type Service, startService } from "./service.ts";
 
-describe("a browser with the client", function () {
-  this.timeout(180_000);
+describe("a browser with the client", () => {
   let service: Service;
   before(async () => {
     service = await startService();

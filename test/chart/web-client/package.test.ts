@@ -24,8 +24,7 @@ declare const self: ServiceWorkerGlobalScope;
 heraldWorker(self, { ${options} });
 `;
 
-describe("the package of the client for browsers", function () {
-  this.timeout(120_000);
+describe("the package of the client for browsers", () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "herald-web-"));

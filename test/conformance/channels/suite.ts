@@ -32,8 +32,7 @@ const hastyMs = 1_500;
 
 /** What every provider does, whatever its protocol. Run it over each implementation of {@link Provider}. */
 export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>): void => {
-  describe(`${name} is a provider`, function () {
-    this.timeout(120_000);
+  describe(`${name} is a provider`, () => {
     let given: ProviderUnderTest<Push>;
     const send = (n: number, signal = new AbortController().signal) =>
       given.provider.send(given.push, given.recipient(n), signal);

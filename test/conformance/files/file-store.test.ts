@@ -40,8 +40,7 @@ const s3Of = (url: string): FileSettings => {
 
 /** What every store of files promises: core/storage/files/store.ts. */
 const keepsFiles = (name: string, open: () => Promise<FileStore>): Mocha.Suite =>
-  describe(`files kept in ${name}`, function () {
-    this.timeout(120_000);
+  describe(`files kept in ${name}`, () => {
     let files: FileStore;
     before(async () => {
       files = await open();
@@ -114,8 +113,7 @@ keepsFiles("a folder", async () => {
 });
 after(() => rm(dir, { recursive: true, force: true }));
 
-describe("files kept in S3", function () {
-  this.timeout(120_000);
+describe("files kept in S3", () => {
   const key = "exports/app_1/exp_1.csv";
   let given: FileSettings;
   let files: FileStore;

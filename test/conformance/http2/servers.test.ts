@@ -10,8 +10,7 @@ const printable = Array.from({ length: 95 }, (_, n) => String.fromCharCode(32 + 
   .trim();
 
 for (const peer of peers)
-  describe(`the HTTP/2 client and ${peer.name}`, function () {
-    this.timeout(120_000);
+  describe(`the HTTP/2 client and ${peer.name}`, () => {
     const servers = new Map<string, ReturnType<ConformancePeer["start"]>>(); // one for each settings: a JVM takes a second
     let origin: string;
     let pool: Http2Pool;

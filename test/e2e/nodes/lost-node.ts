@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { slowness } from "../../support/suite/slowness.ts";
 import { eventually, isReady } from "../support/cluster/cluster.ts";
 import type { NodeVerb } from "../support/cluster/environment.ts";
 import { leader, nextReconcile } from "../support/leader.ts";
@@ -38,7 +39,7 @@ export const loseNode = async (at: System, [away, back]: readonly [NodeVerb, Nod
   );
   expect(late).to.deep.equal([]);
   await at.inbox.delivered(accepted, deliveredWithinMs);
-  expect(times.ledMs).to.be.at.most(20_000);
+  expect(times.ledMs).to.be.at.most(20_000 * slowness());
 };
 
 /** Has the operator on a node lead: the other one takes over when the leader is deleted. */

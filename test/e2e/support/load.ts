@@ -1,6 +1,7 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import { slowness } from "../../support/suite/slowness.ts";
 
 /** What came of a load: every request is in one of the two lists. */
 export type LoadResult = { accepted: string[]; failures: Failure[] };
@@ -12,8 +13,8 @@ export type LoadOptions = { url: string; token: string; body: (n: number) => obj
 
 const leastClients = 8;
 const perClient = 8; // requests a second: one that waits for 125 ms keeps its pace
-/** After so long a client gives a request up. */
-export const clientTimeoutMs = 10_000;
+/** After so long a client gives a request up: later on a machine that computes slowly. */
+export const clientTimeoutMs = 10_000 * slowness();
 
 /**
  * Sends notifications at a steady pace from several clients, each with one connection that it keeps, and gives up when

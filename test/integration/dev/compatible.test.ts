@@ -10,9 +10,7 @@ import { attempt } from "../../../dev/processes/run-command.ts";
 
 type Members = Record<string, unknown>;
 
-describe("what the last release promised", function () {
-  this.timeout(120_000);
-
+describe("what the last release promised", () => {
   const today = promises();
   /** What is said of today's promises with some changes. */
   const after = (...changes: ((kept: Promises) => unknown)[]): Promise<string[]> => {

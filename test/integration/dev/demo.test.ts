@@ -16,8 +16,7 @@ import { type TestServers, testServers } from "../../support/servers/servers.ts"
 const run = promisify(execFile);
 
 // As a user with servers of his own runs it; the Kubernetes API is its own, for the samples' names are not.
-describe("make demo", function () {
-  this.timeout(120_000);
+describe("make demo", () => {
   let servers: TestServers;
   let dir: string;
   const portBase = testPortBase() + 25; // the upper half of the suite's ports

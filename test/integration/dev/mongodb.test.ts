@@ -10,8 +10,7 @@ import { until } from "../../support/until.ts";
 // A probe of what Herald relies on: the extension behind the MongoDB protocol moves, and users bring their own servers.
 const unique = `probe-${process.pid}-${Date.now()}`;
 
-describe("the MongoDB side", function () {
-  this.timeout(120_000);
+describe("the MongoDB side", () => {
   let client: MongoClient;
   let rows: Collection<Document & { _id: number }>;
 
@@ -108,8 +107,7 @@ describe("the MongoDB side", function () {
   });
 });
 
-describe("JetStream", function () {
-  this.timeout(120_000);
+describe("JetStream", () => {
   let connection: NatsConnection;
   let manager: JetStreamManager;
 
@@ -147,8 +145,7 @@ describe("JetStream", function () {
   });
 });
 
-describe("the Kubernetes API", function () {
-  this.timeout(120_000);
+describe("the Kubernetes API", () => {
   const kind = `Probe${Date.now()}`;
   const plural = `${kind.toLowerCase()}s`;
   const group = "probe.herald.dev";

@@ -10,8 +10,7 @@ import { rootDir } from "../../../dev/files/paths.ts";
 import { privateServers } from "../../support/servers/servers.ts";
 import { until } from "../../support/until.ts";
 
-describe("private servers", function () {
-  this.timeout(120_000);
+describe("private servers", () => {
   let servers: Awaited<ReturnType<typeof privateServers<"mongodb" | "nats" | "redis">>>;
 
   before(async () => {
@@ -64,9 +63,7 @@ describe("private servers", function () {
   });
 });
 
-describe("a process that starts private servers", function () {
-  this.timeout(120_000);
-
+describe("a process that starts private servers", () => {
   it("leaves none of them behind, also when it is killed", async () => {
     const script = `
       const { privateServers } = await import("./test/support/servers/servers.ts");

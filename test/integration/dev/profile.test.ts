@@ -6,8 +6,7 @@ import { blocksOf } from "../../support/pages/blocks.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 
-describe("docs/performance.md", function () {
-  this.timeout(120_000);
+describe("docs/performance.md", () => {
   let system: System;
   let programs: Record<string, SystemProgram>;
 

@@ -14,8 +14,7 @@ import { clusterNetwork } from "./support/cluster-network.ts";
 import { kubeconfigsIn } from "./support/kubeconfigs.ts";
 import { givePod } from "./support/pods.ts";
 
-describe("kubectl herald and a dispatcher whose provider is away, by a real API server", function () {
-  this.timeout(120_000);
+describe("kubectl herald and a dispatcher whose provider is away, by a real API server", () => {
   let herald: Installation;
   let system: System;
   let dispatcher: SystemProgram;

@@ -29,8 +29,7 @@ const untold = ({ tenant_id, _id: app_id }: { tenant_id: string; _id: string }):
   return { ...made.row, tenant_id, app_id };
 };
 
-describe("kubectl herald and the REST interface, by a real API server", function () {
-  this.timeout(120_000);
+describe("kubectl herald and the REST interface, by a real API server", () => {
   let herald: Installation;
   let system: System;
   let apiserver: SystemProgram;

@@ -17,8 +17,7 @@ type Document = {
   resources: { kind: string; name: string; children: { kind: string; name: string }[] }[];
 };
 
-describe("kubectl herald status, on a real API server", function () {
-  this.timeout(120_000);
+describe("kubectl herald status, on a real API server", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let dir: string;

@@ -10,8 +10,7 @@ import { ran } from "../../unit/kubectl/ran.ts";
 import { type Installation, installation, type Manifest } from "../operator/support/harness.ts";
 import { manifests } from "../operator/support/manifests.ts";
 
-describe("kubectl herald on an API server whose cluster has no pods", function () {
-  this.timeout(120_000);
+describe("kubectl herald on an API server whose cluster has no pods", () => {
   let herald: Installation;
   let namespace: string;
 

@@ -18,8 +18,7 @@ import { counted, deliveriesOf, type Sending, send, startMail, startSending } fr
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-describe("callbacks of providers", function () {
-  this.timeout(120_000);
+describe("callbacks of providers", () => {
   const keys = sendgridKeys();
   const arn = "arn:aws:sns:xx-nowhere-1:123456789012:mails"; // of a region that no name server knows
   let sending: Sending;

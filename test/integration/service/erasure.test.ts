@@ -23,8 +23,7 @@ import { aToken, deliveriesOf, type Sending, seedDevices, startSending } from ".
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-describe("a user who is deleted or erased", function () {
-  this.timeout(90_000);
+describe("a user who is deleted or erased", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dir: string;

@@ -22,8 +22,7 @@ import { until } from "../../support/until.ts";
 const withinMs = 60_000 + testTiming.leaseMs;
 const people = 600;
 
-describe("frequency caps", function () {
-  this.timeout(180_000);
+describe("frequency caps", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatchers: SystemProgram[];

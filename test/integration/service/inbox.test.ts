@@ -16,8 +16,7 @@ import { until } from "../../support/until.ts";
 
 const withinMs = 60_000 + testTiming.leaseMs;
 
-describe("inboxes", function () {
-  this.timeout(180_000);
+describe("inboxes", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatchers: SystemProgram[];

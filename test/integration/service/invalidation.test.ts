@@ -17,8 +17,7 @@ import type { SystemProgram } from "../../support/system/system.ts";
 
 const endsMs = 25_000; // a hint that is lost is published again after 10 s
 
-describe("what a provider says of addresses", function () {
-  this.timeout(120_000);
+describe("what a provider says of addresses", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

@@ -16,8 +16,7 @@ import {
 import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-describe("a tenant's message beside another tenant", function () {
-  this.timeout(90_000);
+describe("a tenant's message beside another tenant", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

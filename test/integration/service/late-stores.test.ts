@@ -7,8 +7,7 @@ import { type Installation, installation } from "../operator/support/harness.ts"
 
 const startServers = () => privateServers({ mongodb: true, nats: true, redis: true });
 
-describe("a program that is started before its stores", function () {
-  this.timeout(180_000); // every wait inside has a bound of its own
+describe("a program that is started before its stores", () => {
   let servers: Awaited<ReturnType<typeof startServers>>;
   let cluster: Installation;
   let system: System;

@@ -19,8 +19,7 @@ const shownIn = (zone: string, at: number): string => {
   return new Date(at + offset).toISOString().slice(11, 19);
 };
 
-describe("a message by local time", function () {
-  this.timeout(120_000);
+describe("a message by local time", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatchers: SystemProgram[];

@@ -13,8 +13,7 @@ import { until } from "../../support/until.ts";
 const endsMs = 25_000;
 const bounces = { domain: "bounces.shop.test", password: "correct horse" };
 
-describe("a mail that was sent", function () {
-  this.timeout(120_000);
+describe("a mail that was sent", () => {
   let sending: Sending;
   let api: SystemProgram;
   let mail: Simulator;

@@ -23,8 +23,7 @@ import { until } from "../../support/until.ts";
 const endsMs = 30_000;
 const key = "key-of-mails";
 
-describe("mails, from what a person writes to what they read", function () {
-  this.timeout(90_000);
+describe("mails, from what a person writes to what they read", () => {
   let system: System;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

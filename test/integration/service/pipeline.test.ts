@@ -21,14 +21,12 @@ type Alert = { aps: { alert: { body: string } } };
 
 const sweptMs = 25_000; // a hint that is lost is published again after 10 s
 
-describe("a message on its way from the REST call to the provider", function () {
-  this.timeout(120_000);
+describe("a message on its way from the REST call to the provider", () => {
   let sending: Sending;
   let api: SystemProgram;
   let events: ReadEvents;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     const servers = await testServers();
     sending = await startSending(servers);
     const { system } = sending;

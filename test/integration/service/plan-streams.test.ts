@@ -26,8 +26,7 @@ import { until } from "../../support/until.ts";
 const refilledMs = 30_000; // the sweep publishes a hint within 10 s; the rest is the sending
 const madeMs = 15_000; // a request that was lost with its stream is replaced after 6 s, at the latest
 
-describe("queued work, when something happens to the stream of its plan", function () {
-  this.timeout(150_000);
+describe("queued work, when something happens to the stream of its plan", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

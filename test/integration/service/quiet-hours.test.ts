@@ -18,8 +18,7 @@ const shownIn = (inMs: number): string => {
   return new Date(at + offsetAt(zoneSpans(zone, new Date(at)) ?? [], at)).toISOString().slice(11, 19);
 };
 
-describe("quiet hours", function () {
-  this.timeout(120_000);
+describe("quiet hours", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

@@ -13,8 +13,7 @@ type Series = { labels: Record<string, string>; value: number };
 /** The consumers of all partitions have one histogram. */
 const seriesOfConsumer = (consumer: string): string => consumer.replace(/^webhooks-\d+$/, "webhooks");
 
-describe("rate, errors and duration", function () {
-  this.timeout(120_000);
+describe("rate, errors and duration", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

@@ -15,8 +15,7 @@ type Person = { user: UserRow; device: SubscriptionRow };
 
 const tagged = (plan: string) => ({ all: [{ field: "tags.plan", op: "eq", value: plan }] });
 
-describe("a message to segments and by filters", function () {
-  this.timeout(120_000);
+describe("a message to segments and by filters", () => {
   let sending: Sending;
   let api: SystemProgram;
   /** Gold are all but every third, German every second; the first 20 are on the list. */
@@ -32,8 +31,7 @@ describe("a message to segments and by filters", function () {
     return (await reply.json()) as Record<string, unknown>; // every reply is an object
   };
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     sending = await startSending(await testServers());
     const { system } = sending;
     const of = { tenant_id: system.tenantId, app_id: system.app._id };

@@ -18,8 +18,7 @@ const points = inSuite([0.4, 0.8, 1.6], { soak: [0, 0.2, 0.4, 0.6, 0.8, 1, 1.2, 
 const heededBy = 0.7;
 
 /** Where a program has no handler yet, the signal ends it here; where it is process 1 of a container, it is ignored. */
-describe("a program that gets SIGTERM while it starts", function () {
-  this.timeout(120_000);
+describe("a program that gets SIGTERM while it starts", () => {
   let herald: Installation;
   let env: NodeJS.ProcessEnv;
   let child: ChildProcess | undefined;

@@ -7,8 +7,7 @@ import { counted, type Sending, seedDevices, send, startSending } from "../../su
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-describe("calls of the stores", function () {
-  this.timeout(120_000);
+describe("calls of the stores", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

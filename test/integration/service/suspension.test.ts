@@ -28,8 +28,7 @@ const endedMs = 60_000;
 const releasedMs = 30_000; // what nobody released would come after a minute
 const observedMs = 2_000; // how long nothing may be sent before a test believes it
 
-describe("a tenant that is suspended while its work is under way", function () {
-  this.timeout(120_000);
+describe("a tenant that is suspended while its work is under way", () => {
   let sending: Sending;
   let api: SystemProgram;
   let nats: Nats;

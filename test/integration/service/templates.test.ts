@@ -14,8 +14,7 @@ import type { SystemProgram } from "../../support/system/system.ts";
 
 const endsMs = 25_000;
 
-describe("a message that takes a template", function () {
-  this.timeout(120_000);
+describe("a message that takes a template", () => {
   let sending: Sending;
   let api: SystemProgram;
   let mail: Simulator;

@@ -20,8 +20,7 @@ import { until } from "../../support/until.ts";
 
 const endedMs = 25_000;
 
-describe("a text on its way to a phone and back", function () {
-  this.timeout(120_000);
+describe("a text on its way to a phone and back", () => {
   let sending: Sending;
   let twilio: TwilioSimulator;
   let system: System;
@@ -29,8 +28,7 @@ describe("a text on its way to a phone and back", function () {
   let dispatcher: SystemProgram;
   let front: { url: string; server: Server };
 
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     const servers = await testServers();
     front = await startFront(() => api.url);
     const env = { HERALD_PUBLIC_URL: front.url };

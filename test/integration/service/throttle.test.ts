@@ -39,8 +39,7 @@ const evenness = (arrivals: readonly number[]): { fewest: number; most: number }
   return { fewest: Math.min(...counts(whole)), most: Math.max(...counts(arrivals)) };
 };
 
-describe("a throttled message", function () {
-  this.timeout(180_000);
+describe("a throttled message", () => {
   let sending: Sending;
   let api: SystemProgram;
   const dispatchers: SystemProgram[] = [];

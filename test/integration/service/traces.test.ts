@@ -8,8 +8,7 @@ import { leastMs, until } from "../../support/until.ts";
 import { type Inbox, startInbox } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, endpointSecret, loopbackAllowed } from "../../support/webhooks/traffic.ts";
 
-describe("traces", function () {
-  this.timeout(120_000);
+describe("traces", () => {
   let sending: Sending;
   let receiver: OtlpReceiver;
   let inbox: Inbox;

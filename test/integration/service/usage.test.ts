@@ -33,8 +33,7 @@ const anEndpoint = ({ tenantId, app }: System): WebhookRow => {
   });
 };
 
-describe("usage", function () {
-  this.timeout(120_000);
+describe("usage", () => {
   let sending: Sending;
   let system: System;
   let api: SystemProgram;

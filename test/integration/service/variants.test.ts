@@ -14,8 +14,7 @@ import { until } from "../../support/until.ts";
 
 const withinMs = 60_000 + testTiming.leaseMs;
 
-describe("variants", function () {
-  this.timeout(180_000);
+describe("variants", () => {
   let sending: Sending;
   let api: SystemProgram;
 

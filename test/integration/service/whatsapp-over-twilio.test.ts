@@ -17,8 +17,7 @@ import { until } from "../../support/until.ts";
 const endsMs = 60_000;
 const template = { whatsapp_template: { name: "order_update", language: "en", body_params: ["Ada", "4711"] } };
 
-describe("WhatsApp over Twilio, from what a person writes to what they read", function () {
-  this.timeout(120_000);
+describe("WhatsApp over Twilio, from what a person writes to what they read", () => {
   let sending: Sending;
   let twilio: TwilioSimulator;
   let system: System;

@@ -21,8 +21,7 @@ import { until } from "../../support/until.ts";
 const endsMs = 25_000; // a hint that is lost is published again after 10 s
 const template = { whatsapp_template: { name: "order_update", language: "en_US", body_params: ["Ada", "4711"] } };
 
-describe("WhatsApp, from what a person writes to what they read", function () {
-  this.timeout(120_000);
+describe("WhatsApp, from what a person writes to what they read", () => {
   const credentials = makeCredentials();
   let meta: WhatsappSimulator;
   let system: System;

@@ -11,8 +11,7 @@ import { aToken, deliveriesOf, type Sending, send, startSending } from "../../su
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-describe("why somebody got a notification, or did not", function () {
-  this.timeout(120_000);
+describe("why somebody got a notification, or did not", () => {
   let sending: Sending;
   let api: SystemProgram;
   let events: ReadEvents;

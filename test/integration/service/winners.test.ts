@@ -24,8 +24,7 @@ import { until } from "../../support/until.ts";
 
 const withinMs = 60_000 + testTiming.leaseMs;
 
-describe("the winner of variants", function () {
-  this.timeout(180_000);
+describe("the winner of variants", () => {
   let sending: Sending;
   let api: SystemProgram;
 

@@ -249,15 +249,16 @@ const useWebhooks = async (ask: Ask, webhooks: string, db: Db): Promise<void> =>
   const [{ id }] = (await ask("GET", `${of}/deliveries?status=failed`))["data"] as [{ id: string }]; // at least one was refused
   await ask("GET", `${webhooks}/deliveries/${id}`);
   await ask("GET", `${webhooks}/deliveries/${id}/attempts`);
-  await ask("POST", `${webhooks}/deliveries/${id}/replay`);
-  await again(ask, of, db);
+  await again(ask, webhooks, id, db);
   await ask("DELETE", `${webhooks}/${String(made)}`);
 };
 
-/** Sends again what ended in vain, and everything: whatever waits is ended first, by disabling the endpoint. */
-const again = async (ask: Ask, of: string, db: Db): Promise<void> => {
+/** Sends one delivery again, what ended in vain, and everything: whatever waits is ended first, by disabling the endpoint. */
+const again = async (ask: Ask, webhooks: string, deliveryId: string, db: Db): Promise<void> => {
+  const of = `${webhooks}/whk_1`;
   await disable(ask, of, db);
   await ask("PATCH", of, { status: "active" });
+  await ask("POST", `${webhooks}/deliveries/${deliveryId}/replay`);
   const since = new Date(Date.now() - 3_600_000).toISOString();
   for (const [how, filter] of [
     ["recover", {}],

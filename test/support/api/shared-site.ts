@@ -25,8 +25,7 @@ export const useSharedSite = (over: Parameters<typeof seedTenant>[1] = {}) => {
   const site = {} as SharedSite; // sound: filled before the first test
   const tenant = {} as Tenant; // sound: filled before the first test
   let client: MongoClient | undefined;
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     const servers = await testServers();
     const { name, database, api } = await (started ??= start(servers));
     client = await MongoClient.connect(servers.mongodbUrl);

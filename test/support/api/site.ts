@@ -10,8 +10,7 @@ export type Tenant = Awaited<ReturnType<typeof seedTenant>>;
 export const useSite = (env: Record<string, string> = {}, over: Parameters<typeof seedTenant>[1] = {}) => {
   const site = {} as Installation; // sound: filled before the first test
   const tenant = {} as Tenant; // sound: filled before the first test
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     Object.assign(site, await installation(env));
     Object.assign(tenant, await seedTenant(site.db, over));
   });

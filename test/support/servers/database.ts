@@ -52,8 +52,7 @@ export const testDatabase = (name: string, specs: readonly CollectionSpec[] = al
   const of =
     specs === allCollections ? lendDatabase : (url: string) => ownDatabase(url, `test_${name}_${process.pid}`, specs);
   let lent: LentDatabase | undefined;
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     lent = await of((await testServers()).mongodbUrl);
   });
   after(() => lent?.giveBack());

@@ -21,7 +21,7 @@ type CpuMs = { cpuMs: number; startedCpuMs: number };
 /** Names the file into which the report is written, as JSON. */
 export const reportVariable = "HERALD_TEST_REPORT";
 
-const exitGraceMs = 10_000;
+const exitGraceMs = 60_000;
 
 /** Gathers the report of a run while it goes on, whose loading began at such a CPU. */
 export const reportOf = (runner: Mocha.Runner, before: CpuMs): Report => {

@@ -11,7 +11,7 @@ import { cpuSoFar, leftOpen, type Report, reportOf } from "./reporter.ts";
 export type Order = { files: readonly string[] };
 
 /** How long a file may take to close what it opened, in ms. */
-const exitGraceMs = Number(process.env["TEST_EXIT_GRACE_MS"] ?? 10_000);
+const exitGraceMs = Number(process.env["TEST_EXIT_GRACE_MS"] ?? 60_000);
 const { timeout } = parse(readFileSync(".mocharc.yaml", "utf8")) as { timeout: number };
 
 const run = async ({ files }: Order): Promise<Report> => {

@@ -13,8 +13,7 @@ export const useEventSystem = () => {
   const system = {} as System; // sound: filled before the first test
   const api = {} as SystemProgram; // sound: filled before the first test
   const stream = {} as ReadEvents; // sound: filled before the first test
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     Object.assign(servers, await privateServers({ nats: true }));
     const stores = { ...(await testServers()), natsUrl: servers.nats.url };
     const apns = { url: "https://127.0.0.1:9", credentials: makeCredentials() };

@@ -17,8 +17,7 @@ export type FaultSite = {
  */
 export const useFaultSite = (): FaultSite => {
   const site = {} as FaultSite; // sound: filled before the first test
-  before(async function () {
-    this.timeout(90_000);
+  before(async () => {
     const { servers, hooked, api } = await (shared ??= start());
     Object.assign(site, { servers, api, system: await hooked.system.another(), inbox: hooked.inbox });
   });

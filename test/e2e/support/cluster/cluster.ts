@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { attempt, type CommandOptions, command, type Outcome } from "../../../../dev/processes/run-command.ts";
+import { limitOf } from "../../../support/suite/slowness.ts";
 import type { Environment, NodeVerb } from "./environment.ts";
 
 /** An object as the Kubernetes API gives it, as far as the tests read it. */
@@ -60,11 +61,13 @@ export const clusterOf = ({ kubectl: program, nodeCommands }: Pick<Environment, 
 
 /** Waits until something is there; says what was missing when the time is over. */
 export const eventually = async <T>(what: string, withinMs: number, read: () => Promise<T | null>): Promise<T> => {
-  const endsAtMs = performance.now() + withinMs;
+  const beganMs = performance.now();
+  const isOver = limitOf(withinMs);
   for (;;) {
     const answer = await read();
     if (answer !== null) return answer;
-    if (performance.now() > endsAtMs) throw new Error(`after ${withinMs / 1000} s still not: ${what}`);
+    const passedMs = performance.now() - beganMs;
+    if (isOver(passedMs)) throw new Error(`after ${Math.round(passedMs / 1000)} s still not: ${what}`);
     await sleep(pollMs);
   }
 };

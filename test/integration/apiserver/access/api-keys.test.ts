@@ -8,8 +8,7 @@ import { useSite } from "../../../support/api/site.ts";
 import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
 import { announcedMs, until } from "../../../support/until.ts";
 
-describe("keys made over REST", function () {
-  this.timeout(120_000);
+describe("keys made over REST", () => {
   const { site, tenant } = useSite({ HERALD_TRUSTED_PROXIES: "1" });
 
   const call = (

@@ -14,8 +14,7 @@ describe("API keys", () => {
   const { site, tenant } = useSharedSite();
   let nats: Nats;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
   });
   after(async () => {

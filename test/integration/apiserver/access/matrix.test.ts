@@ -9,8 +9,7 @@ import { pathTo, type Things, thingsOf } from "../../../support/api/things.ts";
 import { anApiKey, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 /** What keeps a request from being answered, whatever the operation: generated from the table of operations. */
-describe("an operation", function () {
-  this.timeout(120_000);
+describe("an operation", () => {
   const { site, tenant } = useSite({ HERALD_OPERATING_TENANT: "operations" }, { tenant: { name: "operations" } });
   let things: Things;
   let other: typeof tenant;

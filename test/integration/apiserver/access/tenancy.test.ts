@@ -20,8 +20,7 @@ describe("tenancy", () => {
   let theirs: Awaited<ReturnType<typeof seedTenant>>;
   let ids: Things;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     site = await installation({ HERALD_OPERATING_TENANT: "operations" });
     ours = await seedTenant(site.db);
     theirs = await seedTenant(site.db, { tenant: { name: "operations" } });

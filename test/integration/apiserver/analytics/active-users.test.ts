@@ -18,8 +18,7 @@ import { aUser, seed, seedTenant, testKeyRing } from "../../../support/rows/fixt
 import { aReceived, aRecorder } from "../../../support/system/custom-events.ts";
 import { until } from "../../../support/until.ts";
 
-describe("active users of an app", function () {
-  this.timeout(120_000);
+describe("active users of an app", () => {
   const { site } = useSharedSite();
   const plan = { _id: "analytics_active", retention_days: 90, api_rps: 1_000 };
   const clock = { now: () => new Date() };

@@ -6,8 +6,7 @@ import { countReports } from "../../../support/analytics/people-reports.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
-describe("analytics of an audience", function () {
-  this.timeout(120_000);
+describe("analytics of an audience", () => {
   const { site, tenant } = useSharedSite();
   const plan = { _id: "analytics_audience", retention_days: 730, api_rps: 1_000 };
   const dayStart = Math.floor(Date.now() / dayMs) * dayMs;

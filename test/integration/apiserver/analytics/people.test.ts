@@ -26,8 +26,7 @@ type Own = Awaited<ReturnType<typeof seedTenant>>;
 type Answered = { asOf: Date; steps?: FunnelStep[]; cohorts?: Cohort[] };
 type Reply = Retention & { error?: { code: string; details: Record<string, unknown> } };
 
-describe("analytics of people", function () {
-  this.timeout(120_000);
+describe("analytics of people", () => {
   const { site, tenant } = useSharedSite();
   const plan = { _id: "analytics_people", retention_days: 730, api_rps: 1_000 };
   const own = (): Promise<Own> => seedTenant(site.db, { plan });

@@ -8,8 +8,7 @@ import type { Call } from "../../../support/api/api.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anApiKey, aPlan, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
-describe("apps made over REST", function () {
-  this.timeout(120_000);
+describe("apps made over REST", () => {
   const { site, tenant } = useSharedSite({ plan: { _id: "three-apps", apps: 3 } });
   const plans = () => site.db.collection<PlanRow>("plans");
   const roomier = aPlan({ _id: "four-apps", apps: 4, api_rps: 1 });

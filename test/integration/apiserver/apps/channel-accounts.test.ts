@@ -13,8 +13,7 @@ const privateKey = Buffer.alloc(32, 9).toString("base64url");
 const web = { settings: { subject: "mailto:push@example.com" }, secrets: { private_key: privateKey } };
 const sid = (letters: string): string => letters + "a".repeat(32);
 
-describe("accounts of channels set up over REST", function () {
-  this.timeout(120_000);
+describe("accounts of channels set up over REST", () => {
   const { site, tenant } = useSharedSite();
   const call = (method: string, channel: string, body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}/channels/${channel}`, { token: tenant.token, body });

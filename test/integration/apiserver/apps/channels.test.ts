@@ -17,8 +17,7 @@ const last: LastCheck = {
   since: new Date("2026-11-22T09:00:00.000Z"),
 };
 
-describe("the channels of an app", function () {
-  this.timeout(120_000);
+describe("the channels of an app", () => {
   const { site, tenant } = useSharedSite();
 
   const call = (method: string, path = "", token = tenant.token, body?: object) =>

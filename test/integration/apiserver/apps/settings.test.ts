@@ -5,8 +5,7 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { announcedMs, until } from "../../../support/until.ts";
 
-describe("the settings of an app", function () {
-  this.timeout(120_000);
+describe("the settings of an app", () => {
   const { site, tenant } = useSharedSite();
 
   const call = (method: string, body?: object) =>

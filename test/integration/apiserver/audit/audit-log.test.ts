@@ -4,8 +4,7 @@ import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
 import { until } from "../../../support/until.ts";
 
-describe("the audit log", function () {
-  this.timeout(120_000);
+describe("the audit log", () => {
   const { site, tenant } = useSharedSite();
   const call = (method: string, path: string, body?: object, headers = {}) =>
     site.api.call(method, path, { token: tenant.token, body, headers });
@@ -83,8 +82,7 @@ describe("the audit log", function () {
   });
 });
 
-describe("the audit log of an app", function () {
-  this.timeout(120_000);
+describe("the audit log of an app", () => {
   const { site, tenant } = useSharedSite({ plan: { _id: "audited", api_rps: 1_000, apps: 5 } });
   const ask = async (method: string, path: string, body?: object): Promise<string> => {
     const {

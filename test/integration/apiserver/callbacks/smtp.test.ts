@@ -20,8 +20,7 @@ import { until } from "../../../support/until.ts";
 
 type Kept = { of: CallbackOf; callback: Callback };
 
-describe("the SMTP listener", function () {
-  this.timeout(60_000);
+describe("the SMTP listener", () => {
   const log = createLog({ program: "apiserver", level: "fatal" });
   const idOf = (): string => newId("app", new Date());
   const [mine, other, without] = [idOf(), idOf(), idOf()];

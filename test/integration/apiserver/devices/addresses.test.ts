@@ -5,8 +5,7 @@ import type { RemovalRow } from "#core/storage/work/removals.ts";
 import type { SeededDevice } from "../../../support/api/devices.ts";
 import { refusalOf, usePersons } from "../../../support/api/persons.ts";
 
-describe("addresses of a device's person", function () {
-  this.timeout(120_000);
+describe("addresses of a device's person", () => {
   const { site, ask, known, anonymous, tokenOf, sign, users } = usePersons();
   const subscriptions = () => site.db.collection<SubscriptionRow>("subscriptions");
   const add = (device: SeededDevice, channel: "email" | "sms", body: object, token?: string) =>

@@ -14,8 +14,7 @@ const path = "/sdk/v1/subscriptions";
 const [crowded, others] = ["127.0.33.1", ["127.0.33.2", "127.0.33.3", "127.0.33.4"]] as const;
 const [sockets, ofEach] = [10, inSuite(200, { soak: 1_000 })] as const;
 
-describe("many devices at the same moment", function () {
-  this.timeout(120_000);
+describe("many devices at the same moment", () => {
   const { site, tenant } = useSharedSite();
   const aBody = () =>
     JSON.stringify({

@@ -14,8 +14,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, aTenant, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
-describe("devices by themselves", function () {
-  this.timeout(120_000);
+describe("devices by themselves", () => {
   const { site, tenant } = useSharedSite();
   let nats: Nats;
   const callbacks = () => callbackStream(site.name, timings.short);

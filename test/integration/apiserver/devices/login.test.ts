@@ -10,8 +10,7 @@ import { seedTenant } from "../../../support/rows/fixtures.ts";
 
 const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
 
-describe("devices that log in", function () {
-  this.timeout(120_000);
+describe("devices that log in", () => {
   const { site } = useSharedSite();
   const [ec, other] = [1, 2].map(() => generateKeyPairSync("ec", { namedCurve: "P-256" }));
   const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });

@@ -8,8 +8,7 @@ import { blocksOf } from "../../../support/pages/blocks.ts";
 
 const run = promisify(execFile);
 
-describe("docs/devices.md", function () {
-  this.timeout(120_000);
+describe("docs/devices.md", () => {
   const { key, sign } = identitySigner();
   const { site, tenant } = useSharedSite({ app: { identity_keys: [key] } });
   const subscriptions = [{ type: "Email", token: "anna@example.com" }];

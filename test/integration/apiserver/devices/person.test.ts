@@ -5,8 +5,7 @@ import type { Reply } from "../../../support/api/api.ts";
 import type { SeededDevice } from "../../../support/api/devices.ts";
 import { type IdentityMode, identityModes, refusalOf, usePersons } from "../../../support/api/persons.ts";
 
-describe("devices of a person", function () {
-  this.timeout(120_000);
+describe("devices of a person", () => {
   const { site, appOf, users, ask, known, anonymous, stored, tokenOf, sign } = usePersons();
   const change = (device: SeededDevice, body: object, token?: string) => ask(device, "PATCH user", body, token);
   const setAlias = (device: SeededDevice, label: string, id: string, token?: string) =>

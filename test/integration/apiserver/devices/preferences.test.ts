@@ -5,8 +5,7 @@ import { seedDevice } from "../../../support/api/devices.ts";
 import { identityModes, refusalOf, usePersons } from "../../../support/api/persons.ts";
 import { aSubscription, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
-describe("preferences of a device's person", function () {
-  this.timeout(120_000);
+describe("preferences of a device's person", () => {
   const quiet = { enabled: true, start: "22:00", end: "08:00" };
   const offered = { pages: { categories: [{ category: "promo", name: "Offers" }] } };
   const { site, appOf, ask, known, anonymous, stored, tokenOf, sign } = usePersons({

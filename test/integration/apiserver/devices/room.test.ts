@@ -3,8 +3,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { refusalOf, usePersons } from "../../../support/api/persons.ts";
 import { aSubscription, seed } from "../../../support/rows/fixtures.ts";
 
-describe("a login to a person with 20 devices", function () {
-  this.timeout(120_000);
+describe("a login to a person with 20 devices", () => {
   const { site, ask, known, anonymous, sign } = usePersons();
   const day = (n: number) => new Date(Date.UTC(2026, 0, n));
   const since = (is: boolean) => (is ? day(1) : null);

@@ -4,8 +4,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { SeededDevice } from "../../../support/api/devices.ts";
 import { refusalOf, usePersons } from "../../../support/api/persons.ts";
 
-describe("sessions that devices tell of", function () {
-  this.timeout(120_000);
+describe("sessions that devices tell of", () => {
   const { site, ask, anonymous, known, stored } = usePersons();
   const report = (device: SeededDevice, body: object) => ask(device, "POST sessions", body);
   const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();

@@ -6,8 +6,7 @@ import type { SeededDevice } from "../../../support/api/devices.ts";
 import { leaveItem } from "../../../support/api/inbox-items.ts";
 import { usePersons } from "../../../support/api/persons.ts";
 
-describe("devices that log in without a token, where that is optional", function () {
-  this.timeout(120_000);
+describe("devices that log in without a token, where that is optional", () => {
   const { site, appOf, ask, known, anonymous, users, tokenOf } = usePersons();
   const rows = () => site.db.collection<SubscriptionRow>("subscriptions");
   const minuteAgo = () => new Date(Date.now() - 60_000);

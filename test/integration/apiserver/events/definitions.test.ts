@@ -9,8 +9,7 @@ import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 
-describe("event definitions over REST", function () {
-  this.timeout(120_000);
+describe("event definitions over REST", () => {
   const { site, tenant } = useSite({ HERALD_LOG_LEVEL: "warn" }, { plan: { _id: "short", retention_days: 30 } });
   const definitions = () => eventDefinitions(site.db);
   const rows = () => collectionOf<EventDefinitionRow>(site.db, eventDefinitionCollection);

@@ -9,8 +9,7 @@ import { useSite } from "../../../support/api/site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { until } from "../../../support/until.ts";
 
-describe("POST /v1/apps/{appId}/events", function () {
-  this.timeout(120_000);
+describe("POST /v1/apps/{appId}/events", () => {
   // No dispatcher runs and there is no stream: what is stored stays.
   const { site, tenant } = useSite({ HERALD_LOG_LEVEL: "warn" }, { key: { scopes: ["events:write"] } });
 
@@ -229,8 +228,7 @@ describe("POST /v1/apps/{appId}/events", function () {
   });
 });
 
-describe("GET /v1/apps/{appId}/webhooks/event-types", function () {
-  this.timeout(120_000);
+describe("GET /v1/apps/{appId}/webhooks/event-types", () => {
   let site: Installation;
 
   before(async () => {

@@ -11,8 +11,7 @@ describe("cursors", () => {
   const { site, tenant } = useSite();
   const sent: string[] = [];
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     for (let n = 0; n < 7; n++) sent.push(await send());
   });
 

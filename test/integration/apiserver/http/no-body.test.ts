@@ -4,14 +4,12 @@ import { nested } from "../../../support/api/reply.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 
-describe("a POST that takes no body", function () {
-  this.timeout(120_000);
+describe("a POST that takes no body", () => {
   const { site, tenant } = useSharedSite();
   let endpoint: string;
   let delivery: string;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
     endpoint = (await call("", { body: wanted })).body.id;
     const row = aWebhookDelivery(anEnvelope({ app_id: tenant.app._id }), {

@@ -31,8 +31,7 @@ describe("the protocol", () => {
   );
   let slow: Promise<string>;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     slow = talk(Number(new URL(site.api.url).port), "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "); // takes 10 s
   });
 

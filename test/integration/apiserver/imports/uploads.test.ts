@@ -28,8 +28,7 @@ const users = { type: "csv_users", content: "external_id\nanna\n" };
 const refusal = ({ status, body }: ImportReply) => [status, body.error.code, body.error.details["field"]];
 const badFile = [400, "HS_VALIDATION_ERROR", "file"];
 
-describe("an upload of an import", function () {
-  this.timeout(120_000);
+describe("an upload of an import", () => {
   let site: ImportSystem; // it has no dispatcher: what was uploaded waits
   let app: Importer;
   before(async () => {

@@ -12,8 +12,7 @@ import { fillInbox, leaveItem, leaveItems } from "../../../support/api/inbox-ite
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { until } from "../../../support/until.ts";
 
-describe("the stream of an inbox", function () {
-  this.timeout(120_000);
+describe("the stream of an inbox", () => {
   const { key, sign } = identitySigner();
   const { site, tenant } = useSharedSite({ plan: { api_rps: 1_000 }, app: { identity_keys: [key] } });
   let nats: Nats;

@@ -7,8 +7,7 @@ import { seedConversation } from "../../../support/rows/conversations.ts";
 const device = () => ({ channel: "ios_push", token: randomBytes(32).toString("hex") });
 
 /** What the smallest plan there may be refuses, row by row. */
-describe("each row of a plan", function () {
-  this.timeout(120_000);
+describe("each row of a plan", () => {
   const small = {
     subscribers: 1,
     messages_per_month: 0,

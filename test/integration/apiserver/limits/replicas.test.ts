@@ -4,8 +4,7 @@ import { type Api, type Installation, installation, type Reply } from "../../../
 import { aSubscription, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 import { until } from "../../../support/until.ts";
 
-describe("two replicas", function () {
-  this.timeout(120_000);
+describe("two replicas", () => {
   let site: Installation;
   let replicas: [Api, Api];
 

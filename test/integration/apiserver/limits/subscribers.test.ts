@@ -4,8 +4,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type Installation, installation } from "../../../support/api/api.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
-describe("the subscribers of a plan", function () {
-  this.timeout(120_000);
+describe("the subscribers of a plan", () => {
   let site: Installation;
 
   before(async () => {

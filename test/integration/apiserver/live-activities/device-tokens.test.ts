@@ -6,8 +6,7 @@ import { type SeededDevice, seedDevice } from "../../../support/api/devices.ts";
 import { answered } from "../../../support/api/reply.ts";
 import { useSharedSite } from "../../../support/api/shared-site.ts";
 
-describe("tokens of live activities that devices report themselves", function () {
-  this.timeout(120_000);
+describe("tokens of live activities that devices report themselves", () => {
   const { site, tenant } = useSharedSite();
   const aToken = () => randomBytes(32).toString("hex");
   const call = (method: string, path: string, { headers }: SeededDevice, body: object = {}) =>

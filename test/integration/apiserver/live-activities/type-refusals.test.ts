@@ -9,8 +9,7 @@ describe("a live activity type that is refused", () => {
   let base: string;
   let token: string;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     site = await installation();
     const tenant = await seedTenant(site.db);
     token = tenant.token;

@@ -16,8 +16,7 @@ describe("live activity types", () => {
   let n = 0;
   const heard: string[] = [];
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     base = typesOf(tenant.app._id);
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     const callback = (_: Error | null, { subject }: { subject: string }): void => void heard.push(subject);

@@ -7,8 +7,7 @@ import { useSite } from "../../../support/api/site.ts";
 
 const runsOfMember = 8; // of 60 members, inside and outside: some 1,000 calls
 
-describe("the bounds of a notification", function () {
-  this.timeout(120_000);
+describe("the bounds of a notification", () => {
   const { site, tenant } = useSite({ HERALD_LOG_LEVEL: "error" }, { plan: { _id: "fast", api_rps: 100_000 } });
 
   // Over e-mail alone, so that no push's size has a say.

@@ -12,8 +12,7 @@ describe("the path of a notification through the apiserver", () => {
   let site: Installation;
   let run: Awaited<ReturnType<typeof filesRun>>;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     const [port = 0] = await freePorts(1);
     site = await installation({ NODE_OPTIONS: `--inspect=127.0.0.1:${port}`, [bundleVariable]: "" });
     run = await filesRun(port);

@@ -13,8 +13,7 @@ describe("users in batches", () => {
   const { site, tenant } = useSite({}, { plan: { subscribers: 40 } });
   let other: Api;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     other = await site.start();
   });
 

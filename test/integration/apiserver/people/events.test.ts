@@ -13,13 +13,11 @@ import { useSite } from "../../../support/api/site.ts";
 import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
 import { until } from "../../../support/until.ts";
 
-describe("the events of users and subscriptions", function () {
-  this.timeout(120_000);
+describe("the events of users and subscriptions", () => {
   const { site, tenant } = useSite();
   let events: ReadEvents;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     await ensureStream(nats.jsm, eventStream(site.name, timings.short));
     await nats.close();

@@ -17,8 +17,7 @@ describe("a user who is merged into another one", () => {
   const { site, tenant } = useSharedSite();
   let other: Api;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     other = await site.replica();
   });
 

@@ -9,8 +9,7 @@ describe("users and subscriptions", () => {
   const { site, tenant } = useSharedSite();
   let base: string;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     base = `/v1/apps/${tenant.app._id}`;
   });
 

@@ -9,8 +9,7 @@ import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { privateServers } from "../../../support/servers/servers.ts";
 import { leastMs, until } from "../../../support/until.ts";
 
-describe("the apiserver when a store is away", function () {
-  this.timeout(120_000);
+describe("the apiserver when a store is away", () => {
   let servers: Awaited<ReturnType<typeof privateServers<"mongodb" | "nats" | "redis">>>;
   let mongo: Mongo;
   let api: Api;

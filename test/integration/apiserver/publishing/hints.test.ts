@@ -19,8 +19,7 @@ describe("what follows from an accepted notification", () => {
   let tenant: Awaited<ReturnType<typeof seedTenant>>;
   const trace = "0af7651916cd43dd8448eb211c80319c";
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     site = await installation();
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     await ensureStream(nats.jsm, eventStream(site.name, timings.short));

@@ -33,8 +33,7 @@ const proofsOf = {
   device: ["", "app_1", "sst_1"],
 };
 
-describe("the examples of the API reference", function () {
-  this.timeout(120_000);
+describe("the examples of the API reference", () => {
   let server: Server;
   let dir: string;
   let shown: { path: string; method: string; operation: Shown }[];

@@ -53,8 +53,7 @@ describe("the tenant that HERALD_OPERATING_TENANT names, at the start", function
   });
 });
 
-describe("the tenant that HERALD_OPERATING_TENANT names by metadata.name", function () {
-  this.timeout(120_000);
+describe("the tenant that HERALD_OPERATING_TENANT names by metadata.name", () => {
   const managed = madeBy("platform");
   const { site, tenant } = useSite(
     { HERALD_OPERATING_TENANT: "platform" },

@@ -17,8 +17,7 @@ const aBody = (over: object = {}) => ({
 });
 const refusal = ({ status, body }: Reply) => [status, body.error.code, body.error.details["field"]];
 
-describe("the public status and its incidents", function () {
-  this.timeout(120_000);
+describe("the public status and its incidents", () => {
   const began = new Date();
   const { site, tenant } = useSite({ HERALD_OPERATING_TENANT: "operations" }, { tenant: { name: "operations" } });
 

@@ -8,8 +8,7 @@ import { useSharedSite } from "../../../support/api/shared-site.ts";
 import { aSubscription, aUser, seed, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { announcedMs, until } from "../../../support/until.ts";
 
-describe("the page where people choose their mails", function () {
-  this.timeout(120_000);
+describe("the page where people choose their mails", () => {
   const { site, tenant } = useSharedSite();
   const address = `chooser-${newId("user", new Date())}@example.com`.toLowerCase();
   let path: string;

@@ -11,8 +11,7 @@ let count = 0;
 const aMail = () => `p${count++}@example.com`;
 const ahead = () => new Date(Date.now() + 3_600_000).toISOString();
 
-describe("the suppression list", function () {
-  this.timeout(120_000);
+describe("the suppression list", () => {
   const { site, tenant } = useSharedSite();
 
   const call = (method: string, path = "", call: Call = {}, of = tenant) =>

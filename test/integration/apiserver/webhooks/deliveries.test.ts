@@ -13,8 +13,7 @@ describe("deliveries of a webhook", () => {
   let id: string;
   let seeded: WebhookDeliveryRow[];
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = await endpoint();
     seeded = Array.from({ length: 48 }, (_, n) => delivery(n)).sort((a, b) => (a._id < b._id ? 1 : -1));

@@ -14,8 +14,7 @@ describe("a webhook that is refused", () => {
   let base: string;
   let id: string;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = (await call("POST", base, wanted)).body.id;
   });

@@ -22,8 +22,7 @@ describe("deliveries of a webhook that are sent again", () => {
   let id: string;
   const announced: string[] = [];
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = await endpoint();
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });

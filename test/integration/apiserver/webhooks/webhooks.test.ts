@@ -18,8 +18,7 @@ describe("webhooks", () => {
   let base: string;
   const heard: string[] = [];
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     nats.nc.subscribe(`${site.name}.config.webhooks.*`, {

@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { until } from "../../../support/until.ts";
 import { queueOfSuite } from "./helpers.ts";
 
-describe("messages that take several places each", function () {
-  this.timeout(120_000);
+describe("messages that take several places each", () => {
   const { publish, startWorker } = queueOfSuite(`large_${process.pid}`);
 
   it("are in hand as few at a time, and are all handled", async () => {

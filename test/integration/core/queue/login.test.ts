@@ -7,8 +7,7 @@ import { freePorts } from "../../../../dev/processes/free-ports.ts";
 import type { Server } from "../../../../dev/processes/process.ts";
 import { startNats } from "../../../../dev/servers/nats.ts";
 
-describe("a NATS that asks for a login", function () {
-  this.timeout(120_000);
+describe("a NATS that asks for a login", () => {
   let dir: string;
   let server: Server;
   let port: number;

@@ -15,8 +15,7 @@ import { keptLog, testMetrics } from "./helpers.ts";
 
 type Row = WithOutbox & { status: string };
 
-describe("outbox", function () {
-  this.timeout(120_000);
+describe("outbox", () => {
   const db = testDatabase("core_outbox", []);
   let rows: Collection<Row>;
   let published: string[] = [];

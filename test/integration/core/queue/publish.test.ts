@@ -21,8 +21,7 @@ import { type PrivateServer, privateServers } from "../../../support/servers/ser
 import { leastMs, until } from "../../../support/until.ts";
 import { aQueue, openQueue } from "./helpers.ts";
 
-describe("queue over NATS", function () {
-  this.timeout(120_000);
+describe("queue over NATS", () => {
   let server: PrivateServer;
   let close: () => Promise<void>;
   let nats: Nats;

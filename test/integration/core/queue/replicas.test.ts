@@ -15,8 +15,7 @@ import { until } from "../../../support/until.ts";
 
 const specOf = (plan: string) => planStream("copies", { name: plan, backlogPerTenant: 100 }, timings.short);
 
-describe("copies of a stream", function () {
-  this.timeout(120_000);
+describe("copies of a stream", () => {
   let cluster: Awaited<ReturnType<typeof startCluster>>;
   let nats: Nats;
 

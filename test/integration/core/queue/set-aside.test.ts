@@ -3,8 +3,7 @@ import { Unavailable } from "#core/errors.ts";
 import { until } from "../../../support/until.ts";
 import { queueOfSuite, testMetrics } from "./helpers.ts";
 
-describe("a hint that fails again and again", function () {
-  this.timeout(120_000);
+describe("a hint that fails again and again", () => {
   const { publish, startWorker } = queueOfSuite(`aside_${process.pid}`);
 
   it("is counted from the fifth time on, unless it fails because a store is away", async () => {

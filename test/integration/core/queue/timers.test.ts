@@ -15,8 +15,7 @@ import { keptLog, type Line, testMetrics } from "./helpers.ts";
 type Row = Leasable & { tenant_id: string; note?: string };
 type Due = PartOf<Row, "tenant_id">;
 
-describe("timers", function () {
-  this.timeout(120_000);
+describe("timers", () => {
   const db = testDatabase("core_timers", []);
   let rows: Collection<Row>;
   let parts: Part[] = [];

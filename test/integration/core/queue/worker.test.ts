@@ -16,8 +16,7 @@ const never = (): AbortSignal => new AbortController().signal;
 const usual = { stream: "worker", consumer: "work", concurrency: 8, timeoutMs: 5_000, timing: timings.usual };
 const done: Settlement = { kind: "done" };
 
-describe("worker", function () {
-  this.timeout(120_000);
+describe("worker", () => {
   let server: PrivateServer;
   let close: () => Promise<void>;
   let nats: Nats;

@@ -3,8 +3,7 @@ import { allCollections, ensureIndexes } from "#core/storage/collections.ts";
 import { IndexError } from "#core/storage/mongo/indexes.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 
-describe("ensureIndexes", function () {
-  this.timeout(120_000);
+describe("ensureIndexes", () => {
   const db = testDatabase("core_all", []);
 
   it("makes every index of an empty database, from three programs at once, and again changes nothing", async () => {

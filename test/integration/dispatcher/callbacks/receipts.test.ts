@@ -29,8 +29,7 @@ const ordersOf = <T>(items: readonly T[]): T[][] =>
     ? [[]]
     : items.flatMap((one, i) => ordersOf(items.filter((_, other) => other !== i)).map((rest) => [one, ...rest]));
 
-describe("receipts on their way into the store", function () {
-  this.timeout(120_000);
+describe("receipts on their way into the store", () => {
   const db = testDatabase("receipts");
   const clock = { now: () => new Date() };
   let told: EventEnvelope[] = [];

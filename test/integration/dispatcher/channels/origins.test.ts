@@ -56,9 +56,7 @@ const many = <T>(count: number, make: (n: number) => T): T[] => Array.from({ len
 
 const settings = { tracking: { opens: false, clicks: false }, transactionalCategories: [] };
 
-describe("an account whose recipients' servers fail", function () {
-  this.timeout(120_000);
-
+describe("an account whose recipients' servers fail", () => {
   describe("on e-mail", () => {
     const mailTo = (address: string): Recipient => ({ deliveryId: `dlv_${address}`, subscriptionId: address, address });
     const sendingTo = async (url: string, timeoutMs: number): Promise<Send> => {

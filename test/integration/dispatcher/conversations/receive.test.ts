@@ -23,6 +23,7 @@ import { sendersOf } from "../../../../dispatcher/conversations/contacts.ts";
 import { receiveMessages } from "../../../../dispatcher/conversations/receive.ts";
 import { aMail } from "../../../support/callbacks/deliveries.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
+import { handOut } from "../../../support/work/hand-out.ts";
 
 const of = { tenantId: "ten_1", appId: "app_1" };
 let made = 0;
@@ -40,8 +41,7 @@ const wrote = (address: string, id: string, over: Partial<Parameters<typeof inbo
     ...over,
   });
 
-describe("messages of people on their way into conversations", function () {
-  this.timeout(120_000);
+describe("messages of people on their way into conversations", () => {
   const db = testDatabase("conversations");
   const told: EventEnvelope[] = [];
   const clicks: Receipt[] = [];
@@ -129,13 +129,7 @@ describe("messages of people on their way into conversations", function () {
     const dying = aDispatcher(() => ({ keep: () => Promise.reject(new Unavailable("killed")) })); // it counts them before
     const others = [aDispatcher(), aDispatcher()];
     const rest: Inbound[] = [];
-    const again = async (n: number, some: Inbound[]): Promise<void> => {
-      const isLost = await others[n % 2]?.(some, { isRepeated: true }).then(
-        () => false,
-        () => true, // then the queue hands them out again
-      );
-      if (isLost === true) await again(n + 1, some);
-    };
+    const again = (n: number, some: Inbound[]) => handOut(others, n, some, { isRepeated: true });
     await Promise.all(
       all.map(async (one, n) => {
         if (n % 3 < 2) await again(n, [one]);
@@ -157,7 +151,7 @@ describe("messages of people on their way into conversations", function () {
     const address = aNumber();
     const one = wrote(address, "once");
     const [first, second] = [aDispatcher(), aDispatcher()];
-    await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? first : second)([one, one])));
+    await Promise.all(Array.from({ length: 50 }, (_, n) => handOut([first, second], n, [one, one])));
     await aDispatcher()([one]);
     const [conversation, ...others] = await conversationsWith(address);
     expect(others).to.deep.equal([]);

@@ -20,8 +20,7 @@ import { passOverApps } from "../../../../dispatcher/work/kept-apps.ts";
 import { seedConversation } from "../../../support/rows/conversations.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 
-describe("conversations that are over", function () {
-  this.timeout(60_000);
+describe("conversations that are over", () => {
   const db = testDatabase("conversation_retention");
   const app = { tenantId: "ten_1", appId: newId("app", new Date()) };
   const of = { tenant_id: app.tenantId, app_id: app.appId };

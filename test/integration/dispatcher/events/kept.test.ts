@@ -20,8 +20,7 @@ const noon = new Date("2026-11-20T12:00:00.000Z");
 const clock = { now: () => noon };
 const daysAgo = (days: number): Date => new Date(noon.getTime() - days * dayMs);
 
-describe("custom events that are kept", function () {
-  this.timeout(120_000);
+describe("custom events that are kept", () => {
   const db = testDatabase("kept_events");
   let app: AppRow;
 

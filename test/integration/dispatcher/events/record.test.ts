@@ -26,8 +26,7 @@ const clock = { now: () => noon };
 const tenantId = "ten_1";
 let made = 0;
 
-describe("custom events that are recorded", function () {
-  this.timeout(120_000);
+describe("custom events that are recorded", () => {
   const db = testDatabase("record_events");
 
   const aNewApp = () => anApp({ tenant_id: tenantId, _id: `app_r${++made}` });

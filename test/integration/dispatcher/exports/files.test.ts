@@ -13,8 +13,7 @@ import type { System } from "../../../support/system/system.ts";
 const at = (minute: number): Date => new Date(Date.UTC(2026, 2, 1, 12, minute));
 const positionAt = (minute: number): string => newId("delivery", at(minute)).slice("dlv_".length);
 
-describe("the file of an export", function () {
-  this.timeout(120_000);
+describe("the file of an export", () => {
   let system: System;
   let calls: ReturnType<typeof exportCalls>;
   let messages: MessageRow[];

@@ -14,8 +14,7 @@ const withoutS3 = Object.fromEntries(
   ["BUCKET", "ENDPOINT", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY"].map((name) => [`HERALD_S3_${name}`, ""]),
 );
 
-describe("an export of custom events, kept in a folder", function () {
-  this.timeout(120_000);
+describe("an export of custom events, kept in a folder", () => {
   let system: System;
   let calls: ReturnType<typeof exportCalls>;
   let dir: string;

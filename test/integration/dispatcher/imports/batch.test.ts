@@ -55,8 +55,7 @@ describe("a batch of an import", function () {
   let db: Db;
   let people: ImportedPeople;
   const optedOut: OptedOut[] = [];
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     client = await MongoClient.connect((await testServers()).mongodbUrl);
     db = client.db(`batches_${randomUUID().slice(0, 8)}`);
     await ensureIndexes(db);

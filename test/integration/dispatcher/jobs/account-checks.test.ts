@@ -4,8 +4,7 @@ import { type CheckSite, openCheckSite } from "./check-site.ts";
 
 const minuteMs = 60_000;
 
-describe("connection tests of accounts", function () {
-  this.timeout(120_000);
+describe("connection tests of accounts", () => {
   let site: CheckSite;
   before(async () => {
     site = await openCheckSite();

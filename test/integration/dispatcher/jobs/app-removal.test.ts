@@ -24,8 +24,7 @@ const minuteMs = 60_000;
 /** The collections whose documents go with their app. */
 const names = allCollections.filter(({ appRemoval }) => !("kept" in appRemoval)).map(({ name }) => name);
 
-describe("the removal of an app", function () {
-  this.timeout(180_000);
+describe("the removal of an app", () => {
   const site = usePeopleSite();
 
   const counts = async (app: string): Promise<Record<string, number>> => {

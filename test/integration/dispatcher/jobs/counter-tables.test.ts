@@ -17,8 +17,7 @@ import { aMessage } from "../../../support/rows/work.ts";
 import { lendDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
-describe("tables of counters of deliveries", function () {
-  this.timeout(120_000);
+describe("tables of counters of deliveries", () => {
   let db: Db;
   let giveBack: () => Promise<void>;
   let of: { tenant_id: string; app_id: string };

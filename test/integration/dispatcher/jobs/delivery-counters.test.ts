@@ -32,8 +32,7 @@ type Of = { tenant_id: string; app_id: string };
 
 const restedMs = 60_000; // a quarter rests 10 times as long as counting it took
 
-describe("counters of deliveries", function () {
-  this.timeout(120_000);
+describe("counters of deliveries", () => {
   let db: Db;
   let giveBack: () => Promise<void>;
   let of: Of;

@@ -25,8 +25,7 @@ const of = { tenant_id: "ten_1", app_id: "app_1" };
 const never = new AbortController().signal;
 const to = "anna@shop.example";
 
-describe("the mail about an export", function () {
-  this.timeout(120_000);
+describe("the mail about an export", () => {
   const db = testDatabase("export_mails", [exportCollection, deliveryCollection, messageCollection]);
   let dir: string;
   let files: FileStore;

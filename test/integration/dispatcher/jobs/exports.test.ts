@@ -33,8 +33,7 @@ const userCount = 8_000; // of 1.4 KB each: two parts of an upload, and the rest
 const never = new AbortController().signal;
 const hourMs = 3_600_000;
 
-describe("the job of an export", function () {
-  this.timeout(120_000);
+describe("the job of an export", () => {
   const db = testDatabase("export_job", [
     exportCollection,
     userCollection,

@@ -10,8 +10,7 @@ const ended = { end: { dueAt: null } };
 /** Goes through pages until one of them is the last. */
 const endless = (page: () => Promise<boolean>): Promise<void> => until(page, 60_000, 10);
 
-describe("jobs", function () {
-  this.timeout(120_000);
+describe("jobs", () => {
   let site: JobSite;
   before(async () => {
     site = await openJobSite();

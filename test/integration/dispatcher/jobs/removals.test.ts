@@ -51,8 +51,7 @@ const webhookRows = (db: () => Db) => ({
   },
 });
 
-describe("the removal of people and apps", function () {
-  this.timeout(120_000);
+describe("the removal of people and apps", () => {
   const site = usePeopleSite();
   const rowOf = (event: EventEnvelope, over: Partial<WebhookDeliveryRow> = {}): WebhookDeliveryRow => ({
     ...deliveryOf({ _id: "whk_1", ...of }, written(event), site.clock.now()),

@@ -12,8 +12,7 @@ import { mailsOf } from "../../../../dispatcher/mail/contents.ts";
 import { allAccounts } from "../../../support/rows/fixtures.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 
-describe("files of mails whose sender is deleted while they are read", function () {
-  this.timeout(60_000);
+describe("files of mails whose sender is deleted while they are read", () => {
   const db = testDatabase("lost_mails");
   const signal = new AbortController().signal;
   const of = { tenantId: "ten_1", appId: newId("app", new Date()), provider: "mailgun" };

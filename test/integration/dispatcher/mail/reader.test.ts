@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { mailReader } from "../../../../dispatcher/mail/reader.ts";
 
-describe("the reader of mails", function () {
-  this.timeout(60_000);
+describe("the reader of mails", () => {
   const reader = mailReader();
   after(() => reader.stop());
 

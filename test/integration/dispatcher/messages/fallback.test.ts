@@ -18,8 +18,7 @@ import { aToken } from "../../../support/system/sending.ts";
 const minuteMs = 60_000;
 
 /** Every channel of these pipelines ends at one APNs: what is tested is who is sent to over which, and when. */
-describe("a message with a fallback", function () {
-  this.timeout(120_000);
+describe("a message with a fallback", () => {
   const { db, simulator, goAhead, aDispatcher, stored } = usePipelines("fallback", 50);
   const [first, second] = ["ios_push", "android_push"] as const;
   const step: FallbackStep = { channel: second, after_minutes: 10, if: "not_delivered" };

@@ -9,8 +9,7 @@ import { aMessage, aSubscription } from "../../../support/rows/work.ts";
 import { usePipelines } from "../../../support/system/pipelines.ts";
 import { aToken } from "../../../support/system/sending.ts";
 
-describe("a message that reaches each person once", function () {
-  this.timeout(120_000);
+describe("a message that reaches each person once", () => {
   const { db, simulator, aDispatcher, stored } = usePipelines("one_per_user", 50);
   const gone = "dead";
 

@@ -14,8 +14,7 @@ import { aToken } from "../../../support/system/sending.ts";
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-describe("an optimised message", function () {
-  this.timeout(120_000);
+describe("an optimised message", () => {
   const { db, goAhead, aDispatcher, stored } = usePipelines("optimized", 50);
   const now = new Date();
   const hourIn = (hours: number): number => new Date(now.getTime() + hours * hourMs).getUTCHours();

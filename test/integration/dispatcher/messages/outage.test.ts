@@ -5,8 +5,7 @@ import { refusedAppId, usePipelines } from "../../../support/system/pipelines.ts
 
 const minuteMs = 60_000;
 
-describe("a provider that is down for an hour", function () {
-  this.timeout(120_000);
+describe("a provider that is down for an hour", () => {
   const { db, simulator, goAhead, aDispatcher, seeded, queued, stored } = usePipelines("outage", 200);
 
   /** Runs every retry in the order in which they fall due, the clock going ahead to each, up to `untilMs` from the start. */
@@ -45,8 +44,7 @@ describe("a provider that is down for an hour", function () {
   });
 });
 
-describe("an app whose credentials are refused", function () {
-  this.timeout(120_000);
+describe("an app whose credentials are refused", () => {
   const { simulator, aDispatcher, seeded, queued, stored } = usePipelines("refused", 500);
 
   it("costs its provider what was under way, and another app's sends nothing", async () => {

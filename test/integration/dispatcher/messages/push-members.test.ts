@@ -8,8 +8,7 @@ import { until } from "../../../support/until.ts";
 
 const busy = { status: 503, reason: "ServiceUnavailable" };
 
-describe("pushes that count or replace", function () {
-  this.timeout(120_000);
+describe("pushes that count or replace", () => {
   const { db, simulator, aDispatcher, seeded, queued, stored } = usePipelines("push_members", 50);
 
   const rowsOfPeople = () => db().collection<SubscriptionRow>(subscriptionCollection.name);

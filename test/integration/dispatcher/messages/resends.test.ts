@@ -20,8 +20,7 @@ const forNow = {
   isPassing: true,
 } as const;
 
-describe("a delivery that is sent again after its provider had taken it", function () {
-  this.timeout(120_000);
+describe("a delivery that is sent again after its provider had taken it", () => {
   const { db, simulator, goAhead, aDispatcher, seeded, queued, stored } = usePipelines("resends", 50);
   const clock = { now: () => new Date() };
   let told: EventEnvelope[] = [];

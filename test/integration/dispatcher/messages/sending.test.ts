@@ -13,8 +13,7 @@ import { until } from "../../../support/until.ts";
 const recipients = 500;
 const unsavedLimit = 50;
 
-describe("a chunk that is being sent", function () {
-  this.timeout(120_000);
+describe("a chunk that is being sent", () => {
   const { db, simulator, goAhead, aDispatcher } = usePipelines("sending", unsavedLimit);
 
   /** A message with one chunk in the queue; the chunk's id. */

@@ -34,8 +34,7 @@ const withoutSubscriptions = (db: Db): Db =>
     },
   });
 
-describe("the timers of users and subscriptions", function () {
-  this.timeout(120_000);
+describe("the timers of users and subscriptions", () => {
   const site = usePeopleSite();
 
   describe("with events that a kill left", () => {

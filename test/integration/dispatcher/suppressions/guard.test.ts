@@ -20,8 +20,7 @@ const doubtful = { ...gone, isDoubtful: true, providerCode: "30006" } as const;
 const delivered = { kind: "delivered" } as const;
 const hardBounce = { ...refused, kind: "bounced", type: "hard" } as const;
 
-describe("what receipts say of addresses", function () {
-  this.timeout(120_000);
+describe("what receipts say of addresses", () => {
   const db = testDatabase("doubt");
   const clock = { now: () => new Date() };
   let doubted = 0;
@@ -126,8 +125,7 @@ describe("what receipts say of addresses", function () {
   });
 });
 
-describe("what answers say of addresses", function () {
-  this.timeout(120_000);
+describe("what answers say of addresses", () => {
   const db = testDatabase("answers");
   const now = new Date();
   const opened = () => guard({ verdicts: verdicts(db()) });

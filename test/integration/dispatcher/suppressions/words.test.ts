@@ -17,8 +17,7 @@ import { testDatabase } from "../../../support/servers/database.ts";
 
 const of = { tenant_id: "ten_1", app_id: "app_1" };
 
-describe("words that people send", function () {
-  this.timeout(120_000);
+describe("words that people send", () => {
   const db = testDatabase("words");
   const clock = { now: () => new Date() };
   const list = () => suppressions({ db: db(), secrets: keyRing(testKeyRing), clock, noteDoubted: () => undefined });

@@ -31,8 +31,7 @@ const of = { tenantId: "ten_1", appId: "app_1" };
 const inApp = { tenant_id: of.tenantId, app_id: of.appId };
 const hourMs = 3_600_000;
 
-describe("the datasets of a warehouse export", function () {
-  this.timeout(120_000);
+describe("the datasets of a warehouse export", () => {
   const db = testDatabase("datasets", [
     conversationCollection,
     conversationMessageCollection,

@@ -17,8 +17,7 @@ const cutBehindOnePart = () => {
   });
 };
 
-describe("runs of a warehouse export whose store fails", function () {
-  this.timeout(120_000);
+describe("runs of a warehouse export whose store fails", () => {
   const here = useRuns("warehouse_faults", [messageCollection]);
   const { db, site, of, start, before, later, seed } = here;
 

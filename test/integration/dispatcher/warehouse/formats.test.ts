@@ -30,8 +30,7 @@ const bytesOf = async (given: Format, of: readonly WarehouseColumn[], all: reado
   return encoder.end();
 };
 
-describe("a file of a warehouse export, read by DuckDB", function () {
-  this.timeout(120_000);
+describe("a file of a warehouse export, read by DuckDB", () => {
   const folder = mkdtempSync(join(tmpdir(), "warehouse-"));
   let duckdb: DuckDBInstance;
   before(async () => {

@@ -22,8 +22,7 @@ import { bucketOf, deliveriesFrom, warehouseSite } from "../../../support/wareho
 const of = { tenant_id: "ten_1", app_id: "app_1" };
 const run = promisify(execFile);
 
-describe("who loads a warehouse export", function () {
-  this.timeout(120_000);
+describe("who loads a warehouse export", () => {
   const collections = [deliveryCollection, messageCollection, warehouseExportCollection, warehouseRunCollection];
   const db = testDatabase("warehouse_loader", collections);
   const site = warehouseSite(db);

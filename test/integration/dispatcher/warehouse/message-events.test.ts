@@ -19,8 +19,7 @@ import { deliveriesFrom } from "../../../support/warehouse/site.ts";
 const hourMs = 3_600_000;
 const count = 1_200; // more than a page
 
-describe("the events of messages in a warehouse", function () {
-  this.timeout(120_000);
+describe("the events of messages in a warehouse", () => {
   let db: Db;
   let giveBack: () => Promise<void>;
   let of: { tenantId: string; appId: string };

@@ -17,8 +17,7 @@ import { warehouseSite } from "../../../support/warehouse/site.ts";
 const of = { tenant_id: "ten_1", app_id: "app_1" };
 const tls = selfSigned();
 
-describe("the contact of a tenant", function () {
-  this.timeout(120_000);
+describe("the contact of a tenant", () => {
   const db = testDatabase("warehouse_mails", [
     appCollection,
     deliveryCollection,

@@ -11,8 +11,7 @@ const hourMs = 3_600_000;
 /** What a killed process leaves: nothing that comes after is done. */
 class Killed extends Error {}
 
-describe("the runs of a warehouse export", function () {
-  this.timeout(120_000);
+describe("the runs of a warehouse export", () => {
   const here = useRuns("warehouse");
   const { db, site, of, before, later, seed } = here;
 

@@ -4,8 +4,7 @@ import { healthAnew } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../../support/until.ts";
 import { endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
-describe("the owner of an endpoint", function () {
-  this.timeout(120_000);
+describe("the owner of an endpoint", () => {
   const { work, endpointRows, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("owners");
 

@@ -7,8 +7,7 @@ import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { until } from "../../../support/until.ts";
 import { clock, endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
-describe("endpoint queues", function () {
-  this.timeout(120_000);
+describe("endpoint queues", () => {
   const { endpointRows, deliveryRows, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("endpoint_queues");
 

@@ -6,8 +6,7 @@ import type { SendWebhook } from "../../../../dispatcher/webhooks/send/send-webh
 import { until } from "../../../support/until.ts";
 import { endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
-describe("an endpoint queue loses nothing", function () {
-  this.timeout(120_000);
+describe("an endpoint queue loses nothing", () => {
   const { work, endpointRows, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("nothing_lost");
 

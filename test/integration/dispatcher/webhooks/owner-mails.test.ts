@@ -18,8 +18,7 @@ import { until } from "../../../support/until.ts";
 
 const daysAgo = (days: number) => new Date(Date.now() - days * dayMs);
 
-describe("a dispatcher that has a mail server", function () {
-  this.timeout(120_000);
+describe("a dispatcher that has a mail server", () => {
   let sending: Sending;
   let smtp: Simulator;
 

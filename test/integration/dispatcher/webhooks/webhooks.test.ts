@@ -10,8 +10,7 @@ import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webho
 import { until } from "../../../support/until.ts";
 import { webhookTests } from "../../../support/webhooks/dispatchers.ts";
 
-describe("webhooks", function () {
-  this.timeout(120_000);
+describe("webhooks", () => {
   const {
     db,
     prefix,

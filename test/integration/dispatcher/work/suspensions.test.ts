@@ -14,8 +14,7 @@ import { until } from "../../../support/until.ts";
 /** So often they are read without an announcement: what comes sooner came by one. */
 const readByItselfMs = 10_000;
 
-describe("the suspensions of tenants", function () {
-  this.timeout(120_000);
+describe("the suspensions of tenants", () => {
   const db = testDatabase("suspensions");
   let started: ReturnType<typeof suspensions>[] = [];
   let announce: (collection: string, id: string) => void;

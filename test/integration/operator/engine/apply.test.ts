@@ -10,8 +10,7 @@ import { apnsKey, ios, manifests, serviceAccount, textOf, vapidKey } from "../su
 
 const kinds = ["plan", "tenant", "app", "apikey", "webhook", "liveactivitytype"];
 
-describe("operator: resources become documents, streams and Secrets", function () {
-  this.timeout(120_000);
+describe("operator: resources become documents, streams and Secrets", () => {
   let herald: Installation;
   let started: Started;
   let make: ReturnType<typeof manifests>;

@@ -15,8 +15,7 @@ type Process = { child: ChildProcess; output: () => string };
 /** So long that another leads, and has done all that is looked at. */
 const pausedMs = 2 * testTiming.leader.leaseMs;
 
-describe("operator: a leader that stood still", function () {
-  this.timeout(120_000);
+describe("operator: a leader that stood still", () => {
   let herald: Installation;
   let gate: Gate;
   let make: ReturnType<typeof manifests>;

@@ -6,8 +6,7 @@ import { manifests } from "../support/manifests.ts";
 
 type Lease = { metadata: object; spec: { holderIdentity?: string; leaseTransitions?: number; renewTime?: string } };
 
-describe("operator: the Lease", function () {
-  this.timeout(90_000);
+describe("operator: the Lease", () => {
   let herald: Installation;
 
   beforeEach(async () => {

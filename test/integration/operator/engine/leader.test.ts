@@ -10,8 +10,7 @@ import { until } from "../../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";
 
-describe("operator: one of several leads", function () {
-  this.timeout(90_000);
+describe("operator: one of several leads", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   const processes = new Set<ChildProcess>();

@@ -7,8 +7,7 @@ import { environmentOf, type Installation, installation } from "../support/harne
 import { httpLinkTo } from "../support/http-link.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: operator.js --once", function () {
-  this.timeout(90_000);
+describe("operator: operator.js --once", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

@@ -4,8 +4,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: what it looks at, and when", function () {
-  this.timeout(90_000);
+describe("operator: what it looks at, and when", () => {
   let herald: Installation;
   let ours: ReturnType<typeof manifests>;
   let theirs: ReturnType<typeof manifests>;

@@ -8,8 +8,7 @@ import { type Installation, installation, type Manifest, type Started } from "..
 import { type HttpLink, httpLinkTo, type LinkRequest } from "../support/http-link.ts";
 import { manifests, textOf } from "../support/manifests.ts";
 
-describe("operator: a resource that nothing happened to", function () {
-  this.timeout(90_000);
+describe("operator: a resource that nothing happened to", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let link: HttpLink;

@@ -7,8 +7,7 @@ import { manifests, textOf } from "../support/manifests.ts";
 const secondMs = 1_000;
 
 // Runs alone (dev/suite/neighbours.ts): it judges how long something takes.
-describe("operator: within a second", function () {
-  this.timeout(120_000);
+describe("operator: within a second", () => {
   let herald: Installation;
   let api: Api;
   let make: ReturnType<typeof manifests>;

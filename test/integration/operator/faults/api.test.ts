@@ -8,8 +8,7 @@ import { manifests } from "../support/manifests.ts";
 
 const healMs = 40_000; // the longest back-off of a watch is 22 s
 
-describe("operator: an API server that fails loses no event", function () {
-  this.timeout(120_000);
+describe("operator: an API server that fails loses no event", () => {
   let herald: Installation;
   let link: HttpLink;
   let started: Started;

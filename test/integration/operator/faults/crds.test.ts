@@ -36,8 +36,7 @@ const without = (value: unknown, keys: readonly string[]): unknown => {
   return Object.fromEntries(kept.map(([key, inner]) => [key, without(inner, keys)]));
 };
 
-describe("operator: custom resource definitions of a former release", function () {
-  this.timeout(120_000);
+describe("operator: custom resource definitions of a former release", () => {
   let kubernetes: Kubernetes;
   let dir: string;
   let crds: Manifest[];

@@ -7,8 +7,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { apnsKey, ios, manifests, rsaKey, textOf } from "../support/manifests.ts";
 
-describe("operator: what goes wrong is reported and heals", function () {
-  this.timeout(120_000);
+describe("operator: what goes wrong is reported and heals", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

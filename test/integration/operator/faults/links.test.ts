@@ -12,8 +12,7 @@ import { type Installation, installation, type Started } from "../support/harnes
 import { manifests } from "../support/manifests.ts";
 import { type Link, linkTo } from "../support/proxy.ts";
 
-describe("operator: a lost link to the API server loses nothing", function () {
-  this.timeout(120_000);
+describe("operator: a lost link to the API server loses nothing", () => {
   let herald: Installation;
   let link: Link;
   let started: Started;

@@ -8,8 +8,7 @@ import { snapshotOf, withoutTerms } from "../support/snapshot.ts";
 
 const plurals = ["apps", "apikeys", "webhooks", "liveactivitytypes"];
 
-describe("operator: ten namespaces deleted at once", function () {
-  this.timeout(120_000);
+describe("operator: ten namespaces deleted at once", () => {
   let herald: Installation;
 
   before(async () => {

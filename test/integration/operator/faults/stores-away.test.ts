@@ -5,8 +5,7 @@ import { differences } from "../support/audit.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: JetStream that is away", function () {
-  this.timeout(120_000);
+describe("operator: JetStream that is away", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let own: Awaited<ReturnType<typeof privateServers<"nats">>>;
@@ -52,8 +51,7 @@ describe("operator: JetStream that is away", function () {
   });
 });
 
-describe("operator: MongoDB that is away", function () {
-  this.timeout(120_000);
+describe("operator: MongoDB that is away", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let own: Awaited<ReturnType<typeof privateServers<"mongodb">>>;

@@ -7,8 +7,7 @@ import { withoutTerms } from "../support/snapshot.ts";
 
 const kept = { channels: {}, deletionPolicy: "Retain" };
 
-describe("operator: an App of the same name as the one before", function () {
-  this.timeout(120_000);
+describe("operator: an App of the same name as the one before", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let tenants: { first: Manifest; second: Manifest };

@@ -8,8 +8,7 @@ import { manifests } from "../support/manifests.ts";
 
 const hourMs = 3_600_000;
 
-describe("operator: a token whose Secret cannot be written", function () {
-  this.timeout(120_000);
+describe("operator: a token whose Secret cannot be written", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let link: HttpLink;

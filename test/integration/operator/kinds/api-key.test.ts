@@ -7,8 +7,7 @@ import { manifests } from "../support/manifests.ts";
 
 const hourMs = 3_600_000;
 
-describe("operator: the tokens of an API key", function () {
-  this.timeout(120_000);
+describe("operator: the tokens of an API key", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let started: Started;

@@ -9,8 +9,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: the accounts of an App", function () {
-  this.timeout(90_000);
+describe("operator: the accounts of an App", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   const at = new Date("2026-11-22T10:00:00.000Z");

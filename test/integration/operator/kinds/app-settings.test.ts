@@ -9,8 +9,7 @@ import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: the settings of an App", function () {
-  this.timeout(90_000);
+describe("operator: the settings of an App", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let id: string;

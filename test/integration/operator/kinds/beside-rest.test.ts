@@ -14,8 +14,7 @@ const web = (byte: number) => ({
   secrets: { private_key: vapid(byte) },
 });
 
-describe("operator and apiserver, both running: who owns a member", function () {
-  this.timeout(120_000);
+describe("operator and apiserver, both running: who owns a member", () => {
   let herald: Installation;
   let api: Api;
   let make: ReturnType<typeof manifests>;

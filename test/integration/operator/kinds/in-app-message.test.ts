@@ -6,8 +6,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: an InAppMessage", function () {
-  this.timeout(120_000);
+describe("operator: an InAppMessage", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

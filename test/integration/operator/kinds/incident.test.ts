@@ -4,8 +4,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: an Incident", function () {
-  this.timeout(120_000);
+describe("operator: an Incident", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

@@ -7,8 +7,7 @@ import { manifests } from "../support/manifests.ts";
 
 type Left = { _id: string; app_id: string | undefined; type_id: string | undefined; status: string };
 
-describe("operator: a LiveActivityType", function () {
-  this.timeout(120_000);
+describe("operator: a LiveActivityType", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

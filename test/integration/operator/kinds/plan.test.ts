@@ -5,8 +5,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: a plan and its stream", function () {
-  this.timeout(120_000);
+describe("operator: a plan and its stream", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let plan: string;

@@ -11,8 +11,7 @@ import { manifests } from "../support/manifests.ts";
 
 const naming = (value: string) => ({ all: [{ field: "segment", op: "member", value }] });
 
-describe("operator: a Segment", function () {
-  this.timeout(120_000);
+describe("operator: a Segment", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

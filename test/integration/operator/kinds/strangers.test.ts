@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: another tenant's", function () {
-  this.timeout(120_000);
+describe("operator: another tenant's", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let theirs: ReturnType<typeof manifests>;

@@ -8,8 +8,7 @@ import { type Gate, gateTo } from "../support/gate.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";
 
-describe("operator: a namespace after its tenant", function () {
-  this.timeout(120_000);
+describe("operator: a namespace after its tenant", () => {
   let herald: Installation;
   let gate: Gate;
   let api: Api;

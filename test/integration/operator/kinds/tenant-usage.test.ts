@@ -7,8 +7,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: what tenants use", function () {
-  this.timeout(120_000);
+describe("operator: what tenants use", () => {
   const count = 12;
   let herald: Installation;
   let tenants: Manifest[];

@@ -7,8 +7,7 @@ import { announcedMs, until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";
 
-describe("operator: a namespace and the tenant that it is of", function () {
-  this.timeout(120_000);
+describe("operator: a namespace and the tenant that it is of", () => {
   let herald: Installation;
   let api: Api;
   let ours: ReturnType<typeof manifests>;

@@ -13,8 +13,7 @@ import { manifests } from "../support/manifests.ts";
 
 const secret = "wJalrXUtnFEMI";
 
-describe("operator: a WarehouseExport", function () {
-  this.timeout(120_000);
+describe("operator: a WarehouseExport", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

@@ -6,8 +6,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: the address of a Webhook", function () {
-  this.timeout(120_000);
+describe("operator: the address of a Webhook", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   const rowOf = (name: string): Promise<WebhookRow | null> =>

@@ -7,8 +7,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: what a dispatcher finds out about an endpoint", function () {
-  this.timeout(120_000);
+describe("operator: what a dispatcher finds out about an endpoint", () => {
   let herald: Installation;
 
   before(async () => {

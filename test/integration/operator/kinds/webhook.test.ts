@@ -10,8 +10,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: a Webhook is all that the REST interface can make of an endpoint", function () {
-  this.timeout(120_000);
+describe("operator: a Webhook is all that the REST interface can make of an endpoint", () => {
   let herald: Installation;
   let started: Started;
   let make: ReturnType<typeof manifests>;

@@ -20,8 +20,7 @@ type Event = {
 /** What takes a second on a quiet machine. */
 const soonMs = 30_000;
 
-describe("operator: Kubernetes Events", function () {
-  this.timeout(120_000);
+describe("operator: Kubernetes Events", () => {
   let herald: Installation;
   let link: HttpLink;
   let operator: Started;

@@ -10,8 +10,7 @@ import { type Installation, installation, type Manifest } from "../support/harne
 import { type HttpLink, httpLinkTo, type LinkRequest } from "../support/http-link.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: a collection of several pages", function () {
-  this.timeout(120_000);
+describe("operator: a collection of several pages", () => {
   let herald: Installation;
   let link: HttpLink;
   let namespace: string;

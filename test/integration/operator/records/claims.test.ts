@@ -6,8 +6,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Seen, type Started } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";
 
-describe("operator: what two want, one gets", function () {
-  this.timeout(120_000);
+describe("operator: what two want, one gets", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let started: Started;

@@ -24,8 +24,7 @@ import { until } from "../../../support/until.ts";
 
 const signal = new AbortController().signal;
 
-describe("operator: webhooks that are made at the same time", function () {
-  this.timeout(120_000);
+describe("operator: webhooks that are made at the same time", () => {
   const db = testDatabase("creations");
 
   /** A tenant with two apps that may have two webhooks each; one call about Secrets does not come back until released. */

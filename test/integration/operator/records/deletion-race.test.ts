@@ -9,8 +9,7 @@ import { manifests } from "../support/manifests.ts";
 import { type DeletionGate, deletionGate } from "./deletion-gate.ts";
 
 /** The API server does not see a finalizer that is written while it deletes (kubernetes/kubernetes#77988). */
-describe("operator: a deletion that began before the finalizer was written", function () {
-  this.timeout(120_000);
+describe("operator: a deletion that began before the finalizer was written", () => {
   let herald: Installation;
   let link: HttpLink;
   let writes: Gate;

@@ -48,8 +48,7 @@ const passing = new Set([
   "revoked_tokens",
 ]);
 
-describe("operator: deletion in any order", function () {
-  this.timeout(120_000);
+describe("operator: deletion in any order", () => {
   let herald: Installation;
   let started: Started;
   let dispatcher: ServerProcess;

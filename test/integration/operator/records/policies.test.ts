@@ -19,8 +19,7 @@ type Kind = {
 
 const noId = "0".repeat(26);
 
-describe("operator: management policies", function () {
-  this.timeout(120_000);
+describe("operator: management policies", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let started: Started;

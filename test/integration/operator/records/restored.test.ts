@@ -5,8 +5,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: deletion of what another cluster made", function () {
-  this.timeout(90_000);
+describe("operator: deletion of what another cluster made", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let started: Started;

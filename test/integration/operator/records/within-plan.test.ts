@@ -4,8 +4,7 @@ import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
-describe("operator: what waits for others, long before the next resync", function () {
-  this.timeout(120_000);
+describe("operator: what waits for others, long before the next resync", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   const full = { apps: 1, webhookEndpoints: 1, features: ["webhooks"] };

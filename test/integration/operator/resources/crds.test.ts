@@ -12,8 +12,7 @@ import { crdCases, rulesOf } from "./crd-cases.ts";
 const externalNames = ({ idKind }: ResourceDefinition): string[] =>
   ["0", "1"].map((digit) => (idKind === null ? `plan-${digit}` : `${idPrefixes[idKind]}_${digit.repeat(26)}`));
 
-describe("custom resource definitions", function () {
-  this.timeout(120_000);
+describe("custom resource definitions", () => {
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
 

@@ -33,8 +33,7 @@ const written = ({ metadata: { namespace = "" }, spec }: Manifest): Manifest[] =
 /** As Argo CD with ServerSideApply=true, and Flux, hand objects to the API server. */
 const asSynced = ["--server-side", "--force-conflicts", "--field-manager=argocd-controller", "-f", "-"];
 
-describe("resources that are kept in git", function () {
-  this.timeout(120_000);
+describe("resources that are kept in git", () => {
   let herald: Installation;
   let kubectl: Kubectl;
   let repository: Manifest[];

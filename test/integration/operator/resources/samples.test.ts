@@ -8,8 +8,7 @@ import { rootDir } from "../../../../dev/files/paths.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { apnsKey, manifests, rsaKey, serviceAccount, vapidKey } from "../support/manifests.ts";
 
-describe("config/samples", function () {
-  this.timeout(120_000);
+describe("config/samples", () => {
   let herald: Installation;
   let secret: ReturnType<typeof manifests>["secret"];
   const dir = join(rootDir, "config/samples");

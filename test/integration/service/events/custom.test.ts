@@ -12,8 +12,7 @@ import { until } from "../../../support/until.ts";
 /** What could not be published at once is published when it is due again, after 10 s. */
 const sweptMs = 30_000;
 
-describe("custom events on their way to the stream", function () {
-  this.timeout(120_000);
+describe("custom events on their way to the stream", () => {
   const { servers, system, api, stream, rows, batches, isEmpty } = useEventSystem();
 
   const publish = async (...events: object[]): Promise<Record<string, unknown>> => {

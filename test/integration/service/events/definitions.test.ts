@@ -11,8 +11,7 @@ const countedMs = 20_000;
 const hourMs = 3_600_000;
 const campaign = "spring";
 
-describe("event definitions", function () {
-  this.timeout(120_000);
+describe("event definitions", () => {
   const { system, api, stream } = useEventSystem();
 
   type Reply = EventDefinitionDetail & {

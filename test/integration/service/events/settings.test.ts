@@ -7,8 +7,7 @@ import { until } from "../../../support/until.ts";
 
 const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
 
-describe("events of changed settings", function () {
-  this.timeout(120_000);
+describe("events of changed settings", () => {
   const { servers, system, api, stream, rows, batches, isEmpty } = useEventSystem();
 
   const call = async (

@@ -11,8 +11,7 @@ import { until } from "../../../support/until.ts";
 const csv = (content: string | Uint8Array) => ({ type: "csv_users", content });
 const head = "external_id,tags\n";
 
-describe("a file of an import that is", function () {
-  this.timeout(120_000);
+describe("a file of an import that is", () => {
   let site: ImportSystem;
   let app: Importer;
   let dispatcher: SystemProgram;

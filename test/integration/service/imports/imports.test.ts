@@ -16,8 +16,7 @@ const players = [
   `dora,https://push.example.com/1,5,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f`,
 ].join("\n");
 
-describe("an import", function () {
-  this.timeout(120_000);
+describe("an import", () => {
   let site: ImportSystem;
   before(async () => {
     site = await startImporting(await testServers());

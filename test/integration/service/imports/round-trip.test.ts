@@ -26,8 +26,7 @@ const person = fc.record({
 
 const quoted = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
 
-describe("users who are exported and imported again", function () {
-  this.timeout(180_000);
+describe("users who are exported and imported again", () => {
   let site: ImportSystem;
   before(async () => {
     site = await startImporting(await testServers());

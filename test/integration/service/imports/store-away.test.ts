@@ -8,8 +8,7 @@ import { until } from "../../../support/until.ts";
 const rows = 4_000;
 const content = ["external_id", ...Array.from({ length: rows }, (_, n) => `person-${n}`)].join("\n");
 
-describe("imports while S3 does not answer", function () {
-  this.timeout(120_000);
+describe("imports while S3 does not answer", () => {
   let site: ImportSystem;
   let dispatcher: SystemProgram;
   let s3: PrivateServer;

@@ -12,8 +12,7 @@ import { until } from "../../../support/until.ts";
 
 const platforms = ["ios", "android"];
 
-describe("live activities on Android", function () {
-  this.timeout(120_000);
+describe("live activities on Android", () => {
   let sending: LiveSystem["sending"];
   let live: LiveSystem["live"];
   let fcm: LiveSystem["fcm"];

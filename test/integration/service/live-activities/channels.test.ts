@@ -5,8 +5,7 @@ import { until } from "../../../support/until.ts";
 
 const channels = "/live-activities/types/Match/channels";
 
-describe("broadcast channels of live activities", function () {
-  this.timeout(120_000);
+describe("broadcast channels of live activities", () => {
   let sending: LiveSystem["sending"];
   let live: LiveSystem["live"];
 

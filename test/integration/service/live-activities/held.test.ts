@@ -5,8 +5,7 @@ import { seedDevices } from "../../../support/system/sending.ts";
 import { expectUsageIsExact } from "../../../support/system/usage.ts";
 import { until } from "../../../support/until.ts";
 
-describe("what waits for a device's token", function () {
-  this.timeout(120_000);
+describe("what waits for a device's token", () => {
   let sending: LiveSystem["sending"];
   let live: LiveSystem["live"];
   let names = 0;

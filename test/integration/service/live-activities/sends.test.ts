@@ -10,8 +10,7 @@ import {
 import { aToken, seedDevices } from "../../../support/system/sending.ts";
 import { until } from "../../../support/until.ts";
 
-describe("live activities from the REST call to Apple", function () {
-  this.timeout(120_000);
+describe("live activities from the REST call to Apple", () => {
   let sending: LiveSystem["sending"];
   let live: LiveSystem["live"];
   let names = 0;

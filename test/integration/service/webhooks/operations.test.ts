@@ -17,8 +17,7 @@ import type { SystemProgram } from "../../../support/system/system.ts";
 import { until } from "../../../support/until.ts";
 import { loopbackAllowed } from "../../../support/webhooks/traffic.ts";
 
-describe("operations of webhooks, with a dispatcher", function () {
-  this.timeout(120_000);
+describe("operations of webhooks, with a dispatcher", () => {
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;

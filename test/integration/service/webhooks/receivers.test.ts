@@ -111,8 +111,7 @@ const casesOf = async (): Promise<Changed[]> => {
   ];
 };
 
-describe("the recipes for receivers", function () {
-  this.timeout(120_000);
+describe("the recipes for receivers", () => {
   let cases: Changed[];
   let blocks: Map<string, string>;
   let files: Awaited<ReturnType<typeof writeBlocks>>;

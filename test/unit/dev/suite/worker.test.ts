@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { startWorker, type Worker } from "../../../../dev/suite/worker.ts";
 
-describe("a process of the suite", function () {
-  this.timeout(120_000);
+describe("a process of the suite", () => {
   let dir: string;
   let worker: Worker;
   let made = 0;

@@ -22,8 +22,7 @@ const findAll = async (db: Db, of: "users" | "subscriptions", trees: readonly Fi
   return trees.map((_, i) => new Set(found[`f${i}`]?.map(({ _id }) => _id)));
 };
 
-describe("pre-filters in the store", function () {
-  this.timeout(120_000);
+describe("pre-filters in the store", () => {
   const db = testDatabase("pre_filters", [userCollection, subscriptionCollection]);
   const make = randomly(seeded(31));
   const subjects = Array.from({ length: 40 }, (_, n) => ({

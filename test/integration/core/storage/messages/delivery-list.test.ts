@@ -4,8 +4,7 @@ import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/del
 import { deliveryList } from "#core/storage/messages/delivery-list.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
-describe("the list of a message's deliveries", function () {
-  this.timeout(120_000);
+describe("the list of a message's deliveries", () => {
   const db = testDatabase("delivery_list", [deliveryCollection]);
   const [size, most] = [10, 3];
   const positions = Array.from({ length: 100 }, (_, n) => String(n).padStart(26, "0"));

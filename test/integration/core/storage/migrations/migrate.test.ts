@@ -11,8 +11,7 @@ import { planted } from "./planted.ts";
 
 const count = 2_500; // five pages
 
-describe("migrations", function () {
-  this.timeout(120_000);
+describe("migrations", () => {
   const db = testDatabase("migrations", []);
   const fixture = new URL("migrating.fixture.ts", import.meta.url);
 

@@ -3,8 +3,7 @@ import { type Collection, type Document, MongoClient } from "mongodb";
 import { boundedReads, isOutOfTime } from "#core/storage/mongo/bounded-reads.ts";
 import { testServers } from "../../../../support/servers/servers.ts";
 
-describe("reads that serve requests", function () {
-  this.timeout(120_000);
+describe("reads that serve requests", () => {
   const sent: { name: string; maxTimeMS: unknown }[] = [];
   let client: MongoClient;
   let of: (maxTimeMS: number) => Collection<{ _id: string }>;

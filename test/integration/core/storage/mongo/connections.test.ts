@@ -16,8 +16,7 @@ const failureOf = async (call: () => Promise<unknown>): Promise<{ error: unknown
   return { error, ms: Date.now() - beganMs };
 };
 
-describe("connections to stores that go away", function () {
-  this.timeout(120_000);
+describe("connections to stores that go away", () => {
   let mongodb: PrivateServer;
   let redis: PrivateServer;
   let close: (() => Promise<void>) | undefined;

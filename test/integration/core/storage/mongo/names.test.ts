@@ -2,9 +2,7 @@ import { expect } from "chai";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { testServers } from "../../../../support/servers/servers.ts";
 
-describe("members that people name", function () {
-  this.timeout(120_000);
-
+describe("members that people name", () => {
   it("are read as they were written, also those that every JavaScript object has", async () => {
     const { mongodbUrl: url } = await testServers();
     const mongo = connectMongo({ url, database: `test_names_${process.pid}`, appName: "test", maxPoolSize: 1 });

@@ -5,8 +5,7 @@ import { testDatabase } from "../../../../support/servers/database.ts";
 
 type Row = { _id: number; text: string };
 
-describe("a read within a number of bytes", function () {
-  this.timeout(120_000);
+describe("a read within a number of bytes", () => {
   const db = testDatabase("read_within", []);
   let rows: Collection<Row>;
 

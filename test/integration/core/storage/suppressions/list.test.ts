@@ -6,8 +6,7 @@ import {
 } from "#core/storage/suppressions/suppressions.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
-describe("the list of an app's suppressions", function () {
-  this.timeout(120_000);
+describe("the list of an app's suppressions", () => {
   const db = testDatabase("suppression_list", [suppressionCollection]);
   const [size, most] = [10, 3];
   const of = { tenantId: "t", appId: "a" };

@@ -34,8 +34,7 @@ const anEntry = (subject: string, more: Partial<SuppressionRow> = {}): Suppressi
   };
 };
 
-describe("entries of the suppression list are stored", function () {
-  this.timeout(120_000);
+describe("entries of the suppression list are stored", () => {
   const db = testDatabase("suppressions_put", [suppressionCollection]);
   const clients: MongoClient[] = [];
   let commands = 0;

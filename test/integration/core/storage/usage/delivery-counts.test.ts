@@ -15,8 +15,7 @@ const stored = (count: number, change: Partial<DeliveryRow> = {}): DeliveryRow[]
     ...change,
   }));
 
-describe("usage of deliveries", function () {
-  this.timeout(120_000);
+describe("usage of deliveries", () => {
   const db = testDatabase("delivery_counts", []);
   let tenants = 0;
 

@@ -14,8 +14,7 @@ import { testDatabase } from "../../../../support/servers/database.ts";
 const now = new Date("2026-11-21T12:00:00Z");
 const later = new Date(now.getTime() + 60_000);
 
-describe("the deliveries of webhooks", function () {
-  this.timeout(120_000);
+describe("the deliveries of webhooks", () => {
   const db = testDatabase("webhook_deliveries", [webhookDeliveryCollection]);
   const rows = () => collectionOf<WebhookDeliveryRow>(db(), webhookDeliveryCollection);
   let deliveries: ReturnType<typeof webhookDeliveries>;

@@ -27,8 +27,7 @@ describe("the statistics of endpoints", () => {
   const rows = () => collectionOf<WebhookStatsRow>(db(), webhookStatsCollection);
   let stats: ReturnType<typeof webhookStats>;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     stats = webhookStats(db());
   });
 

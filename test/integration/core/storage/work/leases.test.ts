@@ -12,8 +12,7 @@ describe("leases", () => {
   const t0 = new Date("2026-11-21T08:00:00Z");
   const later = (ms: number): Date => new Date(t0.getTime() + ms);
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     rows = collectionOf<Row>(db(), { name: "rows" });
   });
   beforeEach(async () => {

@@ -10,9 +10,7 @@ const ruleset = { extends: [rulesets.oas] } as RulesetDefinition; // sound: both
 const isMistaken = ({ code, path }: { code: string | number; path: readonly (string | number)[] }): boolean =>
   code === "oas3-valid-schema-example" && path.join(".").endsWith("examples.0.data.0.example");
 
-describe("Spectral's ruleset for OpenAPI", function () {
-  this.timeout(120_000);
-
+describe("Spectral's ruleset for OpenAPI", () => {
   const findings = async (value: object): Promise<string[]> => {
     const linter = new spectral.Spectral();
     linter.setRuleset(ruleset);

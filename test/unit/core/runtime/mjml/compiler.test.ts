@@ -5,8 +5,7 @@ import { type MjmlCompiler, mjmlCompiler } from "#core/runtime/mjml/compiler.ts"
 const body = (inside: string): string => `<mjml><mj-body>\n${inside}\n</mj-body></mjml>`;
 const section = (text: string): string => `<mj-section><mj-column><mj-text>${text}</mj-text></mj-column></mj-section>`;
 
-describe("the compiler of MJML", function () {
-  this.timeout(120_000);
+describe("the compiler of MJML", () => {
   let compiler: MjmlCompiler;
   before(() => {
     compiler = mjmlCompiler();

@@ -26,8 +26,7 @@ const askIn = async (env: NodeJS.ProcessEnv, url: string): Promise<GuardedReply>
   return JSON.parse(stdout) as GuardedReply; // as the script above prints it
 };
 
-describe("a guarded request in an environment that", function () {
-  this.timeout(120_000); // starts a process
+describe("a guarded request in an environment that", () => {
   const { http, listen, connections } = outgoing();
 
   it("names proxies goes straight to its receiver", async () => {

@@ -11,8 +11,7 @@ import { staticTable } from "../../../../support/http2/static-table.ts";
 import { until } from "../../../../support/until.ts";
 
 // `make fuzz` attacks for minutes; here is what it found, and a moment of it.
-describe("the decoders of the HTTP/2 client under attack", function () {
-  this.timeout(120_000);
+describe("the decoders of the HTTP/2 client under attack", () => {
   for (const target of targets)
     it(`withstand what is kept for ${target.name}, and some thousand inputs made of it`, () => {
       const corpus = readCorpus(target.name);

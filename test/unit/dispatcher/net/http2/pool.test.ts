@@ -10,8 +10,7 @@ import { until } from "../../../../support/until.ts";
 const tls = selfSigned();
 const never = new AbortController().signal;
 
-describe("http2Pool", function () {
-  this.timeout(120_000); // 20,000 requests
+describe("http2Pool", () => {
   let server: SimulatedServer;
   let pool: Http2Pool;
   /** How often each body was processed by the server. */
