@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import type { Partitioning } from "#core/domain/webhooks/partitions.ts";
 import { batchOutbox } from "#core/queue/batch-outbox.ts";
 import { callbackQueue } from "#core/queue/callbacks.ts";
 import { eventPublisher } from "#core/queue/events.ts";
@@ -50,6 +51,7 @@ export type Foundation = {
   /** Where exports and imports keep their files. */
   files: FileStore;
   subjects: Subjects;
+  partitioning: Partitioning;
   secrets: KeyRing;
   /** Takes tokens of shared buckets. */
   take: TakeFrom & GiveBack;
@@ -76,11 +78,11 @@ export type Platform = ReturnType<typeof platform>;
 
 /** What features may use. Each says by a type of its own what it uses of it. */
 export const platform = (foundation: Foundation) => {
-  const { db, nats, subjects, settings, take, clock, log, metrics } = foundation;
+  const { db, nats, subjects, partitioning, settings, take, clock, log, metrics } = foundation;
   const usage = usageCounter({ rows: tenantUsage(db), clock, log });
   const published = (tenantId: string, events: number): void => usage.count(tenantId, { events });
   const spreadOf = spreadIn(foundation.directory);
-  const eventsOut = eventPublisher({ publisher: nats, subjects, spreadOf, published });
+  const eventsOut = eventPublisher({ publisher: nats, subjects, partitioning, spreadOf, published });
   const publishing = { events: eventsOut, log, metrics: metrics.queue };
   const messageEvents = outbox({
     rows: collectionOf<MessageRow>(db, messageCollection),

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { systemClock } from "#core/domain/clock.ts";
+import { partitioning as partitioningOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
@@ -83,6 +84,7 @@ const redis = connectRedis({
   onCall: metrics.stores.timer("redis"),
 });
 const subjectsOf = subjects(config.natsPrefix);
+const partitioning = partitioningOf(config.eventPartitions);
 const natsTls = certificatesOf(config.natsTlsDir, log);
 const nats = lateNats({
   connect: () =>
@@ -121,6 +123,7 @@ const shared = platform({
   directory: known,
   files,
   subjects: subjectsOf,
+  partitioning,
   secrets,
   take,
   cursorSecret: () => cursorSecret,
@@ -196,7 +199,7 @@ const health = healthServer({
 const stores: Part = {
   name: "stores",
   start: async (signal) => {
-    await openDatabase({ mongo, log, kids: kidsOf(config) }, signal);
+    await openDatabase({ mongo, log, kids: kidsOf(config), partitioning }, signal);
     cursorSecret = await keepCursorSecret(mongo.db, cursorSecret);
   },
   stop: async () => {

@@ -69,6 +69,16 @@ export const SharedConfig = {
     description:
       "keys that are lost for good: without one that seals something no program starts unless it is named here",
   }),
+  eventPartitions: Integer({
+    env: "HERALD_EVENT_PARTITIONS",
+    default: 16,
+    minimum: 16,
+    maximum: 128,
+    multipleOf: 16,
+    description:
+      "partitions of an installation's events, a multiple of 16, settled when it is made: so many dispatchers at most share " +
+      "the work of webhooks, and each partition costs JetStream a consumer. Set it alike in all three programs",
+  }),
   healthHost: Text({
     env: "HERALD_HEALTH_HOST",
     default: "0.0.0.0",

@@ -42,10 +42,10 @@ export const parts = (made: Made): Part[] => {
   const sources = features.flatMap((feature) => feature.timers);
   return [
     storesPart(
-      { ...made, kids: kidsOf(made.config) },
+      { ...shared, kids: kidsOf(made.config) },
       { close: async () => void (await Promise.all([shared.files.close(), made.nats.close()])) },
     ),
-    streams(made),
+    streams(shared),
     heartbeat({
       ...shared,
       program: "dispatcher",

@@ -2,6 +2,7 @@ import { linksPurpose } from "#core/channels/email/links.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Timing } from "#core/domain/timing.ts";
+import { partitioning as partitioningOf } from "#core/domain/webhooks/partitions.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { type EventPublisherDeps, eventPublisher } from "#core/queue/events.ts";
 import { inboxNotices } from "#core/queue/inbox-notices.ts";
@@ -41,6 +42,7 @@ export type Settings = FileSettings & {
   graceSeconds: number;
   natsPrefix: string;
   natsReplicas: number;
+  eventPartitions: number;
   keyRing: string;
   lostKeys: readonly string[];
   healthHost: string;
@@ -87,6 +89,7 @@ export const platform = (made: Made) => {
   const { config, mongo, nats, tracer, clock, log } = made;
   const [stopping, cut] = [new AbortController(), new AbortController()];
   const names = subjects(config.natsPrefix);
+  const partitioning = partitioningOf(config.eventPartitions);
   const news = changes({ nats, subjects: names });
   const hints = publisher(nats, tracer);
   const secrets = keyRing(config.keyRing);
@@ -97,6 +100,7 @@ export const platform = (made: Made) => {
     natsPrefix: config.natsPrefix,
     natsReplicas: config.natsReplicas,
     subjects: names,
+    partitioning,
     changes: news,
     directory: settings,
     suspensions: suspensions({
@@ -107,7 +111,7 @@ export const platform = (made: Made) => {
     }),
     publisher: hints,
     peers: peers(),
-    ...counting(made, { publisher: hints, subjects: names, spreadOf: spreadIn(settings) }),
+    ...counting(made, { publisher: hints, subjects: names, partitioning, spreadOf: spreadIn(settings) }),
     announcer: announcer({ nats, subjects: names }),
     noticeInboxes: inboxNotices({ nats, subjects: names }),
     open: http2Pool,

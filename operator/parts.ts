@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { allResources } from "#core/channels/all-resources.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Timing } from "#core/domain/timing.ts";
+import { partitioning as partitioningOf } from "#core/domain/webhooks/partitions.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { streamLevels } from "#core/queue/jetstream/stream-levels.ts";
@@ -50,6 +51,7 @@ import { tendVersions } from "./versions/tend.ts";
 export type Settings = {
   natsPrefix: string;
   natsReplicas: number;
+  eventPartitions: number;
   keyRing: string;
   lostKeys: readonly string[];
   publicUrl: string;
@@ -110,6 +112,7 @@ export const makeParts = (deps: PartsDeps) => {
   const board = usageBoard({ usage: tenantUsage(mongo.db), backlogs: webhookBacklogs(mongo.db), clock });
   const scope = scopeOf(config);
   const mjml = mjmlCompiler();
+  const partitioning = partitioningOf(config.eventPartitions);
   const platform = makePlatform({
     clock,
     db: mongo.db,
@@ -120,7 +123,7 @@ export const makeParts = (deps: PartsDeps) => {
     ...besides(client, writes, report),
     keyRing: keyRing(config.keyRing),
     randomBytes,
-    jetstream: { nats, prefix: config.natsPrefix, replicas: config.natsReplicas, timing: deps.timing },
+    jetstream: { nats, prefix: config.natsPrefix, replicas: config.natsReplicas, timing: deps.timing, partitioning },
     timing: deps.timing,
     network: network(deps),
     mjml,
@@ -149,7 +152,7 @@ export const makeParts = (deps: PartsDeps) => {
   });
   watchLevels(metrics.registry, { stores: platform.stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
   return {
-    stores: storesPart({ ...deps, kids: kidsOf(config) }, nats),
+    stores: storesPart({ ...deps, kids: kidsOf(config), partitioning }, nats),
     announced,
     mjml,
     engine,

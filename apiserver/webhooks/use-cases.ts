@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import type { Partitioning } from "#core/domain/webhooks/partitions.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
 import { addressLookup } from "#core/runtime/http/address-lookup.ts";
@@ -36,6 +37,7 @@ type WebhookPlatform = SettingsPlatform & {
   db: Db;
   nats: Pick<LateNats, "ask">;
   subjects: Pick<Subjects, "webhookTests">;
+  partitioning: Pick<Partitioning, "placeOf">;
   addresses: { guard: AddressGuard; resolve: Resolve };
   templates: Pick<BodyTemplates, "render">;
   secrets: KeyRing;
@@ -70,7 +72,7 @@ export const webhookUseCases = (platform: WebhookPlatform) => {
     ...platform,
     endpoints,
     history,
-    places: endpointPlaces(db),
+    places: endpointPlaces(db, platform.partitioning),
     settings,
     announce: settings.announce,
     addressProblem: addresses.guard.problemOf,

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { maxEventBytes, textWithin } from "../domain/events/text.ts";
-import { groupOf, type Spread } from "../domain/webhooks/partitions.ts";
+import type { Partitioning, Spread } from "../domain/webhooks/partitions.ts";
 import { Unavailable } from "../errors.ts";
 import { mapBounded } from "../runtime/batching/bounded.ts";
 import { gather } from "../runtime/batching/gather.ts";
@@ -52,11 +52,12 @@ const inFlight = 16;
 export const eventPublisher = ({
   publisher,
   subjects,
+  partitioning,
   spreadOf = async () => 1,
   published,
 }: EventPublisherDeps): EventPublisher & EventTextPublisher => {
   const offerTexts: EventTextPublisher["offerTexts"] = async ({ tenantId, appId }, events, how = {}) => {
-    const group = groupOf(appId, await spreadOf(appId));
+    const group = partitioning.groupOf(appId, await spreadOf(appId));
     const { custom = [], others = [] } = Object.groupBy(events, ({ type }) =>
       type === "event.received" ? "custom" : "others",
     );
@@ -116,6 +117,7 @@ export const gatheredEvents = (events: EventPublisher): EventPublisher => {
 export type EventPublisherDeps = {
   publisher: Pick<Publisher, "publishText">;
   subjects: Pick<Subjects, "events" | "customEvents">;
+  partitioning: Pick<Partitioning, "groupOf">;
   /** Over how many partitions an app is spread; one when left out. One that is no longer true costs time, and nothing is lost. */
   spreadOf?: (appId: string) => Promise<Spread>;
   /** Counts events of a tenant that the stream has taken. */

@@ -1,4 +1,5 @@
 import type { Timing } from "#core/domain/timing.ts";
+import type { Partitioning } from "#core/domain/webhooks/partitions.ts";
 import { callbackQueue } from "#core/queue/callbacks.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Publisher } from "#core/queue/jetstream/publish.ts";
@@ -27,6 +28,7 @@ export type EventPartsDeps = Omit<RecordDeps, "callbacks" | "metrics"> & {
   config: { natsPrefix: string; natsReplicas: number };
   holder: string;
   timing: Timing;
+  partitioning: Partitioning;
   metrics: Metrics<"dispatcher">;
   tracer: Tracer;
   log: Log;
@@ -38,7 +40,8 @@ const leaseMs = 600_000; // longer than a page of removals takes
 /** What a dispatcher runs for custom events. Source: docs/decisions/0070. */
 export const eventParts = (deps: EventPartsDeps): Part[] => {
   const handle = recordEvents({ ...deps, callbacks: callbackQueue(deps) });
-  const specs = [eventStream, formerEventStream].map((specOf) => specOf(deps.config.natsPrefix, deps.timing));
+  const { config, timing, partitioning } = deps;
+  const specs = [eventStream(config.natsPrefix, timing, partitioning), formerEventStream(config.natsPrefix, timing)];
   return [...specs.map((spec) => eventWorker(deps, spec, handle)), retentionPart(deps)];
 };
 

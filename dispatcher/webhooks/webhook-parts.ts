@@ -1,4 +1,5 @@
 import type { Timing } from "#core/domain/timing.ts";
+import type { Partitioning } from "#core/domain/webhooks/partitions.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { sharedPlaces } from "#core/queue/jetstream/shared-places.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -46,6 +47,7 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
   subjects: Subjects;
   natsPrefix: string;
   natsReplicas: number;
+  partitioning: Partitioning;
   timing: Timing;
   directory: Pick<Directory, "webhooksOf" | "forgetWebhooksOf">;
   suspensions: Suspensions;
@@ -97,10 +99,10 @@ type OwnedDeps = WebhookPartsDeps &
 
 /** The partitions of this process: which they are, who reads them, their endpoints' queues, and what waits for those. */
 const owned = (deps: OwnedDeps): { partitions: Partitions; parts: Part[] } => {
-  const { db, metrics, changes, suspensions } = deps;
+  const { db, partitioning, metrics, changes, suspensions } = deps;
   const partitions: Partitions = new Partitions({
     ...deps,
-    tables: webhookOwners(db),
+    tables: webhookOwners(db, partitioning),
     changed: tableNotices(deps),
     onMembers: deps.peers.are,
     onTaken: (partition) => {
@@ -145,7 +147,7 @@ const handleTimeoutMs = 90_000;
 const partitionReader = (deps: WebhookPartsDeps, match: Match): ((partition: number) => Part) => {
   const places = sharedPlaces({ most: batches.atOnce, own: batches.ofPartition });
   const tenants = tenantPlaces(batches.atOnce);
-  const spec = eventStream(deps.natsPrefix, deps.timing);
+  const spec = eventStream(deps.natsPrefix, deps.timing, deps.partitioning);
   return (partition) => {
     const source = { spec, consumer: webhookConsumer(partition), handle: match(partition), places };
     return eventWorker(deps, { ...source, turns: tenantTurns(tenants, tenantIn) });

@@ -1,4 +1,5 @@
 import type { Timing } from "#core/domain/timing.ts";
+import type { Partitioning } from "#core/domain/webhooks/partitions.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { isAway } from "#core/queue/jetstream/publish.ts";
 import { type Ensured, ensureStream } from "#core/queue/jetstream/streams.ts";
@@ -20,12 +21,13 @@ export type SharedStreamsDeps = {
   nats: Pick<Nats, "jsm">;
   config: { natsPrefix: string; natsReplicas: number };
   timing: Pick<Timing, "ackWaitMs">;
+  partitioning: Partitioning;
   log: Log;
 };
 
 /** Makes the streams that all tenants share, as the operator does, which makes those of plans. */
-export const streams = ({ nats, config, timing, log }: SharedStreamsDeps): Part => {
-  const specs = sharedStreams(config.natsPrefix, timing);
+export const streams = ({ nats, config, timing, partitioning, log }: SharedStreamsDeps): Part => {
+  const specs = sharedStreams(config.natsPrefix, timing, partitioning);
   return streamsPart({ ensure: specs.map((spec) => () => ensureStream(nats.jsm, spec, config.natsReplicas)), log });
 };
 

@@ -155,7 +155,7 @@ const gather = async (
 
 /** Writes the Secret, then the document: receivers can know a new signing secret before it is used. */
 const store = async (deps: Deps, input: Input & Read, signal: AbortSignal) => {
-  const { db, record, secrets, keyRing, randomBytes } = deps;
+  const { db, record, secrets, keyRing, randomBytes, jetstream } = deps;
   const { resource, id, stand, app, now, members, found } = input;
   const { row } = stand;
   const make = (): string => `whsec_${randomBytes(32).toString("base64")}`;
@@ -166,7 +166,7 @@ const store = async (deps: Deps, input: Input & Read, signal: AbortSignal) => {
   const content = { before, values: { secret }, isAsWanted, isReplaced };
   const isSecretWritten = await signingSecret.write(secrets, resource, content, signal);
   const set = { ...members, ...sealed };
-  const place = row === null ? await endpointPlaces(db).place(app, id) : {};
+  const place = row === null ? await endpointPlaces(db, jetstream.partitioning).place(app, id) : {};
   const result = await record.keep(resource, stand, { set, begin: { ...beginning(now), ...place } });
   return "verdict" in result ? result : { now, set, isSecretWritten, result };
 };

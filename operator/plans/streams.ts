@@ -12,7 +12,7 @@ export type PlanStreams = ReturnType<typeof planStreams>;
  */
 export const planStreams = ({
   fence,
-  jetstream: { nats, prefix, replicas, timing },
+  jetstream: { nats, prefix, replicas, timing, partitioning },
 }: Pick<Platform, "fence" | "jetstream">) => {
   const specOf = (name: string, backlogPerTenant: number): StreamSpec =>
     planStream(prefix, { name, backlogPerTenant }, timing);
@@ -26,7 +26,7 @@ export const planStreams = ({
   let areSharedThere = false; // dispatchers, which read them, look after them from then on
   const ensureShared = async (): Promise<void> => {
     if (areSharedThere) return;
-    for (const spec of sharedStreams(prefix, timing)) await ensureStream(nats.jsm, spec, replicas);
+    for (const spec of sharedStreams(prefix, timing, partitioning)) await ensureStream(nats.jsm, spec, replicas);
     areSharedThere = true;
   };
   return {

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Timing } from "#core/domain/timing.ts";
+import type { Partitioning } from "#core/domain/webhooks/partitions.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
 import type { Resolve } from "#core/runtime/http/resolve.ts";
@@ -59,6 +60,7 @@ export type JetStream = {
   /** Copies that JetStream keeps of a stream. */
   replicas: number;
   timing: Pick<Timing, "ackWaitMs">;
+  partitioning: Partitioning;
 };
 
 /** Judges the addresses of webhooks, and says where their names lead. */

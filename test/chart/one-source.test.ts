@@ -18,6 +18,7 @@ import {
 import { loadConfig } from "#core/runtime/process/config.ts";
 import { rootDir } from "../../dev/files/paths.ts";
 import { nodeFlags } from "../../dev/processes/programs.ts";
+import { testPartitioning } from "../support/rows/partitioning.ts";
 import { chartDir, objectsIn, type Rendered, render, valuesFiles } from "./support/helm.ts";
 
 const read = (...path: string[]): string => readFileSync(join(...path), "utf8");
@@ -91,7 +92,7 @@ describe("chart, image and programs", () => {
     const plans = ["free", "gold"].map((name) => planStream("eu", { name, backlogPerTenant: 1 }, timings.short));
     const there = [
       ...plans,
-      eventStream("eu", timings.short),
+      eventStream("eu", timings.short, testPartitioning),
       formerEventStream("eu", timings.short),
       jobStream("eu", timings.short),
       callbackStream("eu", timings.short),

@@ -32,6 +32,8 @@
   value: {{ join "," $values.outgoing.allowedPorts | quote }}
 - name: HERALD_PUBLIC_URL
   value: {{ include "herald.publicUrl" .root | quote }}
+- name: HERALD_EVENT_PARTITIONS
+  value: {{ $values.nats.eventPartitions | quote }}
 - name: HERALD_LOG_LEVEL
   value: {{ $values.logLevel | quote }}
 - name: HERALD_GRACE_SECONDS

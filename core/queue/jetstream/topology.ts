@@ -7,7 +7,7 @@ import {
   type StreamConfig,
 } from "@nats-io/jetstream";
 import type { Timing } from "../../domain/timing.ts";
-import { groupsOf, partitions } from "../../domain/webhooks/partitions.ts";
+import type { Partitioning } from "../../domain/webhooks/partitions.ts";
 
 /** A stream with the consumers that read it; every stream and consumer of Herald stands in this file. */
 export type StreamSpec = {
@@ -57,10 +57,10 @@ export const eventBatchesPerTenant = 4_096;
  * Events of every app, kept until each consumer has them. A tenant over its share is refused, so that its outboxes keep
  * them; others are not (docs/decisions/0045). Each partition has a consumer (docs/decisions/0048).
  */
-export const eventStream = (prefix: string, timing: AckTiming): StreamSpec => ({
+export const eventStream = (prefix: string, timing: AckTiming, { all, groupsOf }: Partitioning): StreamSpec => ({
   stream: eventsIn(`${prefix}-app-events`, `${prefix}.app-events.>`),
   consumers: [
-    ...partitions.map((partition) => {
+    ...all.map((partition) => {
       const filters = groupsOf(partition).map(({ groups, group }) => `${prefix}.app-events.${groups}.${group}.>`);
       return pull(webhookConsumer(partition), filters, pendingOf(eventBatchesPerTenant), timing);
     }),
@@ -136,8 +136,10 @@ export const jobStream = (prefix: string, timing: AckTiming): StreamSpec => ({
 });
 
 /** The streams that all tenants share. */
-export const sharedStreams = (prefix: string, timing: AckTiming): StreamSpec[] =>
-  [eventStream, formerEventStream, callbackStream, jobStream].map((specOf) => specOf(prefix, timing));
+export const sharedStreams = (prefix: string, timing: AckTiming, partitioning: Partitioning): StreamSpec[] => [
+  eventStream(prefix, timing, partitioning),
+  ...[formerEventStream, callbackStream, jobStream].map((specOf) => specOf(prefix, timing)),
+];
 
 /**
  * What a consumer may have in hand: more than three tenants have waiting. Hints that fail wait there to come again; were

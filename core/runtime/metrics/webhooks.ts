@@ -57,7 +57,7 @@ export const watchWebhookLevels = (registry: Registry, levels: WebhookLevels): v
   level("herald_webhook_endpoint_queues", "endpoints for which this process has something to do", (into) =>
     into.set(levels.endpointQueues()),
   );
-  level("herald_webhook_partitions", "partitions of the events that this process owns, of 16 over all", (into) =>
+  level("herald_webhook_partitions", "partitions of the events that this process owns", (into) =>
     into.set(levels.partitions()),
   );
   level("herald_webhook_requests_in_flight", "requests to endpoints that have begun and not ended", (into) =>

@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import type { OwnerTable } from "../../domain/webhooks/owners.ts";
-import { partitions } from "../../domain/webhooks/partitions.ts";
+import type { Partitioning } from "../../domain/webhooks/partitions.ts";
 import { shareCount } from "../../domain/webhooks/shares.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
@@ -29,15 +29,32 @@ export const webhookOwnerCollection: CollectionSpec = {
 export type WebhookOwners = ReturnType<typeof webhookOwners>;
 
 /** The tables of owners: whoever writes one has read what they write over. */
-export const webhookOwners = (db: Db) => ({
+export const webhookOwners = (db: Db, { count }: Pick<Partitioning, "count">) => ({
   partitions: table<PartitionTableRow>(db, "partitions", (now) => ({
     _id: "partitions",
-    ...emptyTable(partitions.length, now),
+    ...emptyTable(count, now),
     base: 0,
     serves: false,
   })),
   former: table<FormerTableRow>(db, "shares", (now) => ({ _id: "shares", ...emptyTable(shareCount, now) })),
 });
+
+/** An installation has other partitions than a program was told. */
+export class PartitionsError extends Error {
+  override readonly name = "PartitionsError";
+}
+
+/**
+ * Settles how many partitions an installation has, when it is made: what publishers name, owners must read.
+ * @throws PartitionsError when it was made with another number
+ */
+export const checkPartitions = async (db: Db, { count }: Pick<Partitioning, "count">): Promise<void> => {
+  const { owners } = await webhookOwners(db, { count }).partitions.read(new Date());
+  if (owners.length !== count)
+    throw new PartitionsError(
+      `HERALD_EVENT_PARTITIONS is ${count}, and this installation was made with ${owners.length}: that cannot be changed`,
+    );
+};
 
 export type OwnerTables<Row extends OwnerTable & Versioned> = {
   /** The table as it is; it is made when there is none. */

@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import { placeOf } from "../../domain/webhooks/partitions.ts";
+import type { Partitioning } from "../../domain/webhooks/partitions.ts";
 import { type AppRow, appCollection } from "../apps/apps.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { type WebhookRow, webhookCollection } from "./webhooks.ts";
@@ -10,7 +10,7 @@ export const spreadFrom = 50;
 export type EndpointPlaces = ReturnType<typeof endpointPlaces>;
 
 /** Places new endpoints in partitions. */
-export const endpointPlaces = (db: Db) => {
+export const endpointPlaces = (db: Db, { placeOf }: Pick<Partitioning, "placeOf">) => {
   const apps = collectionOf<AppRow>(db, appCollection);
   const webhooks = collectionOf<WebhookRow>(db, webhookCollection);
   const hasMany = async (appId: string): Promise<boolean> =>

@@ -1,6 +1,6 @@
 import { memberOf } from "#core/channels/kit/reading.ts";
 import { passes } from "#core/domain/webhooks/filter.ts";
-import { isGivenBy, type PartitionGroup } from "#core/domain/webhooks/partitions.ts";
+import type { PartitionGroup, Partitioning } from "#core/domain/webhooks/partitions.ts";
 import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts";
 import { groupIn } from "#core/queue/subjects.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
@@ -11,6 +11,7 @@ import type { Accept, EndpointEvents } from "../accept/accept.ts";
 
 export type MatchDeps = {
   directory: Pick<Directory, "webhooksOf" | "forgetWebhooksOf">;
+  partitioning: Pick<Partitioning, "isGivenBy">;
   /** An endpoint was made, changed or removed. */
   changed: (endpointId: string) => void;
   accept: Accept;
@@ -24,13 +25,13 @@ export type Match = (
 ) => (events: readonly EventEnvelope[], given: MatchContext) => Promise<Settlement>;
 
 /** Finds the endpoints that want events and are given them by the reader of that partition, and accepts those for them. */
-export const matchEvents = ({ directory, accept, changed }: MatchDeps): Match => {
+export const matchEvents = ({ directory, partitioning, accept, changed }: MatchDeps): Match => {
   const known = new WeakMap<readonly WebhookRow[], Map<string, Subscribers>>(); // the directory gives the same list until it changes
   const subscribersAmong = (endpoints: readonly WebhookRow[], reading: Reading | null): Subscribers => {
     const byReading = known.get(endpoints) ?? new Map<string, Subscribers>();
     known.set(endpoints, byReading);
     const key = reading === null ? "" : `${reading.partition} ${reading.group.groups}`;
-    const subscribers = byReading.get(key) ?? subscribersOf(endpoints.filter(isGivenWhile(reading)));
+    const subscribers = byReading.get(key) ?? subscribersOf(endpoints.filter(isGivenWhile(partitioning, reading)));
     byReading.set(key, subscribers);
     return subscribers;
   };
@@ -63,7 +64,7 @@ export const matchEvents = ({ directory, accept, changed }: MatchDeps): Match =>
 type Reading = { partition: number; group: PartitionGroup };
 
 const isGivenWhile =
-  (reading: Reading | null) =>
+  ({ isGivenBy }: MatchDeps["partitioning"], reading: Reading | null) =>
   (endpoint: WebhookRow): boolean =>
     reading === null || isGivenBy(reading.partition, reading.group, endpoint);
 

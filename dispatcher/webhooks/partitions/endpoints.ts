@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import { partitionOfEndpoint, partitions } from "#core/domain/webhooks/partitions.ts";
+import type { Partitioning } from "#core/domain/webhooks/partitions.ts";
 import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { Announcer } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
@@ -8,6 +8,7 @@ import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/w
 
 export type EndpointsDeps = {
   db: Db;
+  partitioning: Pick<Partitioning, "count" | "ofEndpoint">;
   nats: Pick<Nats, "nc">;
   subjects: Pick<Subjects, "webhookNotices" | "formerWebhookNotices">;
   announcer: Announcer;
@@ -16,21 +17,21 @@ export type EndpointsDeps = {
 /** An endpoint, and the partition whose owner serves it. */
 export type EndpointKey = { id: string; partition: number };
 
-export const keyOf = (row: Pick<WebhookRow, "_id" | "app_id" | "partition">): EndpointKey => ({
-  id: row._id,
-  partition: partitionOfEndpoint(row),
-});
-
-/** The owner of this partition walks over a share, and does what is to be done for endpoints that are gone. */
-export const walkerOf = (share: number): number => share % partitions.length;
-
 export type Endpoints = ReturnType<typeof endpointWork>;
 
 /** Endpoints in the store, and what processes say of them to each other. */
-export const endpointWork = ({ db, nats: { nc }, subjects, announcer }: EndpointsDeps) => {
+export const endpointWork = ({ db, partitioning, nats: { nc }, subjects, announcer }: EndpointsDeps) => {
+  const keyOf = (row: Pick<WebhookRow, "_id" | "app_id" | "partition">): EndpointKey => ({
+    id: row._id,
+    partition: partitioning.ofEndpoint(row),
+  });
+  const walkerOf = (share: number): number => share % partitioning.count;
   const work = webhookWork(db);
   return {
     ...work,
+    keyOf,
+    /** The owner of this partition walks over a share, and does what is to be done for endpoints that are gone. */
+    walkerOf,
     /** Whose an endpoint is that only its id is known of. */
     keyOfId: async (id: string): Promise<EndpointKey> => {
       const row = await work.find(id);

@@ -5,12 +5,12 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { passes } from "#core/runtime/process/passes.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { type EndpointKey, type Endpoints, walkerOf } from "./endpoints.ts";
+import type { EndpointKey, Endpoints } from "./endpoints.ts";
 import type { Partitions } from "./partitions.ts";
 
 export type WalksDeps = {
   deliveries: Pick<WebhookDeliveries, "nextWaiting">;
-  endpoints: Pick<WebhookWork, "recovering"> & Pick<Endpoints, "keyOfId" | "notify">;
+  endpoints: Pick<WebhookWork, "recovering"> & Pick<Endpoints, "keyOfId" | "notify" | "walkerOf">;
   partitions: Pick<Partitions, "isOwned" | "owned">;
   /** Something is due for an endpoint of this process at an instant. */
   found: (endpoint: EndpointKey, dueAt: Date) => void;
@@ -46,7 +46,7 @@ export const walks = ({ deliveries, endpoints, partitions, found, log }: WalksDe
   const addEachMinute = (): void => {
     if (performance.now() - addedMs < everyMs) return;
     addedMs = performance.now();
-    add((share) => partitions.isOwned(walkerOf(share)));
+    add((share) => partitions.isOwned(endpoints.walkerOf(share)));
   };
   const note = async (id: string, dueAt: Date): Promise<void> => {
     const key = keys.get(id) ?? (await endpoints.keyOfId(id));

@@ -13,7 +13,7 @@ import type { StoringDeps } from "./storing.ts";
 /** What an endpoint queue uses. */
 export type EndpointQueueDeps = EndpointDeps &
   StoringDeps & {
-    endpoints: Pick<WebhookWork, "noteRecovery" | "disable"> & Pick<Endpoints, "notify" | "announce">;
+    endpoints: Pick<WebhookWork, "noteRecovery" | "disable"> & Pick<Endpoints, "notify" | "announce" | "keyOf">;
     deliveries: Pick<Deliveries, "due" | "nextDueAt" | "endPage" | "recover">;
     requests: WebhookRequests;
     health: { observe: Observe };

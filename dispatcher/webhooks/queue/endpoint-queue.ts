@@ -1,7 +1,7 @@
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { disableGone } from "../health/disable-gone.ts";
-import { type EndpointKey, keyOf } from "../partitions/endpoints.ts";
+import type { EndpointKey } from "../partitions/endpoints.ts";
 import { type Pace, pace } from "../send/pace.ts";
 import { type Allowance, allowance } from "./allowance.ts";
 import { Backlog } from "./backlog.ts";
@@ -50,7 +50,7 @@ export class EndpointQueue {
   constructor(deps: EndpointQueueDeps, row: WebhookRow, onEnd: (queue: EndpointQueue) => void) {
     this.#deps = deps;
     this.#onEnd = onEnd;
-    this.key = keyOf(row);
+    this.key = deps.endpoints.keyOf(row);
     this.openedMs = this.#nowMs();
     this.#endpoint = new Endpoint(deps, row);
     this.#pending = new PendingDeliveries(deps.memory);

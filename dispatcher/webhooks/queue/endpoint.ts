@@ -2,14 +2,14 @@ import { healthAfter, type WebhookHealth, type WebhookRequestEnd } from "#core/d
 import { healthOf, isSameStreak, type WebhookRow, type WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import type { HealthNotes } from "../health/notes.ts";
-import { keyOf } from "../partitions/endpoints.ts";
+import type { Endpoints } from "../partitions/endpoints.ts";
 import type { Partitions } from "../partitions/partitions.ts";
 import type { Prepared } from "../send/prepare.ts";
 import type { WebhookRequests } from "../send/send-webhook.ts";
 import { type Trust, trust } from "./trust.ts";
 
 export type EndpointDeps = {
-  endpoints: Pick<WebhookWork, "find">;
+  endpoints: Pick<WebhookWork, "find"> & Pick<Endpoints, "keyOf">;
   partitions: Pick<Partitions, "fenceOf" | "isOwned">;
   suspensions: Pick<Suspensions, "has">;
   requests: Pick<WebhookRequests, "prepare">;
@@ -33,7 +33,7 @@ export class Endpoint {
   constructor(deps: EndpointDeps, row: WebhookRow) {
     this.#deps = deps;
     this.row = row;
-    this.#partition = keyOf(row).partition;
+    this.#partition = deps.endpoints.keyOf(row).partition;
     this.prepared = deps.requests.prepare(row);
     this.health = healthOf(row);
     this.trust = trust(this.health);

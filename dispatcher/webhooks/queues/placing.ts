@@ -4,14 +4,14 @@ import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import type { Deliveries } from "../history/deliveries.ts";
-import { type EndpointKey, type Endpoints, keyOf } from "../partitions/endpoints.ts";
+import type { EndpointKey, Endpoints } from "../partitions/endpoints.ts";
 import type { EndpointQueue } from "../queue/endpoint-queue.ts";
 import type { StoringDeps } from "../queue/storing.ts";
 import { type Budget, budget } from "./budget.ts";
 
 export type PlacingDeps = {
   /** Notifies the owner of an endpoint, this process or another, that deliveries were stored for it. */
-  endpoints: Pick<Endpoints, "notify">;
+  endpoints: Pick<Endpoints, "notify" | "keyOf">;
   deliveries: Pick<Deliveries, "keep">;
   suspensions: Pick<Suspensions, "has">;
   deferred: StoringDeps["deferred"];
@@ -94,7 +94,7 @@ export const placing = (deps: PlacingDeps, queues: Queues): Place => {
 
   return async (endpoint, amount, make, { isStoredFirst } = { isStoredFirst: false }) => {
     const { count } = amount;
-    const key = keyOf(endpoint);
+    const key = deps.endpoints.keyOf(endpoint);
     const isDisabled = endpoint.status === "disabled";
     const { free, freeAll } = await entered(memory, endpoint.tenant_id, amount);
     try {
@@ -114,7 +114,7 @@ export const placing = (deps: PlacingDeps, queues: Queues): Place => {
 /** Null when nothing is to be sent, or this process may not. */
 const queueFor = async (deps: PlacingDeps, queues: Queues, endpoint: WebhookRow): Promise<EndpointQueue | null> => {
   if (endpoint.paused || endpoint.status === "disabled" || deps.suspensions.has(endpoint.tenant_id)) return null;
-  const queue = await queues.queueOf(keyOf(endpoint));
+  const queue = await queues.queueOf(deps.endpoints.keyOf(endpoint));
   if (queue === null) deps.fellBack();
   return queue;
 };

@@ -1,9 +1,9 @@
 import { timings } from "#core/domain/timing.ts";
-import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { eventStream, webhookConsumer } from "#core/queue/jetstream/topology.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import { type EventDayRow, eventDayCollection } from "#core/storage/events/event-days.ts";
+import { partitionOf, testPartitioning } from "../../support/rows/partitioning.ts";
 import type { System } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 import { addEndpoint, eventsUrl } from "../../support/webhooks/traffic.ts";
@@ -132,7 +132,7 @@ const counted = ({ system }: Bench, count: number): Promise<void> =>
 const matched = ({ nats, system: { prefix, app } }: Bench): Promise<void> =>
   until(async () => {
     const { num_pending: waiting, num_ack_pending: inHand } = await nats.jsm.consumers.info(
-      eventStream(prefix, timings.usual).stream.name,
+      eventStream(prefix, timings.usual, testPartitioning).stream.name,
       webhookConsumer(partitionOf(app._id)),
     );
     return waiting + inHand === 0;

@@ -1,8 +1,8 @@
 import { derivedIdAt } from "#core/domain/ids.ts";
-import { partitionCount, partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { partitionCount, partitionOf } from "../../support/rows/partitioning.ts";
 import type { System } from "../../support/system/system.ts";
 import { addEndpoint, anEvent, deliveriesBecome, eventsUrl } from "../../support/webhooks/traffic.ts";
 import { runLoad } from "../messages/load.ts";

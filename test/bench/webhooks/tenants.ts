@@ -1,5 +1,5 @@
-import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { partitionOf } from "../../support/rows/partitioning.ts";
 import type { System } from "../../support/system/system.ts";
 import { addEndpoint, anEvent, postEvents } from "../../support/webhooks/traffic.ts";
 import type { Round } from "../servers.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { partitionOf, testPartitioning } from "../../support/rows/partitioning.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -46,7 +46,7 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
   const rowNow = async (): Promise<WebhookRow | null> =>
     site.system.db.collection<WebhookRow>("webhooks").findOne({ _id: endpoint._id });
   const owner = async (): Promise<SystemProgram | undefined> => {
-    const table = await webhookOwners(site.system.db).partitions.read(new Date());
+    const table = await webhookOwners(site.system.db, testPartitioning).partitions.read(new Date());
     const holder = table.owners[partitionOf(endpoint.app_id)]?.holder ?? "";
     return dispatchers.find((one) => holder.includes(`/${one.pid()}/`));
   };
@@ -79,7 +79,7 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
         0,
       ).repeated,
     ).to.equal(0);
-    const table = await webhookOwners(site.system.db).partitions.read(new Date());
+    const table = await webhookOwners(site.system.db, testPartitioning).partitions.read(new Date());
     const owned = table.owners[partitionOf(endpoint.app_id)];
     expect((await rowNow())?.fence, "no other wrote its health").to.equal(table.base + (owned?.fence ?? 0));
     expect(site.inbox.mostUnderWay("/slow"), "requests of both under way").to.be.at.most(inFlight);

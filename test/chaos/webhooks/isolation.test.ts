@@ -5,6 +5,7 @@ import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { testPartitioning } from "../../support/rows/partitioning.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { inSuite } from "../../support/suite/soak.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
@@ -42,7 +43,7 @@ describe("a healthy endpoint beside others of its app", function () {
   };
 
   const ownsAll = async (dispatcher: SystemProgram): Promise<boolean> => {
-    const { owners } = await webhookOwners(hooked.system.db).partitions.read(new Date());
+    const { owners } = await webhookOwners(hooked.system.db, testPartitioning).partitions.read(new Date());
     return owners.every(({ holder }) => holder?.includes(`/${dispatcher.pid()}/`));
   };
 

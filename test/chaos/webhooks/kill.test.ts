@@ -5,6 +5,7 @@ import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { testPartitioning } from "../../support/rows/partitioning.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -75,7 +76,11 @@ describe("a dispatcher of webhooks that is killed", function () {
   /** An event that is grouped, in a message of the stream of its own. */
   const postGrouped = (n: number): Promise<boolean> => {
     const { app, tenantId, prefix } = site.system;
-    const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects(prefix) });
+    const { publish } = eventPublisher({
+      partitioning: testPartitioning,
+      publisher: publisher(nats),
+      subjects: subjects(prefix),
+    });
     return publish(tenantId, [groupedEvent(app._id, n)]);
   };
   /** Posts others, one after another, until the first ones come again: they are to come among the others. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { partitionCount, partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { partitionCount, partitionOf, testPartitioning } from "../../support/rows/partitioning.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 import { keepPosting, type Stream } from "../../support/webhooks/chaos.ts";
@@ -51,7 +51,7 @@ describe("the endpoints of an installation", function () {
     running.push(dispatcher);
     return dispatcher;
   };
-  const table = () => webhookOwners(site.system.db).partitions.read(new Date());
+  const table = () => webhookOwners(site.system.db, testPartitioning).partitions.read(new Date());
   const partsOf = async (dispatcher: SystemProgram): Promise<number> =>
     (await table()).owners.filter(({ holder }) => holder?.includes(`/${dispatcher.pid()}/`)).length;
   const isSpread =

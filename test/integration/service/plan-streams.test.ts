@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { groupOf, partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { announcer } from "#core/queue/announce.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
@@ -17,6 +16,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { aPlan, seed } from "../../support/rows/fixtures.ts";
+import { groupOf, partitionOf, testPartitioning } from "../../support/rows/partitioning.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
@@ -130,7 +130,7 @@ describe("queued work, when something happens to the stream of its plan", () => 
   it("ends, and its event is published, while another tenant's events have filled their share of the stream", async () => {
     const { db, prefix, tenantId, app } = sending.system;
     const [group, consumer] = [groupOf(app._id), webhookConsumer(partitionOf(app._id))];
-    const { stream: events } = eventStream(prefix, testTiming);
+    const { stream: events } = eventStream(prefix, testTiming, testPartitioning);
     await nats.jsm.consumers.pause(events.name, consumer, new Date(Date.now() + 120_000)); // as a consumer that is behind
     const publish = (tenant: string) => publisher(nats).publish(subjects(prefix).events(group, tenant), []);
     for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subjects(prefix).events(group, "ten_full"), "[]");

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
 import { callbackStream, eventStream, jobStream, planStream } from "#core/queue/jetstream/topology.ts";
 import { operations, outsides } from "../../../apiserver/features.ts";
+import { testPartitioning } from "../../support/rows/partitioning.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { type Sending, startSending } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
@@ -61,7 +62,7 @@ describe("rate, errors and duration", () => {
     const { prefix } = sending.system;
     const specs = [
       planStream(prefix, { name: "x", backlogPerTenant: 1 }, timings.short),
-      eventStream(prefix, timings.short),
+      eventStream(prefix, timings.short, testPartitioning),
       callbackStream(prefix, timings.short),
     ];
     const consumers = [...specs, jobStream(prefix, timings.short)].flatMap(({ consumers: of }) =>

@@ -3,6 +3,7 @@ import { AckPolicy } from "@nats-io/jetstream";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { eventStream } from "#core/queue/jetstream/topology.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { testPartitioning } from "../rows/partitioning.ts";
 import { testTiming } from "../suite/soak.ts";
 
 /** What an installation published, from the moment of asking on. */
@@ -17,7 +18,7 @@ export type ReadEvents = {
 /** Reads an installation's stream of events as a consumer of its own, which outlives the server's restarts. */
 export const readEvents = async (natsUrl: string, prefix: string): Promise<ReadEvents> => {
   const nats = await connectNats({ url: natsUrl, name: "tests" });
-  const stream = eventStream(prefix, testTiming).stream.name;
+  const stream = eventStream(prefix, testTiming, testPartitioning).stream.name;
   const durable = `tests-${randomUUID()}`;
   await nats.jsm.consumers.add(stream, { durable_name: durable, ack_policy: AckPolicy.Explicit });
   const consumer = await nats.js.consumers.get(stream, durable);

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { Db } from "mongodb";
-import { groupOf } from "#core/domain/webhooks/partitions.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
@@ -17,6 +16,7 @@ import { noFiles } from "#core/storage/files/store.ts";
 import { jobParts } from "../../../dispatcher/jobs/job-parts.ts";
 import { removalJob } from "../../../dispatcher/jobs/removals.ts";
 import { peopleParts } from "../../../dispatcher/people/people-parts.ts";
+import { groupOf, testPartitioning } from "../rows/partitioning.ts";
 import { lendDatabase } from "../servers/database.ts";
 import { testServers } from "../servers/servers.ts";
 import { testTiming } from "../suite/soak.ts";
@@ -54,13 +54,13 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
   const name = `people_${randomUUID().slice(0, 8)}`;
   const { db, giveBack } = await lendDatabase(servers.mongodbUrl);
   const nats = await connectNats({ url: servers.natsUrl, name });
-  const streams = [eventStream(name, testTiming), jobStream(name, testTiming)];
+  const streams = [eventStream(name, testTiming, testPartitioning), jobStream(name, testTiming)];
   for (const spec of streams) await ensureStream(nats.jsm, spec);
   const events = await readEvents(servers.natsUrl, name);
   let shiftMs = 0;
   let standing: Date | null = null;
   const clock = { now: () => standing ?? new Date(Date.now() + shiftMs) };
-  const queue = { nats, publisher: publisher(nats), subjects: subjects(name) };
+  const queue = { nats, publisher: publisher(nats), subjects: subjects(name), partitioning: testPartitioning };
   const publishing = eventPublisher(queue);
   let running: Part[] = [];
   const reset = async (): Promise<void> => {
@@ -100,7 +100,8 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
       const subject = subjects(name).events(groupOf(appId), tenantId);
       for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subject, "[]");
       await nats.nc.flush();
-      return () => nats.jsm.streams.purge(eventStream(name, testTiming).stream.name, { filter: subject });
+      return () =>
+        nats.jsm.streams.purge(eventStream(name, testTiming, testPartitioning).stream.name, { filter: subject });
     },
     eventsOn: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
     close: async () => {

@@ -1,5 +1,5 @@
 import { makeEvent } from "#core/domain/events/make.ts";
-import { partitions, type Spread } from "#core/domain/webhooks/partitions.ts";
+import type { Spread } from "#core/domain/webhooks/partitions.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
@@ -22,6 +22,7 @@ import { type Receiver, type ReceiverAnswer, startReceiver } from "../../../dev/
 import { guardedClient } from "../../../dispatcher/net/guarded/client.ts";
 import { webhookParts } from "../../../dispatcher/webhooks/webhook-parts.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
+import { partitions, testPartitioning } from "../rows/partitioning.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
 import { testDatabase } from "../servers/database.ts";
@@ -39,7 +40,7 @@ const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
 export const webhookTests = (name: string) => {
   const prefix = `${name}_${process.pid}`;
   const names = subjects(prefix);
-  const streams = [eventStream(prefix, testTiming), formerEventStream(prefix, testTiming)];
+  const streams = [eventStream(prefix, testTiming, testPartitioning), formerEventStream(prefix, testTiming)];
   const db = testDatabase(name);
   let nats: Nats;
   let receiver: Receiver;
@@ -77,7 +78,15 @@ export const webhookTests = (name: string) => {
     const stopping = new AbortController();
     const metrics = createMetrics("dispatcher");
     const log = createLog({ program: "dispatcher", level: "fatal" });
-    const common = { db: db(), holder, log, clock, natsReplicas: 1, timing: testTiming };
+    const common = {
+      db: db(),
+      holder,
+      log,
+      clock,
+      natsReplicas: 1,
+      timing: testTiming,
+      partitioning: testPartitioning,
+    };
     const news = changes({ nats: link, subjects: names });
     const webhooks = webhookParts({
       ...common,
@@ -125,10 +134,12 @@ export const webhookTests = (name: string) => {
       }),
     );
   const publish = (made: readonly EventEnvelope[], spread: Spread = 1) =>
-    eventPublisher({ publisher: publisher(nats), subjects: names, spreadOf: async () => spread }).publish(
-      "ten_1",
-      made,
-    );
+    eventPublisher({
+      partitioning: testPartitioning,
+      publisher: publisher(nats),
+      subjects: names,
+      spreadOf: async () => spread,
+    }).publish("ten_1", made);
   const arrived = (path: string) => receiver.received().filter((one) => one.path === path);
   const deliveriesOf = ({ _id }: WebhookRow) =>
     collectionOf<WebhookDeliveryRow>(db(), webhookDeliveryCollection).find({ endpoint_id: _id }).toArray();
@@ -167,7 +178,7 @@ export const webhookTests = (name: string) => {
         const waiting = await Promise.all(
           partitions.map(async (partition) => {
             const info = await nats.jsm.consumers.info(
-              eventStream(prefix, testTiming).stream.name,
+              eventStream(prefix, testTiming, testPartitioning).stream.name,
               webhookConsumer(partition),
             );
             return info.num_pending + info.num_ack_pending;

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { Db } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
-import { partitions } from "#core/domain/webhooks/partitions.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import {
@@ -12,11 +11,12 @@ import {
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/accept/delivery.ts";
 import { healthNotes } from "../../../dispatcher/webhooks/health/notes.ts";
-import { type EndpointKey, keyOf } from "../../../dispatcher/webhooks/partitions/endpoints.ts";
+import type { EndpointKey } from "../../../dispatcher/webhooks/partitions/endpoints.ts";
 import { charactersOf } from "../../../dispatcher/webhooks/queue/pending-deliveries.ts";
 import { EndpointQueues, type EndpointQueuesDeps } from "../../../dispatcher/webhooks/queues/endpoint-queues.ts";
 import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
 import type { SendWebhook } from "../../../dispatcher/webhooks/send/send-webhook.ts";
+import { partitionOfEndpoint, partitions } from "../rows/partitioning.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
 import { testDatabase } from "../servers/database.ts";
@@ -116,6 +116,12 @@ type Replaced = Partial<Pick<EndpointQueuesDeps, "clock"> & { send: SendWebhook;
   endpoints?: Partial<EndpointQueuesDeps["endpoints"]>;
 };
 
+/** Whose an endpoint is. */
+export const keyOf = (row: Pick<WebhookRow, "_id" | "app_id" | "partition">): EndpointKey => ({
+  id: row._id,
+  partition: partitionOfEndpoint(row),
+});
+
 const started = (
   db: Db,
   { send = succeed, deliveries: replaced, endpoints: others, clock: given = clock, holder = { fence: 1 } }: Replaced,
@@ -128,6 +134,7 @@ const started = (
   const work = webhookWork(db);
   const endpoints = {
     ...work,
+    keyOf,
     notify: ({ id }: EndpointKey) => void notified.push(id),
     keyOfId: async (id: string) => keyOf((await work.find(id)) ?? expect.fail("no such endpoint")),
     onNotice: async (listener: (endpoint: EndpointKey) => void) => {

@@ -76,6 +76,7 @@ export const storeValues = {
   nats: store("NATS 2.12 or later with JetStream", SharedConfig.natsUrl, {
     prefix: setting(SharedConfig.natsPrefix),
     replicas: setting(StreamsConfig.natsReplicas),
+    eventPartitions: setting(SharedConfig.eventPartitions),
     credentials: closed("when NATS asks for them", existingSecret("the content of a .creds file")),
     monitoringEndpoint: text("where KEDA reads what waits, HOST:PORT; empty = the bundled server"),
     account: text("JetStream account that KEDA reads", { minLength: 1 }),

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { groupOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { usualWaitingMegabytes } from "#core/schema/plans/resource.ts";
 import type { StatusDocument } from "#core/schema/status/status.ts";
 import { removal } from "#core/storage/work/removals.ts";
 import { manifests } from "../../../integration/operator/support/manifests.ts";
+import { groupOf } from "../../../support/rows/partitioning.ts";
 import { until } from "../../../support/until.ts";
 import { anEvent, postEvents } from "../../../support/webhooks/traffic.ts";
 import { type Planted, withinMs } from "./planted.ts";

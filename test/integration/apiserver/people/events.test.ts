@@ -10,6 +10,7 @@ import { type SubscriptionRow, subscriptionCollection } from "#core/storage/peop
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
 import { type RemovalRow, removalCollection } from "#core/storage/work/removals.ts";
 import { useSite } from "../../../support/api/site.ts";
+import { testPartitioning } from "../../../support/rows/partitioning.ts";
 import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
 import { until } from "../../../support/until.ts";
 
@@ -19,14 +20,14 @@ describe("the events of users and subscriptions", () => {
 
   before(async () => {
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
-    await ensureStream(nats.jsm, eventStream(site.name, timings.short));
+    await ensureStream(nats.jsm, eventStream(site.name, timings.short, testPartitioning));
     await nats.close();
     events = await readEvents(site.servers.natsUrl, site.name);
   });
   after(async () => {
     await events.close();
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
-    await nats.jsm.streams.delete(eventStream(site.name, timings.short).stream.name);
+    await nats.jsm.streams.delete(eventStream(site.name, timings.short, testPartitioning).stream.name);
     await nats.close();
   });
 

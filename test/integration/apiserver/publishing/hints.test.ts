@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
-import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventStream, planStream, webhookConsumer } from "#core/queue/jetstream/topology.ts";
@@ -10,6 +9,7 @@ import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type Installation, installation } from "../../../support/api/api.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { partitionOf, testPartitioning } from "../../../support/rows/partitioning.ts";
 import { readEvents } from "../../../support/system/events.ts";
 import { until } from "../../../support/until.ts";
 
@@ -22,13 +22,13 @@ describe("what follows from an accepted notification", () => {
   before(async () => {
     site = await installation();
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
-    await ensureStream(nats.jsm, eventStream(site.name, timings.short));
+    await ensureStream(nats.jsm, eventStream(site.name, timings.short, testPartitioning));
     await ensureStream(nats.jsm, planStream(site.name, { name: "tiny-backlog", backlogPerTenant: 3 }, timings.short));
     tenant = await seedTenant(site.db, { plan: { _id: "tiny-backlog" } });
   });
   after(async () => {
     for (const { stream } of [
-      eventStream(site.name, timings.short),
+      eventStream(site.name, timings.short, testPartitioning),
       planStream(site.name, { name: "tiny-backlog", backlogPerTenant: 3 }, timings.short),
     ]) {
       await nats.jsm.streams.delete(stream.name);
@@ -61,7 +61,7 @@ describe("what follows from an accepted notification", () => {
       { message_id: body.id },
     ]);
     const event = await pull(
-      eventStream(site.name, timings.short).stream.name,
+      eventStream(site.name, timings.short, testPartitioning).stream.name,
       webhookConsumer(partitionOf(tenant.app._id)),
     );
     expect(event.subject).to.equal(`${site.name}.app-events.16.${partitionOf(tenant.app._id)}.${tenant.tenant._id}`);

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { placeOf } from "#core/domain/webhooks/partitions.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
@@ -9,6 +8,7 @@ import { type RemovalRow, removalCollection } from "#core/storage/work/removals.
 import { type ReplyBody } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { testKeyRing } from "../../../support/rows/fixtures.ts";
+import { placeOf } from "../../../support/rows/partitioning.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { until } from "../../../support/until.ts";
 

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { timings } from "#core/domain/timing.ts";
-import { partitionOf, partitions } from "#core/domain/webhooks/partitions.ts";
 import { Unavailable } from "#core/errors.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher, gatheredEvents } from "#core/queue/events.ts";
@@ -17,6 +16,7 @@ import {
 } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { partitionOf, partitions, testPartitioning } from "../../../support/rows/partitioning.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers/servers.ts";
 import { leastMs, until } from "../../../support/until.ts";
 import { aQueue, openQueue } from "./helpers.ts";
@@ -95,7 +95,7 @@ describe("queue over NATS", () => {
 
     it("makes the topology from several programs at once", async () => {
       const specs = [
-        eventStream("twice", timings.short),
+        eventStream("twice", timings.short, testPartitioning),
         jobStream("twice", timings.short),
         planStream("twice", { name: "pro", backlogPerTenant: 10 }, timings.short),
       ];
@@ -108,17 +108,21 @@ describe("queue over NATS", () => {
   });
 
   describe("eventPublisher", () => {
-    const { stream: batches } = eventStream("batch", timings.short);
+    const { stream: batches } = eventStream("batch", timings.short, testPartitioning);
     const of = (tenantId: string): string => `batch.app-events.16.${partitionOf("app_1")}.${tenantId}`;
 
     it("sends events of one tenant in batches of at most 100 or 64 KiB, every one once", async () => {
       await nats.jsm.streams.delete(batches.name).catch(() => false);
-      await ensureStream(nats.jsm, eventStream("batch", timings.short));
+      await ensureStream(nats.jsm, eventStream("batch", timings.short, testPartitioning));
       const events = [
         ...Array.from({ length: 250 }, (_, n) => anEvent(n, "delivery.sent")),
         ...Array.from({ length: 10 }, (_, n) => anEvent(n, "message.completed", { size: 20_000 })),
       ];
-      const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("batch") });
+      const { publish } = eventPublisher({
+        partitioning: testPartitioning,
+        publisher: publisher(nats),
+        subjects: subjects("batch"),
+      });
       for (let n = 0; n < 2; n++) expect(await publish("ten_1", events)).to.equal(true);
       const { messages } = (await nats.jsm.streams.info(batches.name)).state;
       const consumer = await nats.js.consumers.get(batches.name, webhookConsumer(partitionOf("app_1")));
@@ -136,7 +140,11 @@ describe("queue over NATS", () => {
     });
 
     it("puts the events of each app into the partition of that app", async () => {
-      const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("batch") });
+      const { publish } = eventPublisher({
+        partitioning: testPartitioning,
+        publisher: publisher(nats),
+        subjects: subjects("batch"),
+      });
       const apps = ["app_1", "app_2", "app_3"];
       expect(
         await publish(
@@ -152,7 +160,12 @@ describe("queue over NATS", () => {
 
     it("puts the events of an app that is spread into one message, which four partitions read", async () => {
       const spreadOf = async () => 4 as const;
-      const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("batch"), spreadOf });
+      const { publish } = eventPublisher({
+        partitioning: testPartitioning,
+        publisher: publisher(nats),
+        subjects: subjects("batch"),
+        spreadOf,
+      });
       expect(await publish("ten_spread", [anEvent(7_777, "delivery.sent")])).to.equal(true);
       const filter = { subjects_filter: "batch.app-events.*.*.ten_spread" };
       const { subjects: filled = {} } = (await nats.jsm.streams.info(batches.name, filter)).state;
@@ -169,7 +182,9 @@ describe("queue over NATS", () => {
     });
 
     it("is refused for the tenant whose share is full, and not for the next", async () => {
-      const { publish } = gatheredEvents(eventPublisher({ publisher: publisher(nats), subjects: subjects("batch") }));
+      const { publish } = gatheredEvents(
+        eventPublisher({ partitioning: testPartitioning, publisher: publisher(nats), subjects: subjects("batch") }),
+      );
       for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(of("ten_full"), "[]");
       const both = () =>
         Promise.all(["ten_full", "ten_2"].map((tenant, n) => publish(tenant, [anEvent(n, "message.completed")])));
@@ -179,7 +194,11 @@ describe("queue over NATS", () => {
     });
 
     it("says false when there is no room", async () => {
-      const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("nowhere") });
+      const { publish } = eventPublisher({
+        partitioning: testPartitioning,
+        publisher: publisher(nats),
+        subjects: subjects("nowhere"),
+      });
       expect(await publish("ten_1", [anEvent(1, "delivery.sent")])).to.equal(false);
     });
   });

@@ -11,6 +11,7 @@ import {
   type StreamSpec,
 } from "#core/queue/jetstream/topology.ts";
 import { streamsPart } from "../../../../dispatcher/work/streams.ts";
+import { testPartitioning } from "../../../support/rows/partitioning.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, openQueue } from "./helpers.ts";
@@ -162,7 +163,11 @@ describe("a tenant whose hints all fail", () => {
       consumer: "plan",
       subject: `${prefix}.plan.free`,
     },
-    { spec: eventStream(prefix, timings.short), consumer: "webhooks-7", subject: `${prefix}.app-events.16.7` },
+    {
+      spec: eventStream(prefix, timings.short, testPartitioning),
+      consumer: "webhooks-7",
+      subject: `${prefix}.app-events.16.7`,
+    },
   ];
   let nats: Nats;
   afterEach(async () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { healthAnew } from "#core/storage/webhooks/webhooks.ts";
+import { partitionOf } from "../../../support/rows/partitioning.ts";
 import { until } from "../../../support/until.ts";
 import { endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 

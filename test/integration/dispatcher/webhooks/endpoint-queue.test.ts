@@ -2,10 +2,17 @@ import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
 import { grouping } from "../../../../dispatcher/webhooks/accept/group.ts";
-import { keyOf } from "../../../../dispatcher/webhooks/partitions/endpoints.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { until } from "../../../support/until.ts";
-import { clock, endpointQueueTests, isIdle, look, place, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+import {
+  clock,
+  endpointQueueTests,
+  isIdle,
+  keyOf,
+  look,
+  place,
+  succeed,
+} from "../../../support/webhooks/endpoint-queues.ts";
 
 describe("endpoint queues", () => {
   const { endpointRows, deliveryRows, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
 import { balance } from "#core/domain/webhooks/owners.ts";
-import { partitionCount } from "#core/domain/webhooks/partitions.ts";
 import { shareCount } from "#core/domain/webhooks/shares.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import { beats } from "../../../../dispatcher/webhooks/partitions/beats.ts";
 import { Partitions } from "../../../../dispatcher/webhooks/partitions/partitions.ts";
+import { partitionCount, testPartitioning } from "../../../support/rows/partitioning.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 
@@ -24,7 +24,7 @@ describe("dispatchers of this release and of the last", () => {
   const clock = { now: () => new Date(Date.now() + shiftMs) };
   const aDispatcher = (holder: string, drain: () => Promise<void> = () => Promise.resolve()) => {
     const partitions = new Partitions({
-      tables: webhookOwners(db()),
+      tables: webhookOwners(db(), testPartitioning),
       holder,
       changed: { publish: () => undefined, on: async () => () => undefined },
       onTaken: () => undefined,
@@ -40,7 +40,7 @@ describe("dispatchers of this release and of the last", () => {
     });
     const read = async (): Promise<number> => {
       await partitions.look();
-      const { owners } = await webhookOwners(db()).partitions.read(clock.now());
+      const { owners } = await webhookOwners(db(), testPartitioning).partitions.read(clock.now());
       return owners.filter((owner) => owner.holder === holder).length;
     };
     return {
@@ -52,7 +52,7 @@ describe("dispatchers of this release and of the last", () => {
   };
   /** A dispatcher of the last release: it reads and writes its table as that did. */
   const aFormer = (holder: string) => {
-    const { former } = webhookOwners(db());
+    const { former } = webhookOwners(db(), testPartitioning);
     const state = { isLeaving: false, drained: new Set<number>() };
     const goneOf = beats(timings.usual.owners);
     const owned = async () => {

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
-import { partitionCount } from "#core/domain/webhooks/partitions.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import { Partitions, type PartitionsDeps } from "../../../../dispatcher/webhooks/partitions/partitions.ts";
+import { partitionCount, testPartitioning } from "../../../support/rows/partitioning.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 
@@ -32,7 +32,7 @@ describe("the partitions that a dispatcher owns", () => {
     const lists = { taken: [] as number[], lost: [] as number[], drained: [] as number[], members: [] as number[] };
     const seen = { ...lists, silent: [] as string[], published: 0 };
     const deps: PartitionsDeps = {
-      tables: webhookOwners(db()),
+      tables: webhookOwners(db(), testPartitioning),
       holder,
       changed: { publish: () => void seen.published++, on: async () => () => undefined },
       onTaken: (partition) => void seen.taken.push(partition),
@@ -52,7 +52,7 @@ describe("the partitions that a dispatcher owns", () => {
     return { partitions, seen };
   };
   type Dispatcher = ReturnType<typeof aDispatcher>;
-  const read = () => webhookOwners(db()).partitions.read(new Date());
+  const read = () => webhookOwners(db(), testPartitioning).partitions.read(new Date());
   const ownedBy = async (holder: string): Promise<number> =>
     (await read()).owners.filter((owner) => owner.holder === holder).length;
 

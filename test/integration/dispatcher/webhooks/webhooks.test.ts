@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import type { Member } from "#core/domain/webhooks/owners.ts";
-import { groupOf, partitionOf } from "#core/domain/webhooks/partitions.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { webhookOwners } from "#core/storage/webhooks/owners.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import { groupOf, partitionOf, testPartitioning } from "../../../support/rows/partitioning.ts";
 import { until } from "../../../support/until.ts";
 import { webhookTests } from "../../../support/webhooks/dispatchers.ts";
 
@@ -192,7 +192,7 @@ describe("webhooks", () => {
 
   it("are left to dispatchers of the last release while those serve, and arrive once when these have left", async () => {
     await startDispatcher("a");
-    const { former } = webhookOwners(db());
+    const { former } = webhookOwners(db(), testPartitioning);
     const writeFormer = async (members: Member[]): Promise<void> => {
       const before = await former.read(new Date());
       const others = before.members.filter(({ holder }) => holder !== "old");
@@ -209,7 +209,7 @@ describe("webhooks", () => {
     const served = beat();
     const endpoint = await anEndpoint();
     const expectHeldBack = async (): Promise<void> => {
-      await until(async () => !(await webhookOwners(db()).partitions.read(new Date())).serves);
+      await until(async () => !(await webhookOwners(db(), testPartitioning).partitions.read(new Date())).serves);
       await publish(events(endpoint.app_id, 10));
       await publisher(nats()).publish(`${prefix}.events.ten_1`, events(endpoint.app_id, 10, 10));
       await until(async () => (await deliveriesOf(endpoint)).length === 20);

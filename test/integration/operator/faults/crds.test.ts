@@ -8,6 +8,7 @@ import { kubectlFor } from "../../../../dev/demo/kubectl.ts";
 import { rootDir, testDir } from "../../../../dev/files/paths.ts";
 import { freePorts } from "../../../../dev/processes/free-ports.ts";
 import { type Kubernetes, startKubernetes } from "../../../../dev/servers/kubernetes.ts";
+import { testPartitioning } from "../../../support/rows/partitioning.ts";
 import { testTiming } from "../../../support/suite/soak.ts";
 import { until } from "../../../support/until.ts";
 import { differences } from "../support/audit.ts";
@@ -157,7 +158,7 @@ describe("operator: custom resource definitions of a former release", () => {
       secrets = [],
     } = await snapshotOf(herald);
     expect([plans, tenants, webhooks, keys].map(({ length }) => length)).to.deep.equal([1, 1, 1, 1]);
-    const ofAll = sharedStreams(herald.id, testTiming).length; // beside the plan's
+    const ofAll = sharedStreams(herald.id, testTiming, testPartitioning).length; // beside the plan's
     expect(streams.length).to.equal(1 + ofAll);
     expect(secrets.length).to.equal(3); // of iOS, the key and the webhook
     for (const object of bad) await herald.remove(object);

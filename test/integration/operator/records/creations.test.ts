@@ -19,6 +19,7 @@ import { makePlatform } from "../../../../operator/platform.ts";
 import { claimOf, idOf } from "../../../../operator/policies/management.ts";
 import type { JetStream } from "../../../../operator/records/platform.ts";
 import { anApp, aPlan, aTenant, seed, testKeyRing } from "../../../support/rows/fixtures.ts";
+import { testPartitioning } from "../../../support/rows/partitioning.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 
@@ -83,6 +84,7 @@ describe("operator: webhooks that are made at the same time", () => {
         prefix: "herald",
         replicas: 1,
         timing: timings.short,
+        partitioning: testPartitioning,
       },
       timing: timings.short,
       network: { guard: addressGuard({ allow: [] }), resolve: async () => ["192.0.2.1"] },

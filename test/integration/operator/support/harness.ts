@@ -119,6 +119,7 @@ export const label = "herald.dev/test";
 const settingsOf = (id: string): Settings & { labelSelector: string } => ({
   natsPrefix: id,
   natsReplicas: 1,
+  eventPartitions: 16,
   keyRing: `k1:${randomBytes(32).toString("base64")}`,
   lostKeys: [],
   publicUrl: "http://herald.example",

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { placeOf } from "#core/domain/webhooks/partitions.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { endpointPlaces, spreadFrom, spreadIn } from "#core/storage/webhooks/places.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { anApp } from "../../../../support/rows/fixtures.ts";
+import { placeOf, testPartitioning } from "../../../../support/rows/partitioning.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
@@ -19,7 +19,7 @@ describe("a new endpoint", () => {
     const rows = collectionOf<WebhookRow>(db(), webhookCollection);
     const others = Array.from({ length: spreadFrom - 1 }, (_, n) => aWebhook({ _id: `whk_${n}`, app_id: app._id }));
     await rows.insertMany(others);
-    const { place } = endpointPlaces(db());
+    const { place } = endpointPlaces(db(), testPartitioning);
     expect(await place(app, "whk_50th")).to.deep.equal({});
     expect((await appNow()).webhook_spread).to.equal(undefined);
     await rows.insertOne(aWebhook({ _id: "whk_50th", app_id: app._id }));

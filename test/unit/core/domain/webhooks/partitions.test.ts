@@ -1,17 +1,16 @@
 import { expect } from "chai";
+import { type PartitionGroup, partitioning, type Spread } from "#core/domain/webhooks/partitions.ts";
+import { shareCount, shareOf } from "#core/domain/webhooks/shares.ts";
 import {
   groupOf,
   groupsOf,
   isGivenBy,
-  type PartitionGroup,
   partitionCount,
   partitionOf,
   partitionOfEndpoint,
   partitions,
   placeOf,
-  type Spread,
-} from "#core/domain/webhooks/partitions.ts";
-import { shareCount, shareOf } from "#core/domain/webhooks/shares.ts";
+} from "../../../../support/rows/partitioning.ts";
 
 /** The partitions in which the events of a group are read. */
 const readers = ({ groups, group }: PartitionGroup): number[] =>
@@ -65,6 +64,29 @@ describe("the endpoints of an app that is spread over four partitions", () => {
       }
     });
 });
+
+for (const count of [48, 128])
+  describe(`an installation of ${count} partitions`, () => {
+    const { all, groupsOf, ...of } = partitioning(count);
+    const app = "app_1";
+    const readersOf = ({ groups, group }: PartitionGroup): number[] =>
+      all.filter((one) => groupsOf(one).some((other) => other.groups === groups && other.group === group));
+
+    it("uses each of them", () => {
+      const ids = Array.from({ length: 1_000 * count }, (_, n) => `app_01KAMX${n}`);
+      expect([...new Set(ids.map(of.ofApp))].toSorted((a, b) => a - b)).to.deep.equal(all);
+    });
+
+    for (const spread of [1, 4] as Spread[])
+      it(`has each endpoint given an event by one reader when its app is spread over ${spread}`, () => {
+        const group = of.groupOf(app, spread);
+        expect(readersOf(group)).to.have.length(spread);
+        for (let n = 0; n < 100; n++) {
+          const endpoint = { app_id: app, partition: of.placeOf({ _id: `whk_${n}`, app_id: app }, 4) };
+          expect(readersOf(group).filter((one) => of.isGivenBy(one, group, endpoint))).to.have.length(1);
+        }
+      });
+  });
 
 describe("the shares of endpoints", () => {
   it("are spread evenly over endpoints", () => {

@@ -50,6 +50,15 @@ describe("loadConfig", () => {
       expect(failureOf(() => timingOf({ HERALD_TIMING: bad })).message).to.include("HERALD_TIMING must be one of");
   });
 
+  it("takes a multiple of 16 for the partitions of events, 16 when none is given", () => {
+    const partitionsOf = (given: object) => loadConfig(DispatcherConfig, { ...least, ...given }).eventPartitions;
+    expect([partitionsOf({}), partitionsOf({ HERALD_EVENT_PARTITIONS: "48" })]).to.deep.equal([16, 48]);
+    for (const bad of ["20", "0", "144"])
+      expect(failureOf(() => partitionsOf({ HERALD_EVENT_PARTITIONS: bad })).message).to.match(
+        /HERALD_EVENT_PARTITIONS must be (a )?multiple of 16|HERALD_EVENT_PARTITIONS must be (>=|<=|at)/,
+      );
+  });
+
   it("wants a mail server and a sender, or neither, and shows no password", () => {
     const url = "smtps://herald:s3cret@mail.example.com";
     for (const [given, missing] of [

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
-import { partitionOf } from "#core/domain/webhooks/partitions.ts";
 import type { EventEnvelope, EventKind } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { accepting } from "../../../../../dispatcher/webhooks/accept/accept.ts";
 import { matchEvents } from "../../../../../dispatcher/webhooks/match/match.ts";
+import { partitionOf, testPartitioning } from "../../../../support/rows/partitioning.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
@@ -37,6 +37,7 @@ const run = async (
     clock: { now: () => now },
   });
   const settlement = await matchEvents({
+    partitioning: testPartitioning,
     directory: {
       webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app),
       forgetWebhooksOf: () => undefined,
@@ -119,6 +120,7 @@ describe("matching a batch of events", () => {
     let known = stored;
     const [wanted, changes]: [string[][], string[]] = [[], []];
     const match = matchEvents({
+      partitioning: testPartitioning,
       directory: { webhooksOf: async () => known, forgetWebhooksOf: () => void (known = stored) },
       changed: (id) => void changes.push(id),
       accept: async (all) => void wanted.push(all.map(({ endpoint }) => endpoint._id)),

@@ -6,7 +6,7 @@ import { aWebhook } from "../../../../support/rows/webhooks.ts";
 const setUp = (find: () => Promise<WebhookRow | null>): Endpoint =>
   new Endpoint(
     {
-      endpoints: { find },
+      endpoints: { find, keyOf: ({ _id }) => ({ id: _id, partition: 0 }) },
       partitions: { fenceOf: () => 0, isOwned: () => true },
       suspensions: { has: () => false },
       requests: { prepare: (row) => ({ row, problem: "not sent to" }) },
