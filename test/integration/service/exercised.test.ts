@@ -123,7 +123,7 @@ describe("the running service", function () {
 });
 
 /** What the apiserver reads before it serves anybody. */
-const atStart = ["data_version", "cursor_secrets", "key_uses", "tenants"];
+const atStart = ["data_version", "cursor_secrets", "key_uses", "tenants", "webhook_shares"];
 
 /** How the driver counts documents, and how states of devices are counted. */
 const counting = [{ $group: { _id: 1, n: { $sum: 1 } } }, { $group: { _id: "$state", count: { $sum: 1 } } }];
