@@ -18,7 +18,7 @@ import { keptApps } from "#core/storage/events/retention.ts";
 import { namedLease } from "#core/storage/work/leases.ts";
 import { eventBatch } from "../webhooks/match/event-batch.ts";
 import { removalOfApps } from "../work/kept-apps.ts";
-import { messagesAtOnce, type RecordDeps, recordEvents } from "./record.ts";
+import { inHand, type RecordDeps, recordEvents } from "./record.ts";
 import { keptEvents } from "./retention.ts";
 
 export type EventPartsDeps = Omit<RecordDeps, "callbacks" | "metrics"> & {
@@ -52,7 +52,8 @@ const eventWorker = (deps: EventPartsDeps, spec: StreamSpec, handle: ReturnType<
     nats,
     stream: spec.stream.name,
     consumer: "custom-events",
-    concurrency: messagesAtOnce,
+    concurrency: inHand.places,
+    bytesOfPlace: inHand.bytesOfPlace,
     timeoutMs,
     timing,
     repair: () => ensureStream(nats.jsm, spec, config.natsReplicas),

@@ -39,10 +39,14 @@ export type RecordDeps = {
   pauseMs?: number;
 };
 
-/** Messages in hand, of up to 100 events and 64 KiB each: while some are counted the next are stored. */
-export const messagesAtOnce = 96;
-const storing = { most: 24, inFlight: 2 };
-const counting = { most: messagesAtOnce, inFlight: 1 };
+/**
+ * Places for messages in hand, of which one has up to 100 events and 64 KiB and takes a place for each `bytesOfPlace`: while some
+ * are counted the next are stored. Where many apps send single events, a write is shared by hundreds of messages.
+ */
+export const inHand = { places: 1_024, bytesOfPlace: 8_192 };
+const eventsOf = ({ events }: { events: readonly unknown[] }): number => events.length;
+const storing = { most: 256, weigh: { of: eventsOf, most: 2_400 }, inFlight: 2 };
+const counting = { most: 512, weigh: { of: eventsOf, most: 9_600 }, inFlight: 1 };
 const usualPauseMs = 1_000; // the more events are counted at once, the fewer writes each takes
 
 /**

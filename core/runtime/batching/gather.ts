@@ -3,6 +3,8 @@ export type GatherOptions<T, R> = {
   write: (items: readonly T[]) => Promise<R[]>;
   /** Items in one write at most. */
   most: number;
+  /** What an item weighs, and what those of one write weigh at most in sum: one that weighs more is written alone. */
+  weigh?: { of: (item: T) => number; most: number };
   /** Writes under way at most. */
   inFlight: number;
   /** A write begins so long after the one before at the earliest, unless it is full; 0 when left out. */
@@ -23,12 +25,14 @@ export type GatherOptions<T, R> = {
 export const gather = <T, R>({
   write,
   most,
+  weigh = weightless,
   inFlight,
   everyMs = 0,
   isOfTurn = false,
   isOfOne = () => false,
 }: GatherOptions<T, R>): ((item: T) => Promise<R>) => {
   const waiting: Waiting<T, R>[] = [];
+  let weight = 0; // of what waits
   let underWay = 0;
   let beganMs = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
@@ -36,11 +40,17 @@ export const gather = <T, R>({
 
   const soon = (): void => {
     if (waiting.length === 0) return;
-    const isFull = waiting.length >= most;
+    const isFull = waiting.length >= most || weight >= weigh.most;
     const inMs = isFull ? 0 : beganMs + everyMs - performance.now();
     if (inMs > 0) timer ??= setTimeout(next, inMs);
     else if (isOfTurn && !isFull) immediate ??= setImmediate(next);
     else next();
+  };
+  /** How many of those that wait are in the next write: at least one. */
+  const countOfNext = (): number => {
+    let sum = 0;
+    const heavy = waiting.findIndex(({ item }, at) => at === most || ((sum += weigh.of(item)) > weigh.most && at > 0));
+    return heavy === -1 ? waiting.length : heavy;
   };
   const next = (): void => {
     clearTimeout(timer);
@@ -48,7 +58,8 @@ export const gather = <T, R>({
     timer = immediate = undefined;
     if (underWay >= inFlight) return;
     beganMs = performance.now();
-    const batch = waiting.splice(0, most);
+    const batch = waiting.splice(0, countOfNext());
+    for (const { item } of batch) weight -= weigh.of(item);
     underWay++;
     void settle({ write, isOfOne }, batch).finally(() => {
       underWay--;
@@ -59,10 +70,13 @@ export const gather = <T, R>({
   return (item) => {
     const { promise, resolve, reject } = Promise.withResolvers<R>();
     waiting.push({ item, resolve, reject });
+    weight += weigh.of(item);
     soon();
     return promise;
   };
 };
+
+const weightless = { of: () => 0, most: Number.POSITIVE_INFINITY };
 
 type Waiting<T, R> = { item: T; resolve: (result: R) => void; reject: (error: unknown) => void };
 

@@ -2,8 +2,10 @@ import { expect } from "chai";
 import { gather } from "#core/runtime/batching/gather.ts";
 import { until } from "../../../../support/until.ts";
 
+type Weigh = { of: (item: number) => number; most: number };
+
 describe("gather", () => {
-  const setUp = (options: { most: number; inFlight: number; everyMs?: number; isOfTurn?: boolean }) => {
+  const setUp = (options: { most: number; inFlight: number; everyMs?: number; isOfTurn?: boolean; weigh?: Weigh }) => {
     const writes: { items: readonly number[]; end: (error?: Error) => void }[] = [];
     const write = (items: readonly number[]): Promise<number[]> => {
       const { promise, resolve, reject } = Promise.withResolvers<number[]>();
@@ -25,6 +27,29 @@ describe("gather", () => {
     expect(writes.map(({ items }) => items)).to.deep.equal([[1], [2, 3]]);
     writes[1]?.end();
     expect(await Promise.all(results)).to.deep.equal([10, 20, 30]);
+  });
+
+  it("keeps to the weight of a write, and writes what weighs more alone", async () => {
+    const { writes, add } = setUp({ most: 3, inFlight: 1, weigh: { of: (item) => item, most: 10 } });
+    const results = [0, 4, 6, 1, 11, 2, 2, 2, 2].map(add);
+    for (let at = 0; at < 6; at++) {
+      writes[at]?.end();
+      await settled();
+    }
+    expect(writes.map(({ items }) => items)).to.deep.equal([[0], [4, 6], [1], [11], [2, 2, 2], [2]]);
+    expect(await Promise.all(results)).to.have.length(9);
+  });
+
+  it("does not wait for the time of the next write once enough has come by weight", async () => {
+    const { writes, add } = setUp({ most: 10, inFlight: 1, everyMs: 60_000, weigh: { of: (item) => item, most: 10 } });
+    void add(1);
+    writes[0]?.end();
+    await settled();
+    void add(9);
+    expect(writes).to.have.length(1);
+    void add(1);
+    expect(writes.map(({ items }) => items)).to.deep.equal([[1], [9, 1]]);
+    writes[1]?.end();
   });
 
   it("keeps to the largest write and to the writes under way", async () => {
