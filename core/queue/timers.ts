@@ -73,7 +73,7 @@ export type TimersDeps = {
 type WatchDeps = TimersDeps & { leases: KeptLeases };
 
 /**
- * Handles every document whose `due_at` has passed, every 500 ms or as its source says, oldest first, and has it due again 10 s later in case
+ * Handles every document whose `due_at` has passed, about every 500 ms or as its source says, oldest first, and has it due again 10 s later in case
  * its hint is lost. Serves timers, retries, the expiry of leases and the sweep alike (docs/decisions/0001).
  * Of all processes that run it, one at a time serves a source, unless it says otherwise.
  */
@@ -100,6 +100,8 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
 };
 
 const stepMs = 500;
+/** Sources that begin together would all ask the store in the same moment, each second: what is sent then would wait. */
+const spread = (): number => 0.8 + 0.4 * Math.random();
 const leaseMs = 3_000; // when the process that serves a source is killed, another begins after so long
 const pageRows = 1_000;
 const pageBytes = 16_000_000; // a user has up to 1.5 MB
@@ -127,8 +129,8 @@ const watch = async <Row extends Leasable>(source: Watched<Row>, deps: WatchDeps
       if (failures++ === 0) log.warn({ source: source.name, err }, "timers.failed");
     }
     const failedMs = failures === 0 ? 0 : Math.min(failureMs.first * 2 ** (failures - 1), failureMs.most);
-    const restMs = everyMs - (clock.now().getTime() - beganMs);
-    await sleep(Math.max(failedMs, Math.min(restMs, everyMs), 1), undefined, { signal: stop }).catch(() => undefined);
+    const restMs = everyMs * spread() - (clock.now().getTime() - beganMs);
+    await sleep(Math.max(failedMs, Math.min(restMs, 2 * everyMs), 1), undefined, { signal: stop }).catch(() => undefined);
   }
   await lease.release().catch(() => undefined); // it expires by itself
 };

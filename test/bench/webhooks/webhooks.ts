@@ -93,8 +93,8 @@ const measureInTurn: Measurement = async (round, tell) => {
   const alone = await throughput(round, one);
   const inTurn = await throughput(round, { ...one, ...turns });
   tell(...compare(name, inTurn, { with: alone, called: "1 endpoint", rate: 95, cpu: 120 }));
-  const result = await latency(round, { ...one, ...turns, perSecond: 0.8 * alone.perSecond });
-  const paces = `${paceOf(result)}; 1 endpoint took ${alone.perSecond.toFixed(0)}/s`;
+  const result = await latency(round, { ...one, ...turns, perSecond: 0.8 * inTurn.perSecond });
+  const paces = `${paceOf(result)}; it took ${inTurn.perSecond.toFixed(0)}/s`;
   const how = `${paces}; p50 ${result.p50Ms.toFixed(1)} ms`;
   tell({ name: `${name}, p99`, reach: atMost(100), value: result.p99Ms, unit: "ms", how });
   for (const dispatchers of moreDispatchers) {
