@@ -125,7 +125,7 @@ const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> =
       natsUrl: stores.nats.url,
       redisUrl: stores.redis.url,
       apns,
-      plan: { api_rps: 100_000 },
+      plan: { api_rps: 100_000, waiting_event_bytes: 4_000_000_000 },
       env: { HERALD_TIMING: "usual", ...loopbackAllowed, ...s3Settings(stores.s3.url), HERALD_FCM_URL: fcm.url },
     });
     const close = async (): Promise<void> => {
