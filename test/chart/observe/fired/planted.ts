@@ -33,6 +33,8 @@ export type Planted = {
   programs: Record<"operator" | "apiserver" | "cutOff" | "dispatcher", SystemProgram>;
   /** Waits until alerts fire, and does something again and again meanwhile if that is given. */
   fires: (alerts: readonly string[], again?: () => Promise<unknown>) => Promise<void>;
+  /** Waits until a query finds something, and does something again and again meanwhile. */
+  finds: (query: string, again: () => Promise<unknown>) => Promise<void>;
   /** Does what an alert's runbook begins with, until it shows all of these words. */
   shows: (alert: string, ...words: string[]) => Promise<void>;
   /** Ids of so many new devices. */
@@ -127,7 +129,7 @@ const watching = (
   { servers }: Installation,
   prometheus: Prometheus,
   { operator, apiserver, cutOff, dispatcher }: Planted["programs"],
-): Pick<Planted, "fires" | "shows"> => {
+): Pick<Planted, "fires" | "finds" | "shows"> => {
   const isFiring = async (alert: string): Promise<boolean> => {
     const expr = `ALERTS{alertname="${alert}",alertstate="firing",namespace=~"herald|"}`;
     return (await prometheus.query(expr)).length > 0;
@@ -145,6 +147,7 @@ const watching = (
         expect.fail(`did not fire: ${alerts.filter((alert) => !seen.has(alert)).join(", ")}`),
       );
     },
+    finds: (query, again) => until(async () => (await again(), (await prometheus.query(query)).length > 0), withinMs),
     shows: (alert, ...words) =>
       firstLook({ kubeconfig: servers.kubeconfig, prometheus, programs: of, withinMs }, alert, words),
   };

@@ -1,15 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
+import { jobStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { usualWaitingMegabytes } from "#core/schema/plans/resource.ts";
 import type { StatusDocument } from "#core/schema/status/status.ts";
+import type { WarehouseExportRow } from "#core/storage/warehouse/exports.ts";
 import { removal } from "#core/storage/work/removals.ts";
 import { manifests } from "../../../integration/operator/support/manifests.ts";
 import { groupOf } from "../../../support/rows/partitioning.ts";
+import { aWarehouseExport, s3Destination } from "../../../support/rows/warehouse.ts";
+import { testTiming } from "../../../support/suite/soak.ts";
 import { until } from "../../../support/until.ts";
 import { anEvent, postEvents } from "../../../support/webhooks/traffic.ts";
-import { type Planted, withinMs } from "./planted.ts";
+import { nowhere, type Planted, withinMs } from "./planted.ts";
 
 /** What befalls the stores, and what they hold. */
 export const storeCases = (at: () => Planted): void => {
@@ -55,6 +59,17 @@ export const storeCases = (at: () => Planted): void => {
     await nats.close();
   });
 
+  it("no store of a tenant takes files", async () => {
+    const { sending, fires, shows } = at();
+    const { db, tenantId, app } = sending.system;
+    const to = { ...s3Destination(`http://${nowhere}`), endpoint: `http://${nowhere}` };
+    const all = Array.from({ length: 6 }, () => aWarehouseExport(to, { tenant_id: tenantId, app_id: app._id }));
+    await db.collection<WarehouseExportRow>("warehouse_exports").insertMany(all);
+    await fires(["HeraldWarehouseStoresFail"]);
+    await shows("HeraldWarehouseStoresFail", "warehouse_runs", "NETWORK");
+    await db.collection<WarehouseExportRow>("warehouse_exports").deleteMany({ app_id: app._id });
+  });
+
   it("JetStream is away, and /readyz names it", async () => {
     const { herald, stores, sending, programs, fires, shows } = at();
     await stores.nats.stop();
@@ -82,18 +97,35 @@ export const storeCases = (at: () => Planted): void => {
   });
 
   it("no dispatcher runs, and the status says so by the same Prometheus", async () => {
-    const { programs, devices, sendTo, fires, shows } = at();
+    const { programs, devices, sendTo, fires, finds, shows } = at();
     const delivery = async (): Promise<string | undefined> => {
       const reply = await fetch(`${programs.apiserver.url}/status.json`);
       const { components } = (await reply.json()) as StatusDocument; // the apiserver's own
       return components.find(({ name }) => name === "delivery")?.status;
     };
-    await programs.dispatcher.kill();
     const device = await devices(1);
+    await finds('rate(herald_queue_messages_total{consumer="plan"}[20s]) > 0', () => sendTo(device));
+    await programs.dispatcher.kill();
+    await Promise.all(Array.from({ length: 400 }, () => sendTo(device)));
+    await fires(["HeraldQueueBehind"]);
+    await shows("HeraldQueueBehind", '"consumer":"plan"');
     await fires(["HeraldProgramDown", "HeraldQueueStuck"], () => sendTo(device));
     await shows("HeraldProgramDown");
     await shows("HeraldQueueStuck", '"consumer":');
     await until(async () => (await delivery()) === "major_outage", withinMs);
+  });
+
+  it("a stream is nearly full", async () => {
+    const { sending, stores, fires, shows } = at();
+    const { prefix } = sending.system;
+    const nats = await connectNats({ url: stores.nats.url, name: "somebody" });
+    const { stream } = jobStream(prefix, testTiming);
+    const large = Buffer.alloc(Math.floor((stream.max_bytes ?? 0) / 64)); // 60 of them are more than four fifths
+    for (let n = 0; n < 60; n++) await nats.js.publish(`${prefix}.jobs.large.${n}`, large);
+    await fires(["HeraldStreamNearlyFull"]);
+    await shows("HeraldStreamNearlyFull", stream.name);
+    await nats.jsm.streams.purge(stream.name);
+    await nats.close();
   });
 
   it("MongoDB is away", async () => {
