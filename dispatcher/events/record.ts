@@ -43,10 +43,10 @@ export type RecordDeps = {
  * Places for messages in hand, of which one has up to 100 events and 64 KiB and takes a place for each `bytesOfPlace`: while some
  * are counted the next are stored. Where many apps send single events, a write is shared by hundreds of messages.
  */
-export const inHand = { places: 1_024, bytesOfPlace: 8_192 };
+export const inHand = { places: 768, bytesOfPlace: 8_192 };
 const eventsOf = ({ events }: { events: readonly unknown[] }): number => events.length;
 const storing = { most: 256, weigh: { of: eventsOf, most: 2_400 }, inFlight: 2 };
-const counting = { most: 512, weigh: { of: eventsOf, most: 9_600 }, inFlight: 1 };
+const counting = { most: 384, weigh: { of: eventsOf, most: 4_800 }, inFlight: 1 };
 const usualPauseMs = 1_000; // the more events are counted at once, the fewer writes each takes
 
 /**
