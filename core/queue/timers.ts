@@ -130,7 +130,9 @@ const watch = async <Row extends Leasable>(source: Watched<Row>, deps: WatchDeps
     }
     const failedMs = failures === 0 ? 0 : Math.min(failureMs.first * 2 ** (failures - 1), failureMs.most);
     const restMs = everyMs * spread() - (clock.now().getTime() - beganMs);
-    await sleep(Math.max(failedMs, Math.min(restMs, 2 * everyMs), 1), undefined, { signal: stop }).catch(() => undefined);
+    await sleep(Math.max(failedMs, Math.min(restMs, 2 * everyMs), 1), undefined, { signal: stop }).catch(
+      () => undefined,
+    );
   }
   await lease.release().catch(() => undefined); // it expires by itself
 };
