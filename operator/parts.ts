@@ -182,6 +182,7 @@ const tendKeysOf = ({ config, mongo, metrics, clock, log }: PartsDeps, { keyRing
     kids: keyRing.kids,
     keep: (counts) => keyUses(mongo.db).keep(counts, kidsOf(config), clock.now()),
     everyMs: config.resyncSeconds * 1000,
+    soonestMs: 15_000,
     metrics,
     log,
   });

@@ -1,7 +1,14 @@
 import type { KeyUseRow, Kids } from "#core/storage/keys/uses.ts";
 
-const collections = ["apps", "webhooks", "suppression_keys"] as const;
-const head = ["KEY", "STATE", "SECRETS", "APPS", "WEBHOOKS", "SUPPRESSIONS", "COUNTED"];
+/** The column of each collection: documents of the last two are of warehouse exports and of their hashes. */
+const columns = [
+  ["APPS", "apps"],
+  ["WEBHOOKS", "webhooks"],
+  ["SUPPRESSIONS", "suppression_keys"],
+  ["EXPORTS", "warehouse_exports"],
+  ["HASHES", "warehouse_keys"],
+] as const;
+const head = ["KEY", "STATE", "SECRETS", ...columns.map(([title]) => title), "COUNTED"];
 
 /**
  * What each key still seals, as a table: secrets of all kinds, and documents of each. STATE: `sealing` (the first of the
@@ -21,9 +28,9 @@ const stateOf = (kid: string, { ring, lost }: Kids): string => {
 
 /** Before the first count nobody knows. */
 const cellsOf = (use: KeyUseRow | undefined): string[] => {
-  if (use === undefined || use.counted_at === null) return ["?", ...collections.map(() => "?"), "never"];
+  if (use === undefined || use.counted_at === null) return ["?", ...columns.map(() => "?"), "never"];
   const secrets = Object.values(use.sealed).reduce((sum, one) => sum + one.secrets, 0);
-  const documents = collections.map((name) => String(use.sealed[name]?.documents ?? 0));
+  const documents = columns.map(([, name]) => String(use.sealed[name]?.documents ?? 0));
   return [String(secrets), ...documents, use.counted_at.toISOString()];
 };
 

@@ -63,8 +63,8 @@ const kids = async ({ cluster }: System): Promise<string[]> => {
   return lines.map((line) => line.split(":")[0] ?? "");
 };
 
-/** How many secrets, apps, webhooks and suppression lists a key has sealed, as `--keys` prints them. */
+/** How many secrets, and documents of each collection, a key has sealed, as `--keys` prints them. */
 const sealedBy = (kid: string, shown: string): string[] => {
   const line = shown.split("\n").find((one) => one.startsWith(`${kid} `));
-  return line === undefined ? [] : line.trim().split(/\s+/).slice(2, 6);
+  return line === undefined ? [] : line.trim().split(/\s+/).slice(2, -1);
 };

@@ -81,6 +81,7 @@ const ofHashes: Place<HashKeyRow> = {
 };
 
 const pageSize = 200;
+const mostTries = 5; // of one row; what is left is sealed by the next pass
 
 const resealIn = async <R extends Row>(
   deps: ResealDeps,
@@ -106,12 +107,26 @@ const resealIn = async <R extends Row>(
   return [...counts].map(([kid, count]) => ({ collection: place.spec.name, kid, ...count }));
 };
 
-/** Gives the keys of the row's secrets as they are afterwards. */
-const resealRow = async <R extends Row>(
-  { db, keyRing, check }: ResealDeps,
-  place: Place<R>,
-  row: R,
-): Promise<string[]> => {
+/** Gives the keys of the row's secrets as they are afterwards. One that somebody writes meanwhile is read and tried again. */
+const resealRow = async <R extends Row>(deps: ResealDeps, place: Place<R>, found: R): Promise<string[]> => {
+  const rows = collectionOf<R>(deps.db, place.spec);
+  let row: R | null = found;
+  let left: string[] = [];
+  for (let tries = 0; row !== null && tries < mostTries; tries += 1) {
+    const { before, after, members } = sealedAnew(deps.keyRing, place, row);
+    if (before.every((kid, at) => kid === after[at])) return before;
+    deps.check();
+    const as = { _id: row._id, ...place.unchanged(row) } as Filter<R>; // sound: members of the row
+    const { matchedCount } = await rows.updateOne(as, { $set: members });
+    if (matchedCount === 1) return after;
+    left = before;
+    row = (await rows.findOne({ _id: row._id } as Filter<R>)) as R | null; // sound: whole rows
+  }
+  return row === null ? [] : left;
+};
+
+/** The row's members with its secrets under the first key, and the keys of the secrets before and after that. */
+const sealedAnew = <R extends Row>(keyRing: ResealDeps["keyRing"], place: Place<R>, row: R) => {
   const before: string[] = [];
   const after: string[] = [];
   const members = place.members(row, (sealed, context) => {
@@ -122,9 +137,5 @@ const resealRow = async <R extends Row>(
     after.push((anew ?? sealed).kid);
     return anew ?? sealed;
   });
-  if (before.every((kid, at) => kid === after[at])) return before;
-  check();
-  const as = { _id: row._id, ...place.unchanged(row) } as Filter<R>; // sound: members of the row
-  const { matchedCount } = await collectionOf<R>(db, place.spec).updateOne(as, { $set: members });
-  return matchedCount === 1 ? after : before; // somebody wrote it meanwhile: the next time
+  return { before, after, members };
 };

@@ -14,6 +14,9 @@ export type Subscriptions = ReturnType<typeof subscriptions>;
 /** Subscriptions of one user: 20 by the interface, the rest is room for imports. */
 export const mostOfUser = 100;
 
+/** An index that has the order too, and is chosen without this, leads through all subscriptions of an app. */
+const byUser = { hint: "user" } as const;
+
 export const subscriptions = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   const alone = oneWriter();
@@ -29,7 +32,11 @@ export const subscriptions = (db: Db) => {
       ownersOf(rows, of, channel, tokens),
 
     ofUser: ({ tenantId, appId }: OfApp, userId: string): Promise<SubscriptionRow[]> =>
-      rows.find({ app_id: appId, user_id: userId, tenant_id: tenantId }).sort({ _id: 1 }).limit(mostOfUser).toArray(),
+      rows
+        .find({ app_id: appId, user_id: userId, tenant_id: tenantId }, byUser)
+        .sort({ _id: 1 })
+        .limit(mostOfUser)
+        .toArray(),
 
     /** Writes the subscription of (app, channel, token): stores `made`, or changes the one that is there as it is now. */
     put: (tenantId: string, wanted: SubscriptionPut): Promise<Put> =>
@@ -54,7 +61,7 @@ export const subscriptions = (db: Db) => {
     /** The subscriptions of several users of an app. */
     ofUsers: (appId: string, userIds: readonly string[]): Promise<SubscriptionRow[]> =>
       rows
-        .find({ app_id: appId, user_id: { $in: [...userIds] } })
+        .find({ app_id: appId, user_id: { $in: [...userIds] } }, byUser)
         .sort({ _id: 1 })
         .limit(mostOfUser * userIds.length)
         .toArray(),

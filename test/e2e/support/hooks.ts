@@ -17,7 +17,7 @@ export const mochaHooks = {
   async afterEach(this: Context): Promise<void> {
     this.timeout(hookTimeoutMs);
     if (this.currentTest?.state !== "failed") return;
-    if (this.currentTest.file?.endsWith("install.test.ts")) isInstalled = false;
+    if (this.currentTest.file?.endsWith("/install.test.ts")) isInstalled = false;
     console.error(await diagnose(await system()));
   },
   async afterAll(this: Context): Promise<void> {

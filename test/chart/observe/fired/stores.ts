@@ -72,7 +72,9 @@ export const storeCases = (at: () => Planted): void => {
 
   it("JetStream is away, and /readyz names it", async () => {
     const { herald, stores, sending, programs, fires, shows } = at();
+    await using broken = new AsyncDisposableStack();
     await stores.nats.stop();
+    broken.defer(() => stores.nats.start());
     await fires(["HeraldStoreUnreachable"]);
     await shows("HeraldStoreUnreachable", '"program":"dispatcher"', '"dependency":"jetstream"');
     const ready = await fetch(`${programs.dispatcher.healthUrl}/readyz`);
@@ -93,7 +95,6 @@ export const storeCases = (at: () => Planted): void => {
     await fires(["HeraldEventsRefused"], () => kept().catch(() => undefined)); // once the apiserver knows the plan
     await shows("HeraldEventsRefused", '"pod":"apiserver"');
     await room(usualWaitingMegabytes * 1_000_000);
-    await stores.nats.start();
   });
 
   it("no dispatcher runs, and the status says so by the same Prometheus", async () => {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { Db } from "mongodb";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { reseal } from "#core/storage/keys/reseal.ts";
@@ -30,6 +31,18 @@ describe("what is sealed, after a new key came first in the key ring", () => {
   const apps = () => db().collection<AppRow>(appCollection.name);
   const webhooks = () => db().collection<WebhookRow>(webhookCollection.name);
   const keys = () => db().collection<SuppressionKeyRow>(suppressionKeyCollection.name);
+  /** The database, where something happens just before the first update of a collection. */
+  const interrupted = (name: string, happens: () => Promise<unknown>): Db => {
+    const rows = db().collection(name);
+    let isFirst = true;
+    const updateOne: typeof rows.updateOne = async (...args) => {
+      if (isFirst) await happens();
+      isFirst = false;
+      return rows.updateOne(...args);
+    };
+    const slow = Object.assign(Object.create(rows), { updateOne });
+    return Object.assign(Object.create(db()), { collection: (of: string) => (of === name ? slow : db().collection(of)) });
+  };
   const run = (ring = after, check = () => {}) => reseal({ db: db(), keyRing: ring, check }, signal);
 
   beforeEach(async () => {
@@ -75,6 +88,14 @@ describe("what is sealed, after a new key came first in the key ring", () => {
     const counts = await run(keyRing(keyOf("next", 8)));
     expect(new Set(counts.map(({ kid }) => kid))).to.have.keys("test");
     expect(await webhooks().findOne()).to.deep.equal(webhook);
+  });
+
+  it("is sealed by the new one also where somebody writes it at that moment, and keeps what they wrote", async () => {
+    const theirs = { name: "theirs", updated_at: new Date(1) };
+    const between = interrupted(webhookCollection.name, () => webhooks().updateOne({ _id: webhook._id }, { $set: theirs }));
+    const written = await reseal({ db: between, keyRing: after, check: () => {} }, signal);
+    expect(written).to.deep.include({ collection: "webhooks", kid: "next", secrets: 3, documents: 1 });
+    expect(await webhooks().findOne()).to.deep.include(theirs);
   });
 
   it("is left to the next leader by one that was deposed", async () => {
