@@ -60,11 +60,12 @@ const findPeople = async (
     batches.flatMap(({ events }) => events),
     ({ app_id: id }) => id,
   );
-  const loads = [...byApp].flatMap(([appId, events]) => {
-    const tenantId = tenants.get(appId);
-    return tenantId === undefined ? [] : [people.load({ tenantId, appId }, events)];
-  });
-  await Promise.all(loads);
+  await people.load(
+    [...byApp].flatMap(([appId, named]) => {
+      const tenantId = tenants.get(appId);
+      return tenantId === undefined ? [] : [{ tenantId, appId, named }];
+    }),
+  );
 };
 
 const storedOf = (

@@ -18,61 +18,81 @@ export type EventPeople = ReturnType<typeof eventPeople>;
 const page = 500; // ids in one $in
 const bounds = { ...atMostEntries(50_000), ttl: 30_000 }; // some 10 MB; who is found is looked up again after half a minute
 
+/** What is asked about the people of an app. */
+export type AskedOfApp = OfApp & { named: readonly Named[] };
+
 /** Finds the users whom events name. Those who are found are remembered for 30 s; who is not found is asked for again. */
 export const eventPeople = (db: Db, clock: Clock) => {
   const users = collectionOf<UserRow>(db, userCollection);
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   const known = new LRUCache<string, KnownUser>({ ...bounds, perf: { now: () => clock.now().getTime() } });
-  const remember = (appId: string, name: string, { _id, external_id }: Found): void =>
-    void known.set(`${appId} ${name}`, { userId: _id, externalId: external_id });
+  const remember = (appId: string, name: string, { _id, external_id }: Pick<Found, "_id" | "external_id">): void =>
+    void known.set(placeOf(appId, name), { userId: _id, externalId: external_id });
+  const isUnknown = (appId: string) => (name: string) => !known.has(placeOf(appId, name));
 
-  const readNamed = async ({ tenantId, appId }: OfApp, names: readonly string[]): Promise<void> => {
-    const found = await inPages(names, page, (some) =>
-      users.find({ app_id: appId, alias_keys: { $in: some }, tenant_id: tenantId }, { projection }).toArray(),
-    );
-    const asked = new Set(names);
+  const readNamed = async (asked: readonly Asked[]): Promise<void> => {
+    const wanted = new Set(asked.flatMap(({ appId, names }) => names.map((name) => placeOf(appId, name))));
+    const found = await inAsked(asked, (some) => users.find(some("alias_keys"), { projection }).toArray());
     for (const user of found)
-      for (const key of user.alias_keys) if (asked.has(key)) remember(appId, nameOfKey(key), user);
+      for (const name of user.alias_keys.map(nameOfKey))
+        if (wanted.has(placeOf(user.app_id, name))) remember(user.app_id, name, user);
   };
-  const readUsers = async ({ tenantId, appId }: OfApp, ids: readonly string[]): Promise<void> => {
-    const found = await inPages(ids, page, (some) =>
-      users.find({ _id: { $in: some }, app_id: appId, tenant_id: tenantId }, { projection }).toArray(),
-    );
-    for (const user of found) remember(appId, user._id, user);
-    const there = new Set(found.map(({ _id }) => _id));
-    const others = ids.filter((id) => !there.has(id)); // they may have been merged into somebody
-    await readNamed(
-      { tenantId, appId },
-      others.map((id) => aliasKey("user_id", id)),
-    );
+  const readUsers = async (asked: readonly Asked[]): Promise<void> => {
+    const found = await inAsked(asked, (some) => users.find(some("_id"), { projection }).toArray());
+    for (const user of found) remember(user.app_id, user._id, user);
+    // They may have been merged into somebody, who has their ids as aliases.
+    await readNamed(asked.map(({ names, ...of }) => ({ ...of, names: names.filter(isUnknown(of.appId)) })));
   };
-  const readOwners = async ({ tenantId, appId }: OfApp, ids: readonly string[]): Promise<void> => {
-    const owned = { user_id: 1, external_id: 1 } as const;
-    const found = await inPages(ids, page, (some) =>
-      subscriptions.find({ _id: { $in: some }, app_id: appId, tenant_id: tenantId }, { projection: owned }).toArray(),
-    );
-    for (const { _id, user_id, external_id } of found) remember(appId, _id, { _id: user_id, external_id });
+  const readOwners = async (asked: readonly Asked[]): Promise<void> => {
+    const owned = { user_id: 1, external_id: 1, app_id: 1 } as const;
+    const found = await inAsked(asked, (some) => subscriptions.find(some("_id"), { projection: owned }).toArray());
+    for (const { _id, app_id, user_id, external_id } of found) remember(app_id, _id, { _id: user_id, external_id });
   };
 
   return {
-    /** Finds those who are not remembered, in one query for each way of naming them. */
-    load: async (of: OfApp, all: readonly Named[]): Promise<void> => {
-      const names = new Set(all.map(nameOf).filter((name) => name !== null));
-      const missing = [...names].filter((name) => !known.has(`${of.appId} ${name}`));
-      const { external = [], user = [], subscription = [] } = Object.groupBy(missing, kindOf);
-      await Promise.all([readNamed(of, external), readUsers(of, user), readOwners(of, subscription)]);
+    /** Finds those who are not remembered, of all apps in one query for each way of naming them. */
+    load: async (all: readonly AskedOfApp[]): Promise<void> => {
+      const missing = all.map(({ named, ...of }) => {
+        const names = new Set(named.map(nameOf).filter((name) => name !== null));
+        return { of, kinds: Object.groupBy([...names].filter(isUnknown(of.appId)), kindOf) };
+      });
+      const ofKind = (kind: ReturnType<typeof kindOf>): Asked[] =>
+        missing.map(({ of, kinds }) => ({ ...of, names: kinds[kind] ?? [] }));
+      await Promise.all([readNamed(ofKind("external")), readUsers(ofKind("user")), readOwners(ofKind("subscription"))]);
     },
 
     /** Who is meant; null when nobody is known. */
     find: (appId: string, named: Named): KnownUser | null => {
       const name = nameOf(named);
-      return name === null ? null : (known.get(`${appId} ${name}`) ?? null);
+      return name === null ? null : (known.get(placeOf(appId, name)) ?? null);
     },
   };
 };
 
-type Found = Pick<UserRow, "_id" | "external_id">;
-const projection = { external_id: 1, alias_keys: 1 } as const;
+type Found = Pick<UserRow, "_id" | "app_id" | "external_id">;
+const projection = { app_id: 1, external_id: 1, alias_keys: 1 } as const;
+
+const placeOf = (appId: string, name: string): string => `${appId} ${name}`;
+
+/** Names of people of an app, as one of the members of a document has them. */
+type Asked = OfApp & { names: readonly string[] };
+
+/** Reads what is asked of all apps, so many names at a time. `read` is given what makes the filter of a member. */
+const inAsked = <Row>(
+  asked: readonly Asked[],
+  read: (filterOf: (member: "_id" | "alias_keys") => object) => Promise<Row[]>,
+): Promise<Row[]> => {
+  const each = asked.flatMap(({ names, ...of }) => names.map((name) => ({ of, name })));
+  return inPages(each, page, (some) =>
+    read((member) => {
+      const filters = [...Map.groupBy(some, ({ of }) => of)].map(([{ tenantId, appId }, named]) => {
+        const values = named.map(({ name }) => (member === "_id" ? name : keyOfName(name)));
+        return { app_id: appId, [member]: { $in: values }, tenant_id: tenantId };
+      });
+      return filters.length === 1 ? { ...filters[0] } : { $or: filters };
+    }),
+  );
+};
 
 const nameOf = ({ user_id: user, external_id: external, subscription_id: subscription }: Named): string | null => {
   if (external !== null) return aliasKey("external_id", external);
@@ -81,6 +101,7 @@ const nameOf = ({ user_id: user, external_id: external, subscription_id: subscri
 
 /** Our own id is named as it is. */
 const nameOfKey = (key: string): string => (key.startsWith("user_id:") ? key.slice("user_id:".length) : key);
+const keyOfName = (name: string): string => (kindOf(name) === "external" ? name : aliasKey("user_id", name));
 
 const kindOf = (name: string): "external" | "user" | "subscription" => {
   if (name.startsWith("external_id:")) return "external";

@@ -1,4 +1,4 @@
-import type { Collection, Db, UpdateFilter } from "mongodb";
+import type { Collection, Db, Filter, UpdateFilter } from "mongodb";
 import { subscriptionEvent } from "../../domain/people/events.ts";
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
@@ -14,8 +14,12 @@ export type Subscriptions = ReturnType<typeof subscriptions>;
 /** Subscriptions of one user: 20 by the interface, the rest is room for imports. */
 export const mostOfUser = 100;
 
-/** An index that has the order too, and is chosen without this, leads through all subscriptions of an app. */
-const byUser = { hint: "user" } as const;
+/** Some in the order of their ids. An index with that order, which is chosen without the hint, leads through a whole app. */
+const byUser = (
+  rows: Collection<SubscriptionRow>,
+  filter: Filter<SubscriptionRow>,
+  most: number,
+): Promise<SubscriptionRow[]> => rows.find(filter, { hint: "user" }).sort({ _id: 1 }).limit(most).toArray();
 
 export const subscriptions = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
@@ -32,11 +36,7 @@ export const subscriptions = (db: Db) => {
       ownersOf(rows, of, channel, tokens),
 
     ofUser: ({ tenantId, appId }: OfApp, userId: string): Promise<SubscriptionRow[]> =>
-      rows
-        .find({ app_id: appId, user_id: userId, tenant_id: tenantId }, byUser)
-        .sort({ _id: 1 })
-        .limit(mostOfUser)
-        .toArray(),
+      byUser(rows, { app_id: appId, user_id: userId, tenant_id: tenantId }, mostOfUser),
 
     /** Writes the subscription of (app, channel, token): stores `made`, or changes the one that is there as it is now. */
     put: (tenantId: string, wanted: SubscriptionPut): Promise<Put> =>
@@ -60,11 +60,7 @@ export const subscriptions = (db: Db) => {
 
     /** The subscriptions of several users of an app. */
     ofUsers: (appId: string, userIds: readonly string[]): Promise<SubscriptionRow[]> =>
-      rows
-        .find({ app_id: appId, user_id: { $in: [...userIds] } }, byUser)
-        .sort({ _id: 1 })
-        .limit(mostOfUser * userIds.length)
-        .toArray(),
+      byUser(rows, { app_id: appId, user_id: { $in: [...userIds] } }, mostOfUser * userIds.length),
 
     /** Repeats a user's external id on their subscriptions. */
     nameOwner: async ({

@@ -91,7 +91,7 @@ describe("a user who is merged into another one", () => {
       { user_id: old.id, external_id: null, subscription_id: null },
       { user_id: null, external_id: "e1", subscription_id: null },
     ];
-    await people.load(of, named);
+    await people.load([{ ...of, named }]);
     const found = named.map((one) => people.find(of.appId, one)?.userId);
     expect(found).to.deep.equal([kept.id, kept.id]);
     expect((await importedPeople(site.db).usersOf(of, ["e1"])).map(({ _id }) => _id)).to.deep.equal([kept.id]);

@@ -41,7 +41,9 @@ describe("what is sealed, after a new key came first in the key ring", () => {
       return rows.updateOne(...args);
     };
     const slow = Object.assign(Object.create(rows), { updateOne });
-    return Object.assign(Object.create(db()), { collection: (of: string) => (of === name ? slow : db().collection(of)) });
+    return Object.assign(Object.create(db()), {
+      collection: (of: string) => (of === name ? slow : db().collection(of)),
+    });
   };
   const run = (ring = after, check = () => {}) => reseal({ db: db(), keyRing: ring, check }, signal);
 
@@ -92,7 +94,9 @@ describe("what is sealed, after a new key came first in the key ring", () => {
 
   it("is sealed by the new one also where somebody writes it at that moment, and keeps what they wrote", async () => {
     const theirs = { name: "theirs", updated_at: new Date(1) };
-    const between = interrupted(webhookCollection.name, () => webhooks().updateOne({ _id: webhook._id }, { $set: theirs }));
+    const between = interrupted(webhookCollection.name, () =>
+      webhooks().updateOne({ _id: webhook._id }, { $set: theirs }),
+    );
     const written = await reseal({ db: between, keyRing: after, check: () => {} }, signal);
     expect(written).to.deep.include({ collection: "webhooks", kid: "next", secrets: 3, documents: 1 });
     expect(await webhooks().findOne()).to.deep.include(theirs);
