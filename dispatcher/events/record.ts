@@ -21,6 +21,7 @@ import { events as eventStore } from "#core/storage/events/events.ts";
 import { eventPeople } from "#core/storage/events/people.ts";
 import { effects } from "#core/storage/messages/effects.ts";
 import { touches } from "#core/storage/messages/touches.ts";
+import type { Peers } from "../work/peers.ts";
 import { countConversions } from "./conversion-days.ts";
 import { convertEvents } from "./convert.ts";
 import { countBatches } from "./count.ts";
@@ -35,7 +36,11 @@ export type RecordDeps = {
   events: Pick<EventPublisher, "publish">;
   metrics: Pick<Metrics<"dispatcher">, "storedEvents" | "conversions">;
   clock: Clock;
-  /** From one counting to the next, where not all that can be in hand waits for it; events are stored twice in this time. */
+  peers: Pick<Peers, "heardOf">;
+  /**
+   * From one counting to the next, where not all that can be in hand waits for it; events are stored twice in this time. Of
+   * several dispatchers each waits so much longer, up to four times: so all together write no more than one.
+   */
   pauseMs?: number;
 };
 
@@ -47,6 +52,7 @@ export const inHand = { places: 768, bytesOfPlace: 8_192 };
 const eventsOf = ({ events }: { events: readonly unknown[] }): number => events.length;
 const storing = { most: 256, weigh: { of: eventsOf, most: 2_400 }, inFlight: 2 };
 const counting = { most: 384, weigh: { of: eventsOf, most: 4_800 }, inFlight: 1 };
+const mostPauses = 4;
 const usualPauseMs = 1_000; // the more events are counted at once, the fewer writes each takes
 
 /**
@@ -54,11 +60,12 @@ const usualPauseMs = 1_000; // the more events are counted at once, the fewer wr
  * message may come again, in this process or another: what was counted is not counted again. Source: docs/decisions/0070.
  */
 export const recordEvents = ({ pauseMs = usualPauseMs, ...deps }: RecordDeps) => {
+  const countEveryMs = (): number => pauseMs * Math.min(deps.peers.heardOf(), mostPauses);
   const counted = countedBatches(deps.db);
   const store = gather<EventBatch, StoredBatch | null>({
     write: storer(deps, counted),
     ...storing,
-    everyMs: pauseMs / 2, // each of several dispatchers has few at a time, and nobody waits for it
+    everyMs: () => countEveryMs() / 2, // nobody waits for it
     isOfOne,
   });
   const countAll = counter(deps, counted);
@@ -68,7 +75,7 @@ export const recordEvents = ({ pauseMs = usualPauseMs, ...deps }: RecordDeps) =>
       return batches.map(() => undefined);
     },
     ...counting,
-    everyMs: pauseMs,
+    everyMs: countEveryMs,
     isOfOne,
   });
   return async (envelopes: readonly EventEnvelope[]): Promise<Settlement> => {

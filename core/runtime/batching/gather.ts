@@ -8,7 +8,7 @@ export type GatherOptions<T, R> = {
   /** Writes under way at most. */
   inFlight: number;
   /** A write begins so long after the one before at the earliest, unless it is full; 0 when left out. */
-  everyMs?: number;
+  everyMs?: number | (() => number);
   /** Whether the first item waits for those of the same turn of the event loop: for many that come at once. */
   isOfTurn?: boolean;
   /**
@@ -41,7 +41,7 @@ export const gather = <T, R>({
   const soon = (): void => {
     if (waiting.length === 0) return;
     const isFull = waiting.length >= most || weight >= weigh.most;
-    const inMs = isFull ? 0 : beganMs + everyMs - performance.now();
+    const inMs = isFull ? 0 : beganMs + (typeof everyMs === "number" ? everyMs : everyMs()) - performance.now();
     if (inMs > 0) timer ??= setTimeout(next, inMs);
     else if (isOfTurn && !isFull) immediate ??= setImmediate(next);
     else next();

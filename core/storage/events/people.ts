@@ -15,7 +15,8 @@ export type Named = { user_id: string | null; external_id: string | null; subscr
 
 export type EventPeople = ReturnType<typeof eventPeople>;
 
-const page = 500; // ids in one $in
+const page = 500; // names in one query
+const appsAtOnce = 16;
 const bounds = { ...atMostEntries(50_000), ttl: 30_000 }; // some 10 MB; who is found is looked up again after half a minute
 
 /** What is asked about the people of an app. */
@@ -26,31 +27,36 @@ export const eventPeople = (db: Db, clock: Clock) => {
   const users = collectionOf<UserRow>(db, userCollection);
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
   const known = new LRUCache<string, KnownUser>({ ...bounds, perf: { now: () => clock.now().getTime() } });
-  const remember = (appId: string, name: string, { _id, external_id }: Pick<Found, "_id" | "external_id">): void =>
+  const remember = (appId: string, name: string, { _id, external_id }: Found): void =>
     void known.set(placeOf(appId, name), { userId: _id, externalId: external_id });
   const isUnknown = (appId: string) => (name: string) => !known.has(placeOf(appId, name));
 
   const readNamed = async (asked: readonly Asked[]): Promise<void> => {
+    const found = await inAsked(asked, keyOfName, (apps, keys) =>
+      users.find({ ...apps, alias_keys: { $in: keys } }, { projection, hint: "alias" }).toArray(),
+    );
     const wanted = new Set(asked.flatMap(({ appId, names }) => names.map((name) => placeOf(appId, name))));
-    const found = await inAsked(asked, (some) => users.find(some("alias_keys"), { projection }).toArray());
     for (const user of found)
       for (const name of user.alias_keys.map(nameOfKey))
         if (wanted.has(placeOf(user.app_id, name))) remember(user.app_id, name, user);
   };
   const readUsers = async (asked: readonly Asked[]): Promise<void> => {
-    const found = await inAsked(asked, (some) => users.find(some("_id"), { projection }).toArray());
+    const found = await inAsked(asked, String, (apps, ids) =>
+      users.find({ ...apps, _id: { $in: ids } }, { projection }).toArray(),
+    );
     for (const user of found) remember(user.app_id, user._id, user);
     // They may have been merged into somebody, who has their ids as aliases.
     await readNamed(asked.map(({ names, ...of }) => ({ ...of, names: names.filter(isUnknown(of.appId)) })));
   };
   const readOwners = async (asked: readonly Asked[]): Promise<void> => {
-    const owned = { user_id: 1, external_id: 1, app_id: 1 } as const;
-    const found = await inAsked(asked, (some) => subscriptions.find(some("_id"), { projection: owned }).toArray());
+    const found = await inAsked(asked, String, (apps, ids) =>
+      subscriptions.find({ ...apps, _id: { $in: ids } }, { projection: owned }).toArray(),
+    );
     for (const { _id, app_id, user_id, external_id } of found) remember(app_id, _id, { _id: user_id, external_id });
   };
 
   return {
-    /** Finds those who are not remembered, of all apps in one query for each way of naming them. */
+    /** Finds those who are not remembered, of several apps in one query for each way of naming them. */
     load: async (all: readonly AskedOfApp[]): Promise<void> => {
       const missing = all.map(({ named, ...of }) => {
         const names = new Set(named.map(nameOf).filter((name) => name !== null));
@@ -69,29 +75,40 @@ export const eventPeople = (db: Db, clock: Clock) => {
   };
 };
 
-type Found = Pick<UserRow, "_id" | "app_id" | "external_id">;
-const projection = { app_id: 1, external_id: 1, alias_keys: 1 } as const;
+type Found = Pick<UserRow, "_id" | "external_id">;
+const projection = { tenant_id: 1, app_id: 1, external_id: 1, alias_keys: 1 } as const;
+const owned = { tenant_id: 1, app_id: 1, external_id: 1, user_id: 1 } as const;
 
 const placeOf = (appId: string, name: string): string => `${appId} ${name}`;
 
 /** Names of people of an app, as one of the members of a document has them. */
 type Asked = OfApp & { names: readonly string[] };
 
-/** Reads what is asked of all apps, so many names at a time. `read` is given what makes the filter of a member. */
-const inAsked = <Row>(
+/**
+ * Reads what is asked of all apps, some apps and names at a time. MongoDB looks for each of the names in each of the apps: so
+ * what is found of an app may be more than was asked. `$or` would keep them apart, but FerretDB serves it by no index.
+ */
+const inAsked = async <Row extends { tenant_id: string; app_id: string }>(
   asked: readonly Asked[],
-  read: (filterOf: (member: "_id" | "alias_keys") => object) => Promise<Row[]>,
+  valueOf: (name: string) => string,
+  read: (apps: { app_id: { $in: string[] }; tenant_id: { $in: string[] } }, values: string[]) => Promise<Row[]>,
 ): Promise<Row[]> => {
-  const each = asked.flatMap(({ names, ...of }) => names.map((name) => ({ of, name })));
-  return inPages(each, page, (some) =>
-    read((member) => {
-      const filters = [...Map.groupBy(some, ({ of }) => of)].map(([{ tenantId, appId }, named]) => {
-        const values = named.map(({ name }) => (member === "_id" ? name : keyOfName(name)));
-        return { app_id: appId, [member]: { $in: values }, tenant_id: tenantId };
-      });
-      return filters.length === 1 ? { ...filters[0] } : { $or: filters };
-    }),
+  const tenants = new Map(asked.map(({ appId, tenantId }) => [appId, tenantId]));
+  const found = await inPages(
+    asked.filter(({ names }) => names.length > 0),
+    appsAtOnce,
+    (some) =>
+      inPages([...new Set(some.flatMap(({ names }) => names))], page, (names) =>
+        read(
+          {
+            app_id: { $in: some.map(({ appId }) => appId) },
+            tenant_id: { $in: [...new Set(some.map(({ tenantId }) => tenantId))] },
+          },
+          names.map(valueOf),
+        ),
+      ),
   );
+  return found.filter(({ app_id, tenant_id }) => tenants.get(app_id) === tenant_id);
 };
 
 const nameOf = ({ user_id: user, external_id: external, subscription_id: subscription }: Named): string | null => {

@@ -68,6 +68,7 @@ export const aRecorder = (db: Db, { apps, clock, guard = (act) => act() }: Recor
     directory: { app: async (id) => apps.find(({ _id }) => _id === id) ?? null },
     callbacks: { keep },
     events: { publish: (_, events) => guard(async () => published.push(...events) > 0) },
+    peers: { heardOf: () => 1 },
     pauseMs: 0,
     metrics: createMetrics("dispatcher"),
     clock: clock ?? { now: () => new Date() },

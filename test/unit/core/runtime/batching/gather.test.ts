@@ -5,7 +5,13 @@ import { until } from "../../../../support/until.ts";
 type Weigh = { of: (item: number) => number; most: number };
 
 describe("gather", () => {
-  const setUp = (options: { most: number; inFlight: number; everyMs?: number; isOfTurn?: boolean; weigh?: Weigh }) => {
+  const setUp = (options: {
+    most: number;
+    inFlight: number;
+    everyMs?: number | (() => number);
+    isOfTurn?: boolean;
+    weigh?: Weigh;
+  }) => {
     const writes: { items: readonly number[]; end: (error?: Error) => void }[] = [];
     const write = (items: readonly number[]): Promise<number[]> => {
       const { promise, resolve, reject } = Promise.withResolvers<number[]>();
@@ -49,6 +55,18 @@ describe("gather", () => {
     expect(writes).to.have.length(1);
     void add(1);
     expect(writes.map(({ items }) => items)).to.deep.equal([[1], [9, 1]]);
+    writes[1]?.end();
+  });
+
+  it("asks before each write how long it is to wait", async () => {
+    let everyMs = 60_000;
+    const { writes, add } = setUp({ most: 10, inFlight: 1, everyMs: () => everyMs });
+    void add(1);
+    writes[0]?.end();
+    await settled();
+    everyMs = 0;
+    void add(2);
+    expect(writes.map(({ items }) => items)).to.deep.equal([[1], [2]]);
     writes[1]?.end();
   });
 
