@@ -6,7 +6,7 @@ import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
 import { readWithin, type Within } from "../storage/mongo/read-within.ts";
-import { extendNamed, type Leasable, namedLease } from "../storage/work/leases.ts";
+import { extendNamed, type Leasable, namedFreeAt, namedLease } from "../storage/work/leases.ts";
 import { handleInTurn, type OfTenant } from "./due-in-turn.ts";
 import { type DueSource, type HandleDeps, handlePage } from "./due-page.ts";
 import { type KeptLeases, keptLeases, type OwnedLease } from "./kept-leases.ts";
@@ -88,6 +88,7 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
         leaseMs,
         clock,
         leaseOf: (name) => namedLease(db, { name, holder, leaseMs, clock }),
+        freeAtOf: (names) => namedFreeAt(db, names),
         extendAll: (names) => extendNamed(db, names, { holder, now: clock.now(), leaseMs }),
       });
       loops = Promise.all(sources.map((source) => source.run({ ...deps, leases }, stopping.signal)));

@@ -137,11 +137,6 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
       fence = row?.fence ?? null;
       return row === null ? null : { fence: row.fence };
     },
-    /** When it is free, if its holder does nothing; null when it is free now. */
-    freeAt: async (): Promise<Date | null> => {
-      const row = await rows.findOne({ _id: name }, { projection: { lease: 1 } });
-      return row?.lease?.until ?? null;
-    },
     /** False when it is no longer ours. */
     extend: async (): Promise<boolean> =>
       fence !== null && extendLease(rows, { _id: name, fence }, { now: clock.now(), leaseMs }),
@@ -165,6 +160,14 @@ export const extendNamed = async (
     { $set: { "lease.until": until, due_at: until } },
   );
   return matchedCount === names.length;
+};
+
+/** When each of these named leases is free, if its holder does nothing; those that nobody has are left out. */
+export const namedFreeAt = async (db: Db, names: readonly string[]): Promise<Map<string, Date>> => {
+  const found = await collectionOf<Leasable>(db, leaseCollection)
+    .find({ _id: { $in: [...names] } }, { projection: { lease: 1 }, batchSize: names.length + 1 })
+    .toArray();
+  return new Map(found.flatMap(({ _id, lease }) => (lease === null ? [] : [[_id, lease.until] as const])));
 };
 
 export type NamedLeaseOptions = { name: string; holder: string; leaseMs: number; clock: Clock };

@@ -1,7 +1,15 @@
 import { expect } from "chai";
 import type { Collection } from "mongodb";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { extendLease, extendNamed, type Leasable, namedLease, settle, takeLease } from "#core/storage/work/leases.ts";
+import {
+  extendLease,
+  extendNamed,
+  type Leasable,
+  namedFreeAt,
+  namedLease,
+  settle,
+  takeLease,
+} from "#core/storage/work/leases.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
 type Row = Leasable & { status: string; note?: string; outbox: string[] };
@@ -108,8 +116,9 @@ describe("leases", () => {
       const term = { holder: "p5", now: new Date(nowMs + 500), leaseMs: 1_000 };
       expect(await extendNamed(db(), all.slice(0, 2), term)).to.equal(true);
       expect(await extendNamed(db(), all, term)).to.equal(false);
-      const ends = await Promise.all(all.map((name) => named(name, "p7").freeAt()));
-      expect(ends.map((end) => (end?.getTime() ?? 0) - nowMs)).to.deep.equal([1_500, 1_500, 1_000]);
+      const ends = await namedFreeAt(db(), [...all, "timers/nobody's"]);
+      const inMs = [...ends].map(([name, end]) => `${name} ${end.getTime() - nowMs}`).sort();
+      expect(inMs).to.deep.equal(["timers/a 1500", "timers/b 1500", "timers/c 1000"]);
     });
   });
 });
