@@ -91,7 +91,10 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
     words: followedWords(db),
     confirm: confirmation(deps.client),
     queue: callbackQueue(deps),
-    unmatched: (count) => metrics.unmatchedReceipts.inc(count),
+    unmatched: ({ tenantId: tenant, appId: app }, receipts) => {
+      metrics.unmatchedReceipts.inc(receipts.length);
+      log.warn({ tenant, app, count: receipts.length, delivery: receipts[0]?.deliveryId }, "receipts.unmatched");
+    },
     clock,
   });
   const repair = () => ensureStream(nats.jsm, spec, config.natsReplicas);

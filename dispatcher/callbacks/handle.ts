@@ -40,8 +40,8 @@ export type HandleDeps = {
   /** Fetches an address of a provider's, to confirm that its callbacks are wanted. */
   confirm: (url: string, appId: string, signal: AbortSignal) => Promise<void>;
   queue: CallbackQueue;
-  /** Counts receipts that were given up. */
-  unmatched: (count: number) => void;
+  /** Counts and tells of receipts that were given up. */
+  unmatched: (of: CallbackOf, receipts: readonly Receipt[]) => void;
   clock: Clock;
 };
 
@@ -136,7 +136,7 @@ const applyGroup = async (deps: HandleDeps, group: readonly Content[], isRepeate
   const { of, callback } = first;
   const missing = await deps.apply({ tenantId: of.tenantId, appId: of.appId, receipts, isRepeated });
   await deps.suppressor.suppress(missing.flatMap((receipt) => wishOf(first, receipt)));
-  if (missing.length > 0 && !isYoung(callback, deps.clock.now())) deps.unmatched(missing.length);
+  if (missing.length > 0 && !isYoung(callback, deps.clock.now())) deps.unmatched(of, missing);
   if (missing.length === 0 || !isYoung(callback, deps.clock.now())) return [];
   const pages = Array.from({ length: Math.ceil(missing.length / mostKept) }, (_, n) => n * mostKept);
   return pages.map((from) => ({

@@ -63,7 +63,7 @@ const given = ({
     },
     confirm: async (url) => void done.push(`confirmed ${url}`),
     queue: { keep: async (...one) => void kept.push(one) },
-    unmatched: (count) => void done.push(`gave up ${count}`),
+    unmatched: (_, receipts) => void done.push(`gave up ${receipts.length}`),
     clock,
     ...over,
   });
