@@ -1,4 +1,5 @@
 import type { Gauge, Registry } from "prom-client";
+import { Unavailable } from "#core/errors.ts";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
 import type { Resource } from "#core/runtime/kube/objects.ts";
 import { metricsIn } from "#core/runtime/metrics/series.ts";
@@ -6,12 +7,17 @@ import type { Condition } from "#core/schema/kubernetes/common.ts";
 import type { Stores } from "./engine/stores.ts";
 import { readyIn } from "./policies/conditions.ts";
 
-export type LevelsDeps = { stores: Pick<Stores, "byKind">; streams: () => Promise<StreamLevel[]> };
+export type LevelsDeps = {
+  stores: Pick<Stores, "byKind">;
+  streams: () => Promise<StreamLevel[]>;
+  /** How long a scrape waits for `streams`: everything else is to be seen also while JetStream does not answer. */
+  streamsMs?: number;
+};
 
 /** Declares the gauges whose values are read with each scrape. */
-export const watchLevels = (registry: Registry, { stores, streams }: LevelsDeps): void => {
+export const watchLevels = (registry: Registry, { stores, streams, streamsMs = 1_500 }: LevelsDeps): void => {
   watchResources(registry, stores);
-  watchStreams(registry, streams);
+  watchStreams(registry, () => within(streamsMs, streams()));
 };
 
 const watchResources = (registry: Registry, { byKind }: LevelsDeps["stores"]): void =>
@@ -60,6 +66,13 @@ const watchStreams = (registry: Registry, streams: () => Promise<StreamLevel[]>)
   each("herald_consumer_pending", pendingHelp, ["stream", "consumer"], (into, { name: stream, pending }) => {
     for (const { consumer, messages } of pending) into.set({ stream, consumer }, messages);
   });
+};
+
+/** @throws when it takes longer */
+const within = <T>(ms: number, work: Promise<T>): Promise<T> => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Unavailable("JetStream")), ms);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 };
 
 /** The gauges of one scrape share one reading. */

@@ -5,7 +5,7 @@ import type { Resource } from "#core/runtime/kube/objects.ts";
 import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
 import { makeStores } from "../../../operator/engine/stores.ts";
 import { allKinds } from "../../../operator/kinds/all.ts";
-import { watchLevels } from "../../../operator/levels.ts";
+import { type LevelsDeps, watchLevels } from "../../../operator/levels.ts";
 
 type Plan = Resource<PlanSpec>;
 
@@ -24,11 +24,12 @@ const aStream: StreamLevel = {
 };
 
 describe("the gauges of an operator", () => {
-  const scrape = async (options: { plans?: Plan[]; streams?: () => Promise<StreamLevel[]> }): Promise<string> => {
+  type Options = { plans?: Plan[] } & Partial<Pick<LevelsDeps, "streams" | "streamsMs">>;
+  const scrape = async ({ plans = [], streams = async () => [], ...more }: Options): Promise<string> => {
     const registry = new Registry();
     const stores = makeStores(allKinds);
-    for (const plan of options.plans ?? []) stores.of(planResource).put(plan);
-    watchLevels(registry, { stores, streams: options.streams ?? (async () => []) });
+    for (const plan of plans) stores.of(planResource).put(plan);
+    watchLevels(registry, { stores, streams, ...more });
     return registry.metrics();
   };
 
@@ -58,6 +59,11 @@ describe("the gauges of an operator", () => {
 
   it("show nothing of streams while JetStream is away, and go on", async () => {
     const text = await scrape({ streams: () => Promise.reject(new Error("away")) });
+    expect(text).to.include("herald_resources").and.not.to.include("herald_stream_bytes{");
+  });
+
+  it("show nothing of streams while JetStream does not answer, and do not wait for it", async () => {
+    const text = await scrape({ streams: () => new Promise(() => undefined), streamsMs: 1 });
     expect(text).to.include("herald_resources").and.not.to.include("herald_stream_bytes{");
   });
 });
