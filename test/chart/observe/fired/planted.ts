@@ -28,11 +28,15 @@ export type Planted = {
   herald: Installation;
   sending: Sending;
   stores: Record<"mongodb" | "nats", PrivateServer>;
+  /** Where endpoints are that can be reached. */
+  inbox: Inbox;
   /** The operator's way to the API server. */
   link: Link;
   programs: Record<"operator" | "apiserver" | "cutOff" | "dispatcher", SystemProgram>;
   /** Waits until alerts fire, and does something again and again meanwhile if that is given. */
   fires: (alerts: readonly string[], again?: () => Promise<unknown>) => Promise<void>;
+  /** Waits until alerts fire, or have fired since everything began: what they are about was planted before. */
+  fired: (alerts: readonly string[]) => Promise<void>;
   /** Waits until a query finds something, and does something again and again meanwhile. */
   finds: (query: string, again: () => Promise<unknown>) => Promise<void>;
   /** Does what an alert's runbook begins with, until it shows all of these words. */
@@ -89,6 +93,7 @@ const planted = async (stack: AsyncDisposableStack): Promise<Planted> => {
     herald,
     sending,
     stores,
+    inbox,
     link,
     programs,
     ...watching(herald, prometheus, programs),
@@ -99,12 +104,17 @@ const planted = async (stack: AsyncDisposableStack): Promise<Planted> => {
   };
 };
 
-/** Of custom events by their names, before a dispatcher starts: of those that come later and untold it hears after a minute. */
-export const endpoints = { unreachable: "unreachable", slow: "slow" } as const;
+/** Names of custom events by what becomes of them. */
+export const eventNames = { slow: "slow", unreachable: "unreachable", hanging: "hanging" } as const;
 
+const elevenMinutesMs = 660_000;
+
+/** Before a dispatcher starts: of those that come later and untold it hears after a minute. Some have failed for long. */
 const addEndpoints = async ({ system }: Sending, { url }: Inbox): Promise<void> => {
-  await addEndpoint(system, { url: `http://${nowhere}/`, names: [endpoints.unreachable] });
-  await addEndpoint(system, { url: `${url}/slow`, names: [endpoints.slow], rate_per_second: 2 });
+  await addEndpoint(system, { url: `${url}/slow`, names: [eventNames.slow], rate_per_second: 2 });
+  const failing = { failure_count: 9, streak_since: new Date(Date.now() - elevenMinutesMs) }; // one failure before it counts
+  for (let n = 0; n < 10; n++)
+    await addEndpoint(system, { url: `http://${nowhere}/`, names: [eventNames.unreachable], ...failing });
 };
 
 const startAll = async ({
@@ -117,7 +127,7 @@ const startAll = async ({
   const judged = { HERALD_PROMETHEUS_URL: prometheusUrl, HERALD_PROMETHEUS_SELECTOR: 'namespace="herald"' };
   const cluster = { KUBECONFIG: link.kubeconfig, HERALD_OPERATOR_SELECTOR: settings.labelSelector };
   const [operator, apiserver, cutOff, dispatcher] = await Promise.all([
-    system.start("operator", { ...cluster, HERALD_OPERATOR_LEASE: settings.leaseName }),
+    system.start("operator", { ...cluster, HERALD_OPERATOR_LEASE: settings.leaseName, HERALD_OPERATOR_WORKERS: "1" }),
     system.start("apiserver", { ...loopbackAllowed, ...traces, ...judged }),
     system.start("apiserver", { ...loopbackAllowed, HERALD_REDIS_URL: `redis://${nowhere}` }),
     system.start("dispatcher", { ...loopbackAllowed, HERALD_DISPATCHER_UNSAVED_LIMIT: String(mostUnsaved) }),
@@ -129,37 +139,46 @@ const watching = (
   { servers }: Installation,
   prometheus: Prometheus,
   { operator, apiserver, cutOff, dispatcher }: Planted["programs"],
-): Pick<Planted, "fires" | "finds" | "shows"> => {
-  const isFiring = async (alert: string): Promise<boolean> => {
-    const expr = `ALERTS{alertname="${alert}",alertstate="firing",namespace=~"herald|"}`;
-    return (await prometheus.query(expr)).length > 0;
-  };
+): Pick<Planted, "fires" | "fired" | "finds" | "shows"> => {
+  const isFiring = async (alert: string): Promise<boolean> => (await prometheus.query(firing(alert))).length > 0;
+  const hasFired = async (alert: string): Promise<boolean> =>
+    (await prometheus.query(`max_over_time(${firing(alert)}[1h])`)).length > 0;
   const of = { operator: [operator], apiserver: [apiserver, cutOff], dispatcher: [dispatcher] };
   return {
-    fires: async (alerts, again = async () => undefined) => {
-      const seen = new Set<string>();
-      const all = async (): Promise<boolean> => {
-        await again();
-        for (const alert of alerts) if (!seen.has(alert) && (await isFiring(alert))) seen.add(alert);
-        return seen.size === alerts.length;
-      };
-      await until(all, withinMs).catch(() =>
-        expect.fail(`did not fire: ${alerts.filter((alert) => !seen.has(alert)).join(", ")}`),
-      );
-    },
+    fires: (alerts, again = async () => undefined) => allFire(alerts, isFiring, again),
+    fired: (alerts) => allFire(alerts, hasFired, async () => undefined),
     finds: (query, again) => until(async () => (await again(), (await prometheus.query(query)).length > 0), withinMs),
     shows: (alert, ...words) =>
       firstLook({ kubeconfig: servers.kubeconfig, prometheus, programs: of, withinMs }, alert, words),
   };
 };
 
+const firing = (alert: string): string => `ALERTS{alertname="${alert}",alertstate="firing",namespace=~"herald|"}`;
+
+/** Waits until each of the alerts was seen to fire, and does something again and again meanwhile. */
+const allFire = async (
+  alerts: readonly string[],
+  isSeen: (alert: string) => Promise<boolean>,
+  again: () => Promise<unknown>,
+): Promise<void> => {
+  const seen = new Set<string>();
+  const all = async (): Promise<boolean> => {
+    await again();
+    for (const alert of alerts) if (!seen.has(alert) && (await isSeen(alert))) seen.add(alert);
+    return seen.size === alerts.length;
+  };
+  await until(all, withinMs).catch(() =>
+    expect.fail(`did not fire: ${alerts.filter((alert) => !seen.has(alert)).join(", ")}`),
+  );
+};
+
 const betweenMs = 25_000; // some scrapes
 
 /** Does it when it is asked to, but not sooner after the last time than what it did can be seen. */
-export const nowAndThen = (work: () => Promise<void>): (() => Promise<void>) => {
+export const nowAndThen = (work: () => Promise<unknown>, everyMs = betweenMs): (() => Promise<void>) => {
   let lastMs = Number.NEGATIVE_INFINITY;
   return async () => {
-    if (performance.now() - lastMs < betweenMs) return;
+    if (performance.now() - lastMs < everyMs) return;
     await work();
     lastMs = performance.now();
   };
