@@ -61,7 +61,9 @@ export const resourceCases = (at: () => Planted): void => {
   });
 
   it("somebody else has the operator's Lease", async () => {
-    const { herald, fires, shows } = at();
+    const { herald, fires, finds, shows } = at();
+    const isLed = 'leader_election_master_status == 1 unless on () ALERTS{alertname="HeraldOperatorNotLeading"}';
+    await finds(isLed, async () => undefined); // it loses the Lease also while the API server does not answer
     const lease = (spec: object) => kubectl(herald, ["patch", "lease", herald.settings.leaseName, ...merged({ spec })]);
     const now = new Date().toISOString().replace("Z", "000Z");
     await using taken = new AsyncDisposableStack();
