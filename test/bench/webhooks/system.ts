@@ -1,10 +1,10 @@
 import type { System } from "../../support/system/system.ts";
 import { type Programs, startPrograms } from "../programs.ts";
-import type { Round } from "../servers.ts";
+import type { Round, Stores } from "../servers.ts";
 import { startWebhookSink, type WebhookSink } from "./sink.ts";
 
 /** An installation with stores of its own, so that all their CPU is its, and a receiver. */
-export type WebhookBench = Programs & { system: System; sink: WebhookSink };
+export type WebhookBench = Programs & { system: System; stores: Stores; sink: WebhookSink };
 
 /** Runs one measurement on a new installation with some dispatchers. `prepare` comes before the programs start. */
 export const onWebhookBench = <P, T>(
@@ -19,7 +19,7 @@ export const onWebhookBench = <P, T>(
       try {
         const prepared = await prepare({ system, sink });
         const programs = await startPrograms({ system, stores }, dispatcherCount);
-        return await run({ ...programs, system, sink }, prepared);
+        return await run({ ...programs, system, stores, sink }, prepared);
       } finally {
         sink.stop();
       }

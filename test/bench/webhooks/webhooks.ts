@@ -8,6 +8,7 @@ import { allOf, ofThousand } from "../statements.ts";
 import { killDuring } from "./kill.ts";
 import { type Hanging, type LatencyResult, latency, latencyBesideHanging } from "./latency.ts";
 import { listOfDeliveries } from "./list.ts";
+import { awayDuring } from "./outage.ts";
 import { benchOutgoing } from "./outgoing.ts";
 import type { Scenario } from "./publish.ts";
 import { latencyBesideFlood } from "./tenants.ts";
@@ -21,6 +22,8 @@ const whole = {
   apps: { apps: 16 },
   moreDispatchers: [2, 4],
   kill: { events: 20_000, perRequest: 100, perSecond: 1_000, names: 100, dispatchers: 3 },
+  outage: { afterEvents: 2_500, awayMs: 120_000 },
+  besideOutage: { ...oneEndpoint, perSecond: 500, events: 92_500, warmUp: 3_000 },
   pace: { ...oneEndpoint, perSecond: 50, events: 1_500, warmUp: 200 },
   healthy: { ...oneEndpoint, perSecond: 20, events: 800, warmUp: 200 },
   hanging: { endpoints: 20, queued: 1_000 },
@@ -37,6 +40,8 @@ const short: typeof whole = {
   apps: { apps: 4 },
   moreDispatchers: [2],
   kill: { events: 80, perRequest: 20, perSecond: 100, names: 20, dispatchers: 3 },
+  outage: { afterEvents: 5, awayMs: 100 },
+  besideOutage: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   pace: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   healthy: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   hanging: { endpoints: 2, queued: 10 },
@@ -154,6 +159,28 @@ const measureKill: Measurement = async (round, tell) => {
   );
 };
 
+const measureOutage: Measurement = async (round, tell) => {
+  const { outage, besideOutage } = sizeOf(round);
+  const result = await awayDuring(round, besideOutage, outage);
+  const { lost, repeated, levelAgainSeconds, apiserverMiB, dispatcherMiB } = result;
+  const name = `webhooks, JetStream away for ${outage.awayMs / 1000} s`;
+  const how = `${besideOutage.events} events at ${result.sentPerSecond.toFixed(0)}/s`;
+  const grown = ({ before, after }: { before: number; after: number }): string =>
+    `${before.toFixed(0)} before, ${after.toFixed(0)} MiB at the end`;
+  tell(
+    { name: `${name}, lost`, reach: atMost(0), value: lost, unit: "lost", how },
+    { name: `${name}, repeated`, reach: atMost(0), value: repeated, unit: "repeated", how },
+    { name: `${name}, level again`, reach: atMost(60), value: levelAgainSeconds, unit: "s", how },
+    {
+      name: `${name}, dispatcher's most RSS`,
+      reach: atMost(300),
+      value: dispatcherMiB.after * 1.048576,
+      unit: "MB",
+      how: `dispatcher ${grown(dispatcherMiB)}; apiserver ${grown(apiserverMiB)}`,
+    },
+  );
+};
+
 const measureLatency: Measurement = async (round, tell) => {
   const { pace } = sizeOf(round);
   const rows = [
@@ -255,6 +282,7 @@ export const webhooks: Measurements = {
   "webhooks-busy": measureBusy,
   "webhooks-cores": measureCores,
   "webhooks-kill": measureKill,
+  "webhooks-outage": measureOutage,
   "webhooks-latency": measureLatency,
   "webhooks-hanging": measureHanging(({ hanging }) => hanging),
   "webhooks-tenants": measureTenants,

@@ -10,6 +10,7 @@ describe("a browser with the client", () => {
   before(async () => {
     service = await startService();
   });
+  afterEach(() => service?.site.closeTabs());
   after(() => service?.stop());
 
   pushCases(() => service);

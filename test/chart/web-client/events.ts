@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Page } from "puppeteer-core";
 import type { EventRow } from "#core/storage/events/events.ts";
 import { until } from "../../support/until.ts";
-import type { Service } from "./service.ts";
+import { type Service, takeOut } from "./service.ts";
 
 /** What a browser tells of its person. */
 export const eventCases = (service: () => Service): void => {
@@ -58,7 +58,7 @@ export const eventCases = (service: () => Service): void => {
     expect(
       await page.evaluate(`app.track("large", { properties: { text: "x".repeat(40_000) } }).catch(String)`),
     ).to.equal("RangeError: herald: more than 32768 bytes");
-    await page.evaluate("app.remove()");
+    await takeOut(page);
     await page.close();
     service().site.complaints.length = 0; // the browser's own lines about the refusals
   });

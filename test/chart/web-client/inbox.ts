@@ -103,7 +103,7 @@ export const inboxCases = (service: () => Service): void => {
         told.push(response.status());
     });
     const subscription = await service().subscribe(page);
-    await page.evaluate("app.inbox.watch(({ unread_count }) => (unread = unread_count))");
+    await page.evaluate("unread = null; app.inbox.watch(({ unread_count }) => (unread = unread_count))");
     await until(async () => told.length === 1 && (await page.evaluate("unread")) === 0);
     const askAgain = () => page.evaluate("dispatchEvent(new Event('online'))"); // sooner than after half a minute
     await until(async () => (await askAgain(), told.includes(304)), 60_000, 1_100); // a device asks once a second
@@ -115,6 +115,9 @@ export const inboxCases = (service: () => Service): void => {
 
   for (const scheme of ["light", "dark"] as const)
     it(`keeps nobody from using its inbox, in ${scheme} colours`, async () => {
+      const fresh = await service().openFresh();
+      await leave(await service().subscribe(fresh), { contents: { en: "Look" } });
+      await fresh.close();
       const page = await service().site.open("/inbox");
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
       const open = `(async () => {

@@ -4,7 +4,7 @@ import { SignJWT } from "jose";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import { until } from "../../support/until.ts";
-import type { Service } from "./service.ts";
+import { type Service, takeOut } from "./service.ts";
 
 /** A token that the app's server gives a person's browser. */
 const tokenFor = (key: KeyObject, appId: string, externalId: string, endsInSeconds: number): Promise<string> =>
@@ -46,7 +46,7 @@ export const personCases = (service: () => Service): void => {
     expect(nobody.externalId).to.equal(null);
     expect(nobody.userId).not.to.equal(lena.userId);
     expect(await page.evaluate("app.who()")).to.deep.equal({ subscriptionId: before.subscriptionId, ...nobody });
-    await page.evaluate("app.remove()");
+    await takeOut(page);
     await page.close();
     site.complaints.length = 0; // the browser's own lines about what was refused
   });
@@ -70,7 +70,7 @@ export const personCases = (service: () => Service): void => {
     const user = await users.findOne({ external_id: "noor" });
     expect(user).to.deep.include({ tags: { plan: "gold" }, language: "de", aliases: { shop: "S-1" } });
     expect(user?.session_time).to.be.within(120, 180);
-    await page.evaluate("app.remove()");
+    await takeOut(page);
     await page.close();
     site.complaints.length = 0; // the browser's own lines about what was refused
   });

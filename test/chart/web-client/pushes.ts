@@ -6,7 +6,7 @@ import { startShop } from "../../../dev/simulators/shop.ts";
 import { send } from "../../support/system/sending.ts";
 import { until } from "../../support/until.ts";
 import { blankPage } from "../pages/browser.ts";
-import { pushService, type Service } from "./service.ts";
+import { pushService, type Service, takeOut } from "./service.ts";
 import { clickShown, pushesTo, type Shows, showsOf, watchShows, workerOf } from "./site.ts";
 
 /** What a browser does about pushes. */
@@ -85,7 +85,7 @@ export const pushCases = (service: () => Service): void => {
 
     await second.evaluate("app.optOut()");
     expect(await second.evaluate("app.subscription()")).to.include({ status: "unsubscribed" });
-    await second.evaluate("app.remove()");
+    await takeOut(second);
     expect(await second.evaluate(who)).to.deep.equal({ subscriptionId: null, userId: null, externalId: null });
     expect(site.complaints).to.deep.equal([]);
     await Promise.all([first, second].map((page) => page.close()));
@@ -119,7 +119,7 @@ export const pushCases = (service: () => Service): void => {
     expect(await page.evaluate("app.subscription()")).to.include({ has_token: false });
     const now = (await page.evaluate(who)) as { subscriptionId: string };
     expect(now.subscriptionId).not.to.equal(subscriptionId);
-    await page.evaluate("app.remove()");
+    await takeOut(page);
     site.complaints.length = 0; // the browser's own line about the 401
     await page.close();
   });

@@ -9,6 +9,7 @@ import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web
 import { testServers } from "../../support/servers/servers.ts";
 import { call } from "../../support/system/calling.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
 import { type BrowsedSite, browsedSite, type Files } from "./site.ts";
 
 /** The running system with web pushes, and a browser with a site that has the client. */
@@ -52,7 +53,7 @@ export const startService = async (): Promise<Service> => {
     stack.defer(() => site.close());
     const openFresh = async () => {
       const page = await site.open("/app");
-      await page.evaluate("app.remove()");
+      await takeOut(page);
       return page;
     };
     const subscribe = async (page: Page) => {
@@ -68,6 +69,15 @@ export const startService = async (): Promise<Service> => {
     throw error;
   }
 };
+
+/** Takes a page's browser out, as soon as it may change its subscription again: a device may once a second. */
+export const takeOut = (page: Page): Promise<void> =>
+  until(() => page.evaluate(isRemoved) as Promise<boolean>, 60_000, 1_100);
+
+const isRemoved = `app.remove().then(() => true, (error) => {
+  if (error.status !== 429) throw error;
+  return false;
+})`;
 
 /** Stands for the push service, which Debian's build of Chromium has no key for. */
 export const pushService = (

@@ -14,6 +14,8 @@ export type BrowsedSite = {
   /** A new tab; what the browser complains about is added to `complaints`. */
   open: (path?: string) => Promise<Page>;
   complaints: string[];
+  /** Closes the tabs that a test which failed has left open: they go on as one install with all others. */
+  closeTabs: () => Promise<void>;
   close: () => Promise<void>;
 };
 
@@ -37,18 +39,24 @@ export const browsedSite = async (filesAt: (origin: string) => Promise<Files>): 
   const browser = await launchBrowser(executablePath);
   await browser.defaultBrowserContext().overridePermissions(origin, ["notifications"]);
   const complaints: string[] = [];
+  const tabs = new Set<Page>();
   return {
     origin,
     browser,
     complaints,
     open: async (path = "/") => {
       const page = await blankPage(browser);
+      tabs.add(page);
+      page.once("close", () => tabs.delete(page));
       page.on("pageerror", (error) => complaints.push(String(error)));
       page.on("console", (message) => {
         if (message.type() === "error") complaints.push(message.text());
       });
       await page.goto(origin + path);
       return page;
+    },
+    closeTabs: async () => {
+      await Promise.all([...tabs].map((page) => page.close()));
     },
     close: async () => {
       await browser.close();
