@@ -19,7 +19,8 @@ export const outageCases = (at: () => Planted): void => {
     await using broken = new AsyncDisposableStack();
     await programs.dispatcher.kill();
     broken.defer(() => programs.dispatcher.restart());
-    await Promise.all(Array.from({ length: 400 }, () => sendTo(device)));
+    // Minutes of work at the pace of the window before, in which messages of former cases may have been tried again, too.
+    for (let n = 0; n < 6; n++) await Promise.all(Array.from({ length: 200 }, () => sendTo(device)));
     await fires(["HeraldQueueBehind"]);
     await shows("HeraldQueueBehind", '"consumer":"plan"');
     await fires(["HeraldProgramDown", "HeraldQueueStuck"], () => sendTo(device));
