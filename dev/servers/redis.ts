@@ -16,6 +16,7 @@ export const startRedis = async (
   mkdirSync(data, { recursive: true });
   const network = ["--port", `${port}`, "--bind", "127.0.0.1"];
   const cluster = clustered === undefined ? [] : [...clusterSettings, "--cluster-port", `${clustered.busPort}`];
+  if (clustered !== undefined && tls !== undefined) cluster.push("--tls-cluster", "yes"); // else nodes tell clients the ports that are not encrypted
   const encrypted = tls === undefined ? [] : tlsSettings(tls);
   const { pid, ...controls } = await launch({
     name,

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { expect } from "chai";
@@ -8,9 +8,10 @@ import { freePorts } from "../../../dev/processes/free-ports.ts";
 import type { Server } from "../../../dev/processes/process.ts";
 import { type NatsTls, startNats } from "../../../dev/servers/nats.ts";
 import { startRedis } from "../../../dev/servers/redis.ts";
-import { authority, type Issuer, issuedForLoopback } from "../../../dev/simulators/kit/certificate.ts";
+import { authority, type Issuer } from "../../../dev/simulators/kit/certificate.ts";
 import { type Installation, installation } from "../../integration/operator/support/harness.ts";
 import { manifests } from "../../integration/operator/support/manifests.ts";
+import { putCertificate } from "../../support/servers/certificate-folder.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { startTlsFront, type TlsFront } from "../../support/servers/tls-front.ts";
 import {
@@ -33,7 +34,6 @@ type Connz = { connections: { name?: string; tls_peer_certs?: { cert_sha256: str
 
 describe("certificates of the stores that are replaced under load", () => {
   let dir: string;
-  let written = 0;
   let front: TlsFront;
   let nats: Server | undefined;
   let [natsPort, monitorPort, redisPort, redisTlsPort] = [0, 0, 0, 0];
@@ -44,24 +44,7 @@ describe("certificates of the stores that are replaced under load", () => {
   let caller: Caller | undefined;
   let changer: Changer | undefined;
 
-  /**
-   * A folder with a certificate of an authority, and whom it trusts, as the kubelet makes one of a Secret: all files are
-   * replaced at once, by a link to a folder beside them.
-   */
-  const put = async (name: string, by: Issuer, ca: string) => {
-    const [folder, { cert, key }] = [join(dir, name), issuedForLoopback(by, name)];
-    const data = join(folder, `..${++written}`);
-    await mkdir(data, { recursive: true });
-    const texts = { ca: ["ca.crt", ca], cert: ["tls.crt", cert], key: ["tls.key", key] } as const;
-    for (const [file, text] of Object.values(texts)) {
-      await writeFile(join(data, file), text);
-      await symlink(join("..data", file), join(folder, file)).catch(() => undefined); // it is there already
-    }
-    await symlink(data, join(folder, "..next"));
-    await rename(join(folder, "..next"), join(folder, "..data"));
-    const at = (use: keyof typeof texts): string => join(folder, texts[use][0]);
-    return { folder, files: { ca: at("ca"), cert: at("cert"), key: at("key") }, material: { cert, key, ca } };
-  };
+  const put = (name: string, by: Issuer, ca: string) => putCertificate(join(dir, name), by, ca);
   const restartNats = async (tls?: NatsTls): Promise<void> => {
     await nats?.stop();
     nats = await startNats({ dir, port: natsPort, monitorPort, ...(tls && { tls }) });

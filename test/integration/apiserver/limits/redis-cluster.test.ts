@@ -1,19 +1,15 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { connectRedis, type RedisClient } from "#core/storage/redis/connect.ts";
 import { sharedBuckets } from "../../../../apiserver/limits/shared-buckets.ts";
 import { type TakeFrom, takeFrom } from "../../../../apiserver/limits/take-token.ts";
-import { testDir } from "../../../../dev/files/paths.ts";
-import { freePorts } from "../../../../dev/processes/free-ports.ts";
-import { startRedis } from "../../../../dev/servers/redis.ts";
 import { installation } from "../../../support/api/api.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { type RedisCluster, startRedisCluster } from "../../../support/servers/redis-cluster.ts";
 import { until } from "../../../support/until.ts";
 
 describe("a Redis Cluster of three nodes", () => {
-  let cluster: Awaited<ReturnType<typeof startCluster>>;
+  let cluster: RedisCluster;
   let redis: RedisClient;
   let take: TakeFrom;
   const bucket = { capacity: 5, perSecond: 0.001 }; // nothing flows in while the test runs
@@ -21,7 +17,7 @@ describe("a Redis Cluster of three nodes", () => {
   const counted = { redis: 0, local: 0 };
 
   before(async () => {
-    cluster = await startCluster();
+    cluster = await startRedisCluster();
     redis = connectRedis({ url: cluster.url });
     await until(() => redis.status === "ready");
     take = takeFrom({
@@ -79,37 +75,4 @@ const keysOf = async (port: number): Promise<number> => {
   const keys = await node.dbsize();
   node.disconnect();
   return keys;
-};
-
-const slots = 16_384;
-
-/** Three nodes without replicas, each with a third of the slots. */
-const startCluster = async () => {
-  await mkdir(testDir, { recursive: true });
-  const dir = await mkdtemp(join(testDir, "redis-cluster-"));
-  const ports = await freePorts(6);
-  const at = (index: number): number => ports[index] ?? 0;
-  const nodes = await Promise.all(
-    [0, 1, 2].map(async (index) => {
-      const busPort = at(index + 3);
-      const server = await startRedis({ dir, name: `redis-${index}`, port: at(index), clustered: { busPort } });
-      const client = new Redis({ port: at(index), host: "127.0.0.1" });
-      const [from, until] = [index, index + 1].map((third) => Math.floor((slots * third) / 3));
-      await client.cluster("ADDSLOTSRANGE", from ?? 0, (until ?? 0) - 1);
-      return { ...server, port: at(index), busPort, client };
-    }),
-  );
-  for (const { client } of nodes)
-    for (const { port, busPort } of nodes) await client.call("CLUSTER", "MEET", "127.0.0.1", port, busPort);
-  const isMade = async ({ client }: { client: Redis }) => {
-    const told = String(await client.call("CLUSTER", "INFO"));
-    return /cluster_state:ok/.test(told) && /cluster_slots_ok:16384/.test(told) && /cluster_known_nodes:3/.test(told);
-  };
-  await until(async () => (await Promise.all(nodes.map(isMade))).every(Boolean));
-  for (const { client } of nodes) client.disconnect();
-  const close = async (): Promise<void> => {
-    await Promise.all(nodes.map((node) => node.kill()));
-    await rm(dir, { recursive: true, force: true });
-  };
-  return { nodes, url: `redis+cluster://127.0.0.1:${at(0)}`, close };
 };
