@@ -5,11 +5,13 @@ import { turnIndex } from "../storage/work/due.ts";
 import type { Leasable } from "../storage/work/leases.ts";
 import { type DueSource, type HandleDeps, handlePage } from "./due-page.ts";
 
-/** A document of a tenant that all processes handle. */
-export type OfTenant = Leasable & { tenant_id: string };
+/** A document of a tenant that all processes handle, with the bytes of what it holds where they are counted. */
+export type OfTenant = Leasable & { tenant_id: string; bytes?: number };
 
-const ofTurn = 16; // documents of a tenant, then it is the next tenant's turn
-const ofLook = 64; // from which they are taken by chance, as other processes take theirs
+/** What of a tenant is handled before it is the next tenant's turn: so many documents, or fewer that are large. */
+const ofTurn = { documents: 64, bytes: 4_000_000 };
+const ofLook = 256; // from which they are taken by chance, as other processes take theirs
+const uncountedBytes = 1_000_000;
 
 /**
  * Handles what is due, some documents of each tenant in turn, until nothing is. Other processes do the same: `handle` has to
@@ -56,15 +58,16 @@ const oldestOf = <Row extends OfTenant>(
 ): Promise<Row[]> =>
   collection
     .find({ tenant_id: tenantId, due_at: dueNow(clock) } as Filter<Row>, { hint: turnIndex.name }) // the same
-    .project<Row>({ fence: 1, due_at: 1, set_aside: 1 }) // what a source's `handle` may look at
+    .project<Row>({ fence: 1, due_at: 1, set_aside: 1, bytes: 1 }) // what a source's `handle` may look at
     .sort({ due_at: 1 })
     .limit(ofLook)
     .batchSize(ofLook + 1)
     .toArray();
 
-/** Some by chance, in their order. */
-const someOf = <Row>(rows: readonly Row[]): Row[] => {
+/** Some by chance, in their order, at least one. */
+const someOf = <Row extends OfTenant>(rows: readonly Row[]): Row[] => {
   const left = [...rows];
-  while (left.length > ofTurn) left.splice(Math.floor(Math.random() * left.length), 1);
-  return left;
+  while (left.length > ofTurn.documents) left.splice(Math.floor(Math.random() * left.length), 1);
+  let bytes = 0;
+  return left.filter((row, at) => (bytes += row.bytes ?? uncountedBytes) <= ofTurn.bytes || at === 0);
 };

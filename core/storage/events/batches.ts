@@ -1,4 +1,5 @@
 import type { Collection, Db } from "mongodb";
+import { newId } from "../../domain/ids.ts";
 import { auditLog } from "../audit/audit-log.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
@@ -25,8 +26,8 @@ export const eventBatchCollection: CollectionSpec = {
   retention: { index: "remembered" },
 };
 
-/** A batch as it was seen, and when it is due again should whoever takes it be killed. */
-export type TakeBatch = { dueAt: Date; until: Date };
+/** Until when batches were due as they were seen, and when they are due again should whoever takes them be killed. */
+export type TakeBatches = { dueBy: Date; until: Date };
 
 export type EventBatches = ReturnType<typeof eventBatches>;
 
@@ -88,12 +89,20 @@ const waitingIn = async (rows: Collection<EventBatchRow>): Promise<Map<string, n
 };
 
 const takes = (rows: Collection<EventBatchRow>) => ({
-  /** Takes a batch that was due, so that no other process has it until then; null when another took it, or it is gone. */
-  take: (id: string, { dueAt, until }: TakeBatch): Promise<EventBatchRow | null> =>
-    rows.findOneAndUpdate({ _id: id, due_at: dueAt }, { $set: { due_at: until } }, { returnDocument: "after" }),
+  /** Takes batches that were due, so that no other process has them until then; without those that another took, or that are gone. */
+  take: async (ids: readonly string[], { dueBy, until }: TakeBatches): Promise<EventBatchRow[]> => {
+    const holder = newId("eventBatch", until); // names this take
+    const wereDue = { _id: { $in: [...ids] }, due_at: { $gt: longAgo, $lte: dueBy } };
+    await rows.updateMany(wereDue, { $set: { due_at: until, lease: { holder, until } } });
+    const taken = { _id: { $in: [...ids] }, "lease.holder": holder };
+    return rows
+      .find(taken, { batchSize: ids.length + 1 })
+      .sort({ _id: 1 })
+      .toArray();
+  },
 
-  /** Has a batch that was taken due as it was. */
-  giveBack: async (id: string, { dueAt, until }: TakeBatch): Promise<void> => {
-    await rows.updateOne({ _id: id, due_at: until }, { $set: { due_at: dueAt } });
+  /** Has batches that were taken due as they were. */
+  giveBack: async (ids: readonly string[], { dueBy, until }: TakeBatches): Promise<void> => {
+    await rows.updateMany({ _id: { $in: [...ids] }, due_at: until }, { $set: { due_at: dueBy, lease: null } });
   },
 });

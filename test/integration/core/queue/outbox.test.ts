@@ -128,15 +128,16 @@ describe("outbox", () => {
     const owner = { tenant_id: "ten_1", app_id: "app_1" };
     const row = { ...noWork, ...owner, _id: "evb_1", events: [], traceparent: null, due_at: dueAt, created_at: dueAt };
     await batches.insert([row]);
-    const take = { dueAt, until: later };
-    const taken = await Promise.all(Array.from({ length: 8 }, () => batches.take("evb_1", take)));
-    expect(taken.filter((one) => one !== null).map((one) => one?.due_at)).to.deep.equal([later]);
-    const next = { dueAt: later, until: inMs(20_000) };
-    expect((await batches.take("evb_1", next))?.due_at, "left by a kill, and due again").to.deep.equal(next.until);
-    await batches.giveBack("evb_1", take);
-    expect(await batches.take("evb_1", take), "only who has it gives it back").to.equal(null);
-    await batches.giveBack("evb_1", next);
-    expect((await batches.take("evb_1", next))?._id).to.equal("evb_1");
+    const take = { dueBy: dueAt, until: later };
+    const taken = await Promise.all(Array.from({ length: 8 }, () => batches.take(["evb_1", "evb_gone"], take)));
+    expect(taken.flat().map(({ due_at }) => due_at)).to.deep.equal([later]);
+    const next = { dueBy: later, until: inMs(20_000) };
+    const [again] = await batches.take(["evb_1"], next);
+    expect(again?.due_at, "left by a kill, and due again").to.deep.equal(next.until);
+    await batches.giveBack(["evb_1"], take);
+    expect(await batches.take(["evb_1"], take), "only who has it gives it back").to.deep.equal([]);
+    await batches.giveBack(["evb_1"], next);
+    expect((await batches.take(["evb_1"], next)).map(({ _id: id }) => id)).to.deep.equal(["evb_1"]);
   });
 });
 
