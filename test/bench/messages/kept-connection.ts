@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /** A request over HTTP/1.1; without a body it is a GET, with one a POST of JSON. */
@@ -10,14 +11,19 @@ export type Asked = { url: URL; headers: Readonly<Record<string, string>>; body:
  */
 export const keptConnection = () => {
   const kept = new Map<string, Asking>();
+  const openTo = (url: URL): Asking => {
+    const known = kept.get(url.host);
+    const open = known === undefined || known.socket.destroyed ? asking(url) : known;
+    kept.set(url.host, open);
+    return open;
+  };
   return {
-    ask: (asked: Asked): Promise<number> => {
-      const { host } = asked.url;
-      const known = kept.get(host);
-      const open = known === undefined || known.socket.destroyed ? asking(asked.url) : known;
-      kept.set(host, open);
-      return open.ask(textOf(asked));
+    /** Connects to a server before anything is asked of it. */
+    open: async (url: URL): Promise<void> => {
+      const { socket } = openTo(url);
+      if (socket.connecting) await once(socket, "connect");
     },
+    ask: (asked: Asked): Promise<number> => openTo(asked.url).ask(textOf(asked)),
     close: (): void => {
       for (const { socket } of kept.values()) socket.destroy();
     },

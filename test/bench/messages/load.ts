@@ -20,23 +20,25 @@ export type Load = {
 export type LoadResult = { perSecond: number; p50Ms: number; p99Ms: number; failures: Record<string, number> };
 
 /**
- * Sends the load and measures each request to the last byte of its reply: from writing it, or with `perSecond` from when it was
+ * Sends the load over connections that are open by then, and measures each request to the last byte of its reply: from writing it, or with `perSecond` from when it was
  * due, so that one which had to wait for a connection counts with its wait.
  */
 export const runLoad = async (load: Load): Promise<LoadResult> => {
   const latenciesMs: number[] = [];
   const failures: Record<string, number> = {};
   let next = 0;
+  const urlOf = (n: number): URL => new URL(typeof load.url === "string" ? load.url : load.url(n));
+  const connections = Array.from({ length: load.connections }, keptConnection);
+  await Promise.all(connections.map(({ open }) => open(urlOf(0))));
   const beganMs = performance.now();
   const dueMs = (n: number): number => beganMs + (n * 1000) / (load.perSecond ?? Infinity);
-  const connection = async (): Promise<void> => {
-    const { ask, close } = keptConnection();
+  const askInTurn = async ({ ask, close }: ReturnType<typeof keptConnection>): Promise<void> => {
     while (next < load.requests) {
       const n = next++;
       const waitMs = dueMs(n) - performance.now();
       if (waitMs > 0) await sleep(Math.ceil(waitMs)); // timers leave out fractions
       const request = {
-        url: new URL(typeof load.url === "string" ? load.url : load.url(n)),
+        url: urlOf(n),
         headers: typeof load.headers === "function" ? load.headers(n) : load.headers,
         body: load.body?.(n),
       };
@@ -47,7 +49,7 @@ export const runLoad = async (load: Load): Promise<LoadResult> => {
     }
     close();
   };
-  await Promise.all(Array.from({ length: load.connections }, connection));
+  await Promise.all(connections.map(askInTurn));
   const tookMs = performance.now() - beganMs;
   return { perSecond: (load.requests / tookMs) * 1000, ...quantiles(latenciesMs), failures };
 };
