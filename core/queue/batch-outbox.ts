@@ -52,21 +52,7 @@ export const batchOutbox = ({ batches, claims, events, log, metrics }: BatchOutb
     write: batches.remove,
     onError: (err, documents) => log.warn({ err, documents }, "event_batches.not_removed"), // the timer will
   });
-  const offer = async (rows: readonly EventBatchRow[], mayBeRepeated = false): Promise<Offered<StoredEvent>> => {
-    const first = rows.find(({ traceparent }) => isSampled(traceparent)) ?? rows[0];
-    const all = rows.flatMap((row) => row.events);
-    if (first === undefined || all.length === 0) return nothing;
-    const { tenant_id: tenantId, app_id: appId, traceparent } = first;
-    let left = all;
-    try {
-      const offered = await events.offerTexts({ tenantId, appId }, all, { traceparent, mayBeRepeated });
-      left = offered.left;
-      return offered;
-    } finally {
-      metrics.outboxEvents.inc({ outcome: "published" }, all.length - left.length);
-      metrics.outboxEvents.inc({ outcome: "kept" }, left.length);
-    }
-  };
+  const offer = offering({ events, metrics });
   /** Publishes batches of one app, and has those removed that JetStream has all of; whether that is all of them. */
   const publishDue = async (rows: readonly EventBatchRow[], mayBeRepeated = false): Promise<boolean> => {
     let kept = rows;
@@ -109,6 +95,25 @@ export const batchOutbox = ({ batches, claims, events, log, metrics }: BatchOutb
     resume: resuming({ batches, finish }),
   };
 };
+
+/** Offers JetStream the events of batches of one app; gives those that it has not acknowledged. */
+const offering =
+  ({ events, metrics }: Pick<BatchOutboxDeps, "events" | "metrics">) =>
+  async (rows: readonly EventBatchRow[], mayBeRepeated = false): Promise<Offered<StoredEvent>> => {
+    const first = rows.find(({ traceparent }) => isSampled(traceparent)) ?? rows[0];
+    const all = rows.flatMap((row) => row.events);
+    if (first === undefined || all.length === 0) return nothing;
+    const { tenant_id: tenantId, app_id: appId, traceparent } = first;
+    let left = all;
+    try {
+      const offered = await events.offerTexts({ tenantId, appId }, all, { traceparent, mayBeRepeated });
+      left = offered.left;
+      return offered;
+    } finally {
+      metrics.outboxEvents.inc({ outcome: "published" }, all.length - left.length);
+      metrics.outboxEvents.inc({ outcome: "kept" }, left.length);
+    }
+  };
 
 type Resuming = Pick<BatchOutboxDeps, "batches"> & {
   /** Publishes batches that may be published together. */

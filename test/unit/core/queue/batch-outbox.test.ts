@@ -129,7 +129,13 @@ describe("what becomes of a stored batch", () => {
       });
       const ends = await Promise.allSettled(rows.map(({ _id: id }) => box.resume({ id, dueAt: now, until: now })));
       await box.stop(AbortSignal.timeout(1_000));
-      return { takes, offered, givenBack, removed: removed.toSorted(), failed: ends.map(({ status }) => status === "rejected") };
+      return {
+        takes,
+        offered,
+        givenBack,
+        removed: removed.toSorted(),
+        failed: ends.map(({ status }) => status === "rejected"),
+      };
     };
 
     it("shares a message with those of its app, but for one of a change", async () => {
