@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type RemovalRow, removalCollection, removals } from "#core/storage/work/removals.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { testTiming } from "../../support/suite/soak.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
@@ -19,7 +19,7 @@ describe("a dispatcher that is killed in the middle of a removal", () => {
   let dispatchers: SystemProgram[];
 
   before(async () => {
-    const apns = { url: "https://127.0.0.1:9", credentials: makeCredentials() }; // nothing is pushed
+    const apns = { url: "https://127.0.0.1:9", credentials: testCredentials() }; // nothing is pushed
     system = await startSystem({ ...(await testServers()), apns });
     dispatchers = await Promise.all([system.start("dispatcher"), system.start("dispatcher")]);
   });

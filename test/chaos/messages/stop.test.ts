@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
 import { plainMail } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
@@ -33,7 +33,7 @@ describe("a dispatcher that gets SIGTERM during a send", () => {
     sending = await startSending(await testServers());
     const { system } = sending;
     devices = await seedDevices(system, recipients);
-    smtp = await startSmtp({ port: 0, tls: makeCredentials().tls });
+    smtp = await startSmtp({ port: 0, tls: selfSigned() });
     const account = { ...emailAccount, port: Number(new URL(smtp.url).port) };
     await system.db.collection<AppRow>("apps").updateOne({}, { $set: { "channels.email": account } });
     const grace = { HERALD_GRACE_SECONDS: String(graceSeconds) };

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { attempt, command } from "../../../dev/processes/run-command.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { blocksOf } from "../../support/pages/blocks.ts";
 import { testServers } from "../../support/servers/servers.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 
 describe("docs/performance.md", () => {
@@ -11,7 +11,7 @@ describe("docs/performance.md", () => {
   let programs: Record<string, SystemProgram>;
 
   before(async () => {
-    const apns = { url: "https://127.0.0.1:9", credentials: makeCredentials() };
+    const apns = { url: "https://127.0.0.1:9", credentials: testCredentials() };
     system = await startSystem({ ...(await testServers()), apns });
     const [apiserver, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
     programs = { apiserver, dispatcher };

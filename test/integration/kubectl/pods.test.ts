@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { strFromU8, unzipSync } from "fflate";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { post, seedDevices } from "../../support/system/sending.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -31,7 +31,7 @@ describe("kubectl herald and a dispatcher whose provider is away, by a real API 
     const make = manifests(herald);
     namespace = make.namespace.metadata.name;
     await herald.apply(make.namespace);
-    const nowhere = { url: "https://127.0.0.1:9", credentials: makeCredentials() };
+    const nowhere = { url: "https://127.0.0.1:9", credentials: testCredentials() };
     system = await startSystem({ ...herald.servers, apns: nowhere });
     const apiserver = await system.start("apiserver");
     dispatcher = await system.start("dispatcher");

@@ -7,9 +7,10 @@ import { collectionPath } from "#core/runtime/kube/paths.ts";
 import { webhookResource } from "#core/schema/webhooks/resource.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
+import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
 import { resultOf } from "../../../dispatcher/messages/delivery/delivery-row.ts";
 import { anAttempt } from "../../support/rows/work.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 import { ran } from "../../unit/kubectl/ran.ts";
@@ -46,7 +47,7 @@ describe("kubectl herald and the REST interface, by a real API server", () => {
     await herald.apply(make.namespace);
     system = await startSystem({
       ...herald.servers,
-      apns: { url: "https://127.0.0.1:9", credentials: makeCredentials() },
+      apns: { url: "https://127.0.0.1:9", credentials: testCredentials() },
     });
     apiserver = await system.start("apiserver");
     network = await clusterNetwork(herald.servers.kubeconfig, apiserver.url);
@@ -272,7 +273,7 @@ describe("kubectl herald and the REST interface, by a real API server", () => {
   it("finds an apiserver that serves TLS, too, or is told so", async () => {
     const tlsDir = join(dir, "tls");
     await mkdir(tlsDir);
-    const { cert, key } = makeCredentials().tls;
+    const { cert, key } = selfSigned();
     await Promise.all([writeFile(join(tlsDir, "tls.crt"), cert), writeFile(join(tlsDir, "tls.key"), key)]);
     const secured = await system.start("apiserver", { HERALD_HTTP_TLS_DIR: tlsDir });
     await network.close();

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { privateServers } from "../../support/servers/servers.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation } from "../operator/support/harness.ts";
@@ -18,7 +18,7 @@ describe("a program that is started before its stores", () => {
       mongodbUrl: servers.mongodb.url,
       natsUrl: servers.nats.url,
       redisUrl: servers.redis.url,
-      apns: { url: "https://127.0.0.1:9", credentials: makeCredentials() },
+      apns: { url: "https://127.0.0.1:9", credentials: testCredentials() },
       env: {
         KUBECONFIG: cluster.servers.kubeconfig,
         HERALD_OPERATOR_LEASE: cluster.settings.leaseName,

@@ -12,10 +12,10 @@ import type { ConversationMessageRow } from "#core/storage/conversations/message
 import { testDir } from "../../../dev/files/paths.ts";
 import { freePorts } from "../../../dev/processes/free-ports.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { mailgunMail } from "../../support/callbacks/signed.ts";
 import { testKeyRing } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { startMail } from "../../support/system/sending.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -34,7 +34,7 @@ describe("mails, from what a person writes to what they read", () => {
 
   before(async () => {
     filesDir = await mkdtemp(join(testDir, "mails-"));
-    const apns = { url: "https://127.0.0.1:1", credentials: makeCredentials() };
+    const apns = { url: "https://127.0.0.1:1", credentials: testCredentials() };
     system = await startSystem({ ...(await testServers()), apns, env: { HERALD_FILES_DIR: filesDir } });
     mail = await startMail(system);
     const signing = keyRing(testKeyRing).seal(key, `apps/${system.app._id}/email.mailgun.signing_key`);

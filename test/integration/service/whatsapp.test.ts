@@ -10,10 +10,10 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { testDir } from "../../../dev/files/paths.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startWhatsapp, type WhatsappSimulator } from "../../../dev/simulators/whatsapp.ts";
 import { allAccounts, aSubscription, seed, testKeyRing } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { counted, deliveriesOf, send } from "../../support/system/sending.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -22,7 +22,7 @@ const endsMs = 25_000; // a hint that is lost is published again after 10 s
 const template = { whatsapp_template: { name: "order_update", language: "en_US", body_params: ["Ada", "4711"] } };
 
 describe("WhatsApp, from what a person writes to what they read", () => {
-  const credentials = makeCredentials();
+  const credentials = testCredentials();
   let meta: WhatsappSimulator;
   let system: System;
   let api: SystemProgram;

@@ -1,6 +1,6 @@
 import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { privateServers, testServers } from "../servers/servers.ts";
+import { testCredentials } from "./credentials.ts";
 import { type ReadEvents, readEvents } from "./events.ts";
 import { type System, type SystemProgram, startSystem } from "./system.ts";
 
@@ -16,7 +16,7 @@ export const useEventSystem = () => {
   before(async () => {
     Object.assign(servers, await privateServers({ nats: true }));
     const stores = { ...(await testServers()), natsUrl: servers.nats.url };
-    const apns = { url: "https://127.0.0.1:9", credentials: makeCredentials() };
+    const apns = { url: "https://127.0.0.1:9", credentials: testCredentials() };
     Object.assign(system, await startSystem({ ...stores, apns }));
     const [started] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
     Object.assign(api, started);

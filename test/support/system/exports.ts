@@ -1,10 +1,10 @@
 import { gunzipSync } from "node:zlib";
 import { parseString } from "fast-csv";
 import { s3Settings } from "../../../dev/servers/s3.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import type { ReplyBody } from "../api/api.ts";
 import { type TestServers, testServers } from "../servers/servers.ts";
 import { until } from "../until.ts";
+import { testCredentials } from "./credentials.ts";
 import { type System, type SystemProgram, startSystem } from "./system.ts";
 
 /** An installation that keeps its files in S3 and sends nothing. */
@@ -13,7 +13,7 @@ export const startExporting = async (
   env: Record<string, string> = {},
 ): Promise<System & { servers: TestServers; s3Prefix: string }> => {
   const servers = await testServers();
-  const apns = { url: "https://127.0.0.1:9", credentials: makeCredentials() }; // nothing is pushed
+  const apns = { url: "https://127.0.0.1:9", credentials: testCredentials() }; // nothing is pushed
   const s3Prefix = `exports-${process.pid}-${Date.now()}/`;
   const files = { ...s3Settings(s3Url ?? servers.s3Url), HERALD_S3_PREFIX: s3Prefix };
   return { ...(await startSystem({ ...servers, apns, env: { ...files, ...env } })), servers, s3Prefix };

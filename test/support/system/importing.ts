@@ -7,11 +7,11 @@ import type { UserRow } from "#core/storage/people/users.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { SuppressionRow } from "#core/storage/suppressions/suppressions.ts";
 import { testDir } from "../../../dev/files/paths.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import type { ReplyBody } from "../api/api.ts";
 import { checkReply } from "../api/openapi-check.ts";
 import type { TestServers } from "../servers/servers.ts";
 import { until } from "../until.ts";
+import { testCredentials } from "./credentials.ts";
 import { type System, type SystemProgram, startSystem } from "./system.ts";
 
 export type ImportSystem = Awaited<ReturnType<typeof startImporting>>;
@@ -30,7 +30,7 @@ export const startImporting = async (
   { env = {}, plan = {} }: { env?: Record<string, string>; plan?: Partial<PlanRow> } = {},
 ) => {
   const dir = await mkdtemp(join(testDir, "imports-"));
-  const apns = { url: "https://127.0.0.1:9", credentials: makeCredentials() }; // nothing is pushed
+  const apns = { url: "https://127.0.0.1:9", credentials: testCredentials() }; // nothing is pushed
   const system = await startSystem({ ...servers, apns, plan, env: { HERALD_FILES_DIR: dir, ...env } });
   const apiserver = await system.start("apiserver");
   return {

@@ -29,9 +29,10 @@ import { storedFacts } from "../filters/facts.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
 import { aChunk, aMessage, anApp, aSubscription, suspensionsOf } from "../rows/work.ts";
 import { testDatabase } from "../servers/database.ts";
+import { testCredentials } from "./credentials.ts";
 import { aToken } from "./sending.ts";
 
-const credentials = makeCredentials();
+const credentials = testCredentials();
 const { apns: unknown } = makeCredentials();
 const unheard: PipelineDeps["events"] = { publish: async () => true };
 const never = new AbortController().signal;

@@ -13,7 +13,7 @@ import { startApns } from "../../../dev/simulators/apns.ts";
 import { startFcm } from "../../../dev/simulators/fcm.ts";
 import { type Issuer, selfSigned, simulatorsName } from "../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
-import { type Credentials, makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
+import type { Credentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
 import { startTwilio, type TwilioSimulator } from "../../../dev/simulators/twilio.ts";
 import { apnsIdOf } from "../../../dispatcher/channels/ios-push/apns.ts";
@@ -22,6 +22,7 @@ import { allAccounts, aSubscription, seed, testKeyRing } from "../rows/fixtures.
 import type { TestServers } from "../servers/servers.ts";
 import { inSuite } from "../suite/soak.ts";
 import { until } from "../until.ts";
+import { testCredentials } from "./credentials.ts";
 import { type System, startSystem } from "./system.ts";
 import { giveTexts } from "./text-accounts.ts";
 
@@ -44,7 +45,7 @@ export const startSending = async (
   servers: Omit<TestServers, "kubeconfig" | "s3Url">,
   plan: Partial<PlanRow> = {},
 ): Promise<Sending> => {
-  const credentials = makeCredentials();
+  const credentials = testCredentials();
   const apns = await startApns({ port: 0, tls: credentials.tls, keys: [credentials.apns] });
   const twilio = await startTwilio({ port: 0, tls: credentials.tls, accounts: credentials.twilio });
   const fcm = await startFcm({ port: 0, tls: credentials.tls, accounts: [credentials.fcm] });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import type { TestServers } from "../servers/servers.ts";
+import { testCredentials } from "../system/credentials.ts";
 import { type System, startSystem } from "../system/system.ts";
 import { type Inbox, startInbox } from "./inbox.ts";
 import { anEvent, loopbackAllowed, postEvents } from "./traffic.ts";
@@ -10,7 +10,7 @@ export type Hooked = { system: System; inbox: Inbox; close: () => Promise<void> 
 
 export const startHooked = async (servers: Omit<TestServers, "kubeconfig" | "s3Url">): Promise<Hooked> => {
   const inbox = await startInbox();
-  const apns = { url: "https://127.0.0.1:9", credentials: makeCredentials() }; // nothing is pushed
+  const apns = { url: "https://127.0.0.1:9", credentials: testCredentials() }; // nothing is pushed
   const system = await startSystem({ ...servers, apns, env: { ...loopbackAllowed, HERALD_LOG_LEVEL: "debug" } });
   return {
     system,

@@ -30,6 +30,7 @@ import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
 import { anApp, plainMail, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { lendDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
+import { testCredentials } from "../../../support/system/credentials.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog } from "../../core/queue/helpers.ts";
 
@@ -48,7 +49,7 @@ export const openCheckSite = async () => {
   const nats = await connectNats({ url: natsUrl, name: prefix });
   const { stream } = jobStream(prefix, timings.short);
   await ensureStream(nats.jsm, jobStream(prefix, timings.short));
-  const credentials = makeCredentials();
+  const credentials = testCredentials();
   const { tls } = credentials;
   const apns = await startApns({ port: 0, tls, keys: [credentials.apns] });
   const mail = await silentServer();
