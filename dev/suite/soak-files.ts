@@ -15,6 +15,7 @@ const others = [
   "unit/core/domain/experiments/verdict",
   "unit/core/domain/filters/pre-filter",
   "unit/core/domain/webhooks/body",
+  "unit/dispatcher/net/http2/pool",
 ].map((name) => `test/${name}.test.ts`);
 
 /** What `make soak` runs. */

@@ -9,6 +9,7 @@ import { segmentMembers } from "#core/domain/segments/members.ts";
 import { anyFacts } from "../../../../support/filters/facts.ts";
 import { matches } from "../../../../support/filters/matches.ts";
 import { fieldNames, now, randomly, seeded } from "../../../../support/filters/random.ts";
+import { inSuite } from "../../../../support/suite/soak.ts";
 
 const make = randomly(seeded(20_261_124));
 const subjects = Array.from({ length: 40 }, (_, n) => ({
@@ -51,7 +52,7 @@ const judge = (input: object) => {
 };
 
 describe("preFilter", () => {
-  const filters = 10_000;
+  const filters = inSuite(2_000, { soak: 10_000 });
 
   it(`loses nobody of ${filters.toLocaleString("en")} random filters, and spares reading many`, () => {
     const counts = Array.from({ length: filters }, () => judge(make.filter()));

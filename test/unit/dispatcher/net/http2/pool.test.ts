@@ -5,10 +5,15 @@ import { type SimulatedServer, startHttp2Server } from "../../../../../dev/simul
 import { calm, type Script } from "../../../../../dev/simulators/kit/script.ts";
 import { type Http2Pool, type Http2PoolOptions, http2Pool } from "../../../../../dispatcher/net/http2/pool.ts";
 import { providerOrigin, type TransportResult } from "../../../../../dispatcher/net/transport.ts";
+import { inSuite } from "../../../../support/suite/soak.ts";
 import { until } from "../../../../support/until.ts";
 
 const tls = selfSigned();
 const never = new AbortController().signal;
+/** Connections that are left after {@link ofConnection} requests each. */
+const connections = inSuite(4, { soak: 20 });
+const ofConnection = 1_000;
+const requests = connections * ofConnection;
 
 describe("http2Pool", () => {
   let server: SimulatedServer;
@@ -65,20 +70,20 @@ describe("http2Pool", () => {
     expect(answer).to.include({ kind: "answer", status: 200, body: "said echo" });
   });
 
-  it("loses and repeats nothing over 20,000 requests with a GOAWAY after each 1,000 streams", async () => {
-    await start({ goaway_every: 1000 });
-    const { kinds } = await flood(20_000, 500);
-    expect(kinds).to.deep.equal({ answer: 20_000, not_sent: 0, broken: 0, impossible: 0 });
-    expect(processed.size).to.equal(20_000);
+  it("loses and repeats nothing over thousands of requests with a GOAWAY after each 1,000 streams", async () => {
+    await start({ goaway_every: ofConnection });
+    const { kinds } = await flood(requests, 500);
+    expect(kinds).to.deep.equal({ answer: requests, not_sent: 0, broken: 0, impossible: 0 });
+    expect(processed.size).to.equal(requests);
     expect(repeated()).to.equal(0);
-    expect(pool.stats().opened).to.be.at.least(20);
+    expect(pool.stats().opened).to.be.at.least(connections);
   });
 
   it("counts exactly those as broken whose answer a TCP reset took, and repeats none of them", async () => {
-    await start({ reset_every: 1000 });
-    const { kinds, results } = await flood(20_000, 300);
-    expect(kinds.answer + kinds.broken).to.equal(20_000);
-    expect(kinds.broken).to.be.within(1, 20 * 301);
+    await start({ reset_every: ofConnection });
+    const { kinds, results } = await flood(requests, 300);
+    expect(kinds.answer + kinds.broken).to.equal(requests);
+    expect(kinds.broken).to.be.within(1, connections * 301);
     expect(lost(results)).to.equal(0);
     expect(falselyNotSent(results)).to.equal(0);
     expect(repeated()).to.equal(0);
@@ -86,12 +91,12 @@ describe("http2Pool", () => {
 
   it("follows the provider's limit of streams from 1 to 1,000 to 10 without losing or repeating any", async () => {
     await start({}, { initialStreams: 1 }, 1);
-    const sending = flood(20_000, 600);
+    const sending = flood(requests, 600);
     const shrink = setInterval(() => {
-      if (processed.size > 8000) server.apply({ ...calm, max_streams: 10 });
+      if (processed.size > 0.4 * requests) server.apply({ ...calm, max_streams: 10 });
     }, 5);
     const { kinds } = await sending.finally(() => clearInterval(shrink));
-    expect(kinds).to.deep.equal({ answer: 20_000, not_sent: 0, broken: 0, impossible: 0 });
+    expect(kinds).to.deep.equal({ answer: requests, not_sent: 0, broken: 0, impossible: 0 });
     expect(repeated()).to.equal(0);
   });
 
