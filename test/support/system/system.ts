@@ -16,8 +16,8 @@ import type { Credentials } from "../../../dev/simulators/kit/credentials.ts";
 import { aPlan, seedTenant, testKeyRing } from "../rows/fixtures.ts";
 import { testPartitioning } from "../rows/partitioning.ts";
 import { lendDatabase } from "../servers/database.ts";
-import { limitOf } from "../suite/slowness.ts";
 import { testTiming, testTimingName } from "../suite/soak.ts";
+import { until } from "../until.ts";
 
 export type SystemOptions = {
   mongodbUrl: string;
@@ -179,12 +179,13 @@ const dropStreams = async (url: string, prefix: string): Promise<void> => {
 };
 
 const ended = async (db: Db, id: string, withinMs: number): Promise<MessageRow> => {
-  const beganMs = performance.now();
-  const isOver = limitOf(withinMs);
-  for (;;) {
-    const row = await db.collection<MessageRow>("messages").findOne({ _id: id });
-    if (row !== null && row.completed_at !== null) return row;
-    if (isOver(performance.now() - beganMs)) throw new Error(`${id} has not ended in ${withinMs} ms: ${row?.status}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
+  let row = null as MessageRow | null; // or it would be taken for null below
+  const hasEnded = async (): Promise<boolean> => {
+    row = await db.collection<MessageRow>("messages").findOne({ _id: id });
+    return row !== null && row.completed_at !== null;
+  };
+  await until(hasEnded, withinMs).catch((cause: unknown) => {
+    throw new Error(`${id} has not ended in ${withinMs} ms: ${row?.status}`, { cause });
+  });
+  return row!; // it has ended
 };
