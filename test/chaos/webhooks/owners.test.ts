@@ -69,7 +69,7 @@ describe("the endpoints of an installation", function () {
     const { system } = site;
     const first = await start();
     await until(isSpread(first), withinMs.handedOver);
-    streams = names.map((name, i) => keepPosting(of(i), site.api, name, 2));
+    streams = names.map((name, i) => keepPosting(of(i), site.api, name, 1));
     const [second, third] = await Promise.all([start(), start()]);
     await until(isSpread(first, second, third), withinMs.handedOver);
     await second.stop();
