@@ -5,6 +5,7 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
 import { aUser, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
+import { slowness } from "../../support/suite/slowness.ts";
 import { testTiming } from "../../support/suite/soak.ts";
 import { deliveriesOf, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
@@ -42,7 +43,7 @@ describe("a message by local time", () => {
     return { status: reply.status, body: (await reply.json()) as { status?: string; data?: { status: string }[] } };
   };
   /** Some seconds ahead: a message must have been accepted and planned by then, on a busy machine too. */
-  const soon = () => Math.ceil(Date.now() / 1_000) * 1_000 + 6_000;
+  const soon = () => Math.ceil(Date.now() / 1_000 + 6 * slowness()) * 1_000;
   const message = (id: string) => sending.system.db.collection<MessageRow>("messages").findOne({ _id: id });
   const planned = (id: string) => until(async () => (await message(id))?.planned === true, withinMs);
   /** When chunks of it are due. */
