@@ -31,9 +31,14 @@ export const installationFor = async (kubectl: Kubectl): Promise<string> => {
 
 /** Applies the Secrets that the samples name, then the samples. */
 export const applySamples = async (kubectl: Kubectl, samples: string, secrets: object[]): Promise<void> => {
+  await applySecrets(kubectl, secrets);
+  await kubectl([...apply, "-f", samples]);
+};
+
+/** Applies the Secrets that the samples name. */
+export const applySecrets = async (kubectl: Kubectl, secrets: object[]): Promise<void> => {
   const list = { apiVersion: "v1", kind: "List", items: [namespaceObject, ...secrets] };
   await kubectl([...apply, "-f", "-"], JSON.stringify(list));
-  await kubectl([...apply, "-f", samples]);
 };
 
 /** The samples name the standard ports of the demo's mail server and receiver; other ports need a copy. */

@@ -33,11 +33,12 @@ export const needs = `make e2e needs a cluster, and a container engine (docker o
   either KUBECONFIG   of a throwaway cluster,
          E2E_LOAD_IMAGE   a command that brings an image archive to its nodes,
          E2E_HOST   the address under which its pods reach this machine,
-         and, as they can be had, E2E_NODE_CUT, E2E_NODE_HEAL, E2E_NODE_STOP, E2E_NODE_START: shell commands about
-         the node that NODE_NAME and NODE_NUMBER (by name, from 0) tell; tests that miss theirs are pending;
+         and, as they can be had, E2E_NODE_CUT, E2E_NODE_HEAL, E2E_NODE_STOP, E2E_NODE_START, E2E_NODE_EXEC: shell commands
+         about the node that NODE_NAME and NODE_NUMBER (by name, from 0) tell, the last with a command to run there as
+         root behind it; tests that miss theirs are pending;
   or kind (https://kind.sigs.k8s.io), which makes a cluster of three nodes for the time of the tests.`;
 
-const nodeVariables = ["E2E_NODE_CUT", "E2E_NODE_HEAL", "E2E_NODE_STOP", "E2E_NODE_START"] as const;
+const nodeVariables = ["E2E_NODE_CUT", "E2E_NODE_HEAL", "E2E_NODE_STOP", "E2E_NODE_START", "E2E_NODE_EXEC"] as const;
 
 const givenCluster = (env: NodeJS.ProcessEnv): Cluster => {
   const given = (name: string): string => {
@@ -83,4 +84,5 @@ const kindNodeCommands = (engine: string): Record<string, string> => ({
   E2E_NODE_START: `${engine} start "$NODE_NAME"`,
   E2E_NODE_CUT: `${engine} network disconnect kind "$NODE_NAME"`,
   E2E_NODE_HEAL: `${engine} network connect kind "$NODE_NAME"`,
+  E2E_NODE_EXEC: `${engine} exec "$NODE_NAME"`,
 });

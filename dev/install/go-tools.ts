@@ -59,6 +59,16 @@ export const oasdiff: GoTools = {
   ldflags: "-s -w",
 };
 
+/** MongoDB's own: they dump and restore FerretDB too. */
+export const mongoTools: GoTools = {
+  module: "mongo-tools",
+  packages: {
+    mongodump: "github.com/mongodb/mongo-tools/mongodump/main",
+    mongorestore: "github.com/mongodb/mongo-tools/mongorestore/main",
+  },
+  ldflags: "-s -w",
+};
+
 export const kubernetes: GoTools = {
   module: "kubernetes",
   packages: {

@@ -28,6 +28,7 @@ const pages = [
   "keys.md",
   "moving.md",
   "node-loss.md",
+  "full-disk.md",
 ];
 
 describe("the pages on running Herald in a cluster", function () {

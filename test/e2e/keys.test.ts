@@ -1,8 +1,6 @@
-import { dirname } from "node:path";
 import { expect } from "chai";
-import { command } from "../../dev/processes/run-command.ts";
-import { blocksOf } from "../support/pages/blocks.ts";
 import { eventually } from "./support/cluster/cluster.ts";
+import { commandsOf, run } from "./support/pages.ts";
 import { releaseName } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 
@@ -45,13 +43,7 @@ describe("the page on the key ring, on a cluster with nodes", function () {
 });
 
 /** Runs the commands of a section. Gives what they print. */
-const follow = ({ env }: System, section: string): Promise<string> => {
-  const blocks = blocksOf(page).filter((block) => block.section === section);
-  expect(blocks, section).to.not.be.empty;
-  const script = blocks.map(({ text }) => text).join("\n");
-  const PATH = [dirname(env.kubectl), dirname(env.helm), process.env["PATH"]].join(":");
-  return command(["bash", "-euo", "pipefail", "-c", script], { env: { ...process.env, PATH }, timeoutMs: 900_000 });
-};
+const follow = (at: System, section: string): Promise<string> => run(at, commandsOf(page, section).join("\n"));
 
 /** The ids of the keys in the ring that the operator's pods are given, in their order. */
 const kids = async ({ cluster }: System): Promise<string[]> => {

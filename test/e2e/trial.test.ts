@@ -4,9 +4,9 @@ import { exportSubscriptions } from "../../dev/demo/export.ts";
 import { sendTo } from "../../dev/demo/send.ts";
 import { eventually } from "./support/cluster/cluster.ts";
 import { becomes, endProbe, startProbe } from "./support/cluster/probe.ts";
-import { prepareVolumes, type Volumes } from "./support/cluster/volumes.ts";
 import { releaseName } from "./support/release.ts";
-import { type System, samplesNamespace, system } from "./support/system.ts";
+import { type System, system } from "./support/system.ts";
+import { type Trial, trial } from "./support/trial.ts";
 
 const firstMessageWithinMs = 300_000;
 /** What an owner of endpoints did not see while stores were away it finds by its next walk, each 60 s (decision 0048). */
@@ -17,23 +17,16 @@ const inRelease = ["--namespace", releaseName];
 describe("Herald with the stores of its chart", function () {
   this.timeout(600_000); // every wait inside has a bound of its own
   let at: System;
-  let volumes: Volumes;
+  let installation: Trial;
 
-  before(async () => {
+  before(async function () {
     at = await system();
-    await removeWhatIsKept(at);
-    volumes = await prepareVolumes(at.cluster, at.env, 4);
-  });
-  after(async () => {
-    await removeResources(at);
-    await at.release.uninstall();
-    await removeWhatIsKept(at);
-    await volumes.remove();
+    installation = (await trial(at)) ?? this.skip();
   });
 
   it("delivers its first message within five minutes of helm install", async () => {
     const beganMs = performance.now();
-    await at.release.installTrial(at.at.rest, volumes.storageClass);
+    await installation.install();
     const installedMs = performance.now();
     await at.applySamples();
     const [person] = await at.people();
@@ -101,7 +94,7 @@ describe("Herald with the stores of its chart", function () {
         (name) => `${name} Bound`,
       ),
     );
-    await at.release.installTrial(at.at.rest, volumes.storageClass);
+    await installation.install();
     expect(await passwordOf(at)).to.equal(password);
     await hasMessage(at, sent);
     await sendOne(at);
@@ -158,26 +151,4 @@ const storesReady = async (at: System, areNew: (ids: string[]) => boolean): Prom
       timeoutMs: 130_000,
     },
   );
-};
-
-/** While the operator is there to clean up after them. */
-const removeResources = async ({ cluster }: System): Promise<void> => {
-  const timeoutMs = 90_000;
-  await cluster.kubectl(["delete", "namespace", samplesNamespace, "--ignore-not-found", "--timeout=80s"], {
-    timeoutMs,
-  });
-  const kinds = "incidents.herald.dev,tenants.herald.dev,plans.herald.dev";
-  await cluster.kubectl(["delete", kinds, "--all", "--timeout=80s"], { timeoutMs });
-};
-
-/** What the chart keeps on purpose: its kinds, the Secrets that data opens with, the claims. */
-const removeWhatIsKept = async ({ cluster }: System): Promise<void> => {
-  const kinds = (await cluster.list(["customresourcedefinitions"]))
-    .map(({ metadata }) => metadata.name)
-    .filter((name) => name.endsWith(".herald.dev"));
-  if (kinds.length > 0) await cluster.kubectl(["delete", "customresourcedefinitions", ...kinds]);
-  const ofRelease = ["--selector", `app.kubernetes.io/instance=${releaseName}`];
-  await cluster.kubectl(["delete", "secrets,persistentvolumeclaims", ...inRelease, ...ofRelease], {
-    timeoutMs: 90_000,
-  });
 };

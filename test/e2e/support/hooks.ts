@@ -1,6 +1,7 @@
 import type { Context } from "mocha";
 import { diagnose } from "./diagnose.ts";
 import { system } from "./system.ts";
+import { endTrial } from "./trial.ts";
 
 const hookTimeoutMs = 300_000;
 let isInstalled = true; // until a test of the installation fails
@@ -22,6 +23,7 @@ export const mochaHooks = {
   },
   async afterAll(this: Context): Promise<void> {
     this.timeout(hookTimeoutMs);
+    await endTrial();
     await (await system()).close();
   },
 };

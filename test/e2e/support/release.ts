@@ -62,7 +62,11 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
       helm(["upgrade", ...named, "charts/herald", "--reuse-values", ...set(changes), ...wait]),
     rollback: () => helm(["rollback", ...named, ...wait]),
     test: () => helm(["test", ...named, "--logs", "--timeout", "2m"]),
-    uninstall: () => helm(["uninstall", ...named, ...wait]),
+    uninstall: () => helm(["uninstall", ...named, "--ignore-not-found", ...wait]),
+    isInstalled: async () =>
+      JSON.parse(await helm(["list", "--namespace", releaseName, "--output", "json"])).length > 0,
+    /** The file with the values of the last installation. */
+    values,
     pods,
     allPods,
     settled,

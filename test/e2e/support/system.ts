@@ -4,6 +4,7 @@ import type { Subscription } from "#core/schema/people/subscription.ts";
 import type { Person } from "../../../dev/demo/people.ts";
 import {
   applySamples,
+  applySecrets,
   appSecrets,
   awaitReady,
   namespace,
@@ -13,6 +14,7 @@ import {
 import { type Rest, restClient } from "../../../dev/demo/rest.ts";
 import { type Addresses, addresses, keptSecrets } from "../../../dev/demo/settings.ts";
 import { portOffsets } from "../../../dev/files/paths.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { type Simulators, simulatorOffsets, startSimulators } from "../../../dev/simulators/start.ts";
 import { type Cluster, clusterOf, eventually } from "./cluster/cluster.ts";
 import { type Environment, readEnvironment } from "./cluster/environment.ts";
@@ -28,13 +30,18 @@ export type System = {
   cluster: Cluster;
   release: Release;
   simulators: Simulators;
+  apns: Simulator;
   inbox: Inbox;
   /** Where the REST interface, the simulators and the receiver are for the tests. */
   at: Addresses;
   /** Everything that was in the cluster before the release. */
   before: ReadonlySet<string>;
+  /** Makes the namespaces, and what is in that of the release before it. */
+  prepare: () => Promise<void>;
   /** Applies config/samples with addresses of this machine, and waits until they are true. */
   applySamples: () => Promise<string>;
+  /** Applies the Secrets that the samples name, and waits until the samples, which somebody else has applied, are true. */
+  applyCredentials: () => Promise<void>;
   client: () => Promise<{ rest: Rest; token: string; appId: string }>;
   people: () => Promise<Person[]>;
   /** Does work while one user's notifications come at a steady pace; answers what came of them. */
@@ -63,11 +70,14 @@ const start = async (env: Environment): Promise<System> => {
   const ends = await Promise.all(ports.map((offset) => forward(host, portBase + offset)));
   await prepare(cluster, simulators.credentials.tls.cert);
   const at = { ...addresses(portBase), rest: `http://${await nodeAddress(cluster)}:${nodePort}` };
-  const parts = { env, cluster, release: releaseOf(env, cluster), simulators, inbox, at };
+  const apns = simulators.simulators.find(({ channel }) => channel === "ios_push");
+  if (apns === undefined) throw new Error("there is no simulator of APNs");
+  const parts = { env, cluster, release: releaseOf(env, cluster), simulators, apns, inbox, at };
   const uses = usesOf(parts);
   return {
     ...parts,
     ...uses,
+    prepare: () => prepare(cluster, simulators.credentials.tls.cert),
     before: await inventory(cluster),
     close: async () => {
       await Promise.all(ends.map((end) => end()));
@@ -110,9 +120,9 @@ const nodeAddress = async (cluster: Cluster): Promise<string> => {
   return node?.status.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "";
 };
 
-type Parts = Pick<System, "env" | "cluster" | "release" | "simulators" | "inbox" | "at">;
+type Parts = Pick<System, "env" | "cluster" | "release" | "simulators" | "apns" | "inbox" | "at">;
 
-const usesOf = ({ env, cluster, simulators, inbox, at }: Parts) => {
+const usesOf = ({ env, cluster, simulators, apns, inbox, at }: Parts) => {
   const kubectl = (args: readonly string[], input = "") => cluster.kubectl(args, { input });
   const client: System["client"] = async () => {
     const { token = "", base_url: baseUrl = "", app_id: appId = "" } = await readSecret(kubectl, "shop-backend");
@@ -122,15 +132,22 @@ const usesOf = ({ env, cluster, simulators, inbox, at }: Parts) => {
     const { rest, appId } = await client();
     return Promise.all(persons.map((person) => register(rest, appId, person)));
   };
+  const secrets = (): object[] => {
+    const outside = Object.fromEntries(
+      Object.entries(at).map(([name, url]) => [name, url.replace("127.0.0.1", env.host)]),
+    ) as Addresses; // the same keys
+    return appSecrets(simulators.credentials, keptSecrets(env.dir), outside);
+  };
   return {
     client,
     people,
+    applyCredentials: async () => {
+      await applySecrets(kubectl, secrets());
+      await awaitReady(kubectl, localSamples(env), () => undefined);
+    },
     applySamples: async () => {
       const samples = localSamples(env);
-      const outside = Object.fromEntries(
-        Object.entries(at).map(([name, url]) => [name, url.replace("127.0.0.1", env.host)]),
-      ) as Addresses; // the same keys
-      await applySamples(kubectl, samples, appSecrets(simulators.credentials, keptSecrets(env.dir), outside));
+      await applySamples(kubectl, samples, secrets());
       await awaitReady(kubectl, samples, () => undefined);
       inbox.addSecret((await readSecret(kubectl, "shop-events-signing"))["secret"] ?? "");
       return samples;
@@ -145,11 +162,7 @@ const usesOf = ({ env, cluster, simulators, inbox, at }: Parts) => {
       });
       return load.stop();
     },
-    doubled: () => {
-      const apns = simulators.simulators.find(({ channel }) => channel === "ios_push");
-      if (apns === undefined) throw new Error("there is no simulator of APNs");
-      return { pushes: apns.log.counts().repeated_keys, webhooks: inbox.repeated() };
-    },
+    doubled: () => ({ pushes: apns.log.counts().repeated_keys, webhooks: inbox.repeated() }),
   };
 };
 

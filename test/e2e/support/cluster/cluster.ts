@@ -14,7 +14,7 @@ export type KubeObject = {
     creationTimestamp: string;
     deletionTimestamp?: string;
   };
-  spec: { nodeName?: string; holderIdentity?: string; acquireTime?: string; replicas?: number };
+  spec: { nodeName?: string; holderIdentity?: string; acquireTime?: string; replicas?: number; volumeName?: string };
   status: {
     phase?: string;
     podIP?: string;
@@ -48,12 +48,12 @@ export const clusterOf = ({ kubectl: program, nodeCommands }: Pick<Environment, 
     /** By name: the control plane is the first. */
     nodes,
     can: (...verbs: NodeVerb[]): boolean => verbs.every((verb) => nodeCommands[verb] !== undefined),
-    /** Does something to the node of this number; when that began, by `performance.now()`. */
-    toNode: async (verb: NodeVerb, number: number): Promise<number> => {
+    /** Does something to the node of this number, `exec` with the words of a command; when that began, by `performance.now()`. */
+    toNode: async (verb: NodeVerb, number: number, words: readonly string[] = []): Promise<number> => {
       const name = (await nodes())[number]?.metadata.name ?? "";
       const env = { NODE_NUMBER: String(number), NODE_NAME: name };
       const beganMs = performance.now();
-      await command(["sh", "-c", nodeCommands[verb] ?? "false"], { env });
+      await command(["sh", "-c", `${nodeCommands[verb] ?? "false"} "$@"`, verb, ...words], { env });
       return beganMs;
     },
   };

@@ -13,8 +13,8 @@ export type Environment = {
   nodeCommands: Readonly<Partial<Record<NodeVerb, string>>>;
 };
 
-/** What can be done to a node: cable out and in, power off and on. */
-export type NodeVerb = "cut" | "heal" | "stop" | "start";
+/** What can be done to a node: cable out and in, power off and on, a command run as root. */
+export type NodeVerb = "cut" | "heal" | "stop" | "start" | "exec";
 
 export const readEnvironment = (env: NodeJS.ProcessEnv): Environment => {
   const given = (name: string): string => {
@@ -24,7 +24,7 @@ export const readEnvironment = (env: NodeJS.ProcessEnv): Environment => {
   };
   const names = given("E2E_IMAGES").split(" ");
   const [first = "", second = ""] = names.map((name) => name.split(":")[1]);
-  const verbs = ["cut", "heal", "stop", "start"] as const;
+  const verbs = ["cut", "heal", "stop", "start", "exec"] as const;
   return {
     kubectl: tool("kubectl"),
     helm: tool("helm"),

@@ -1,38 +1,74 @@
-import { type Cluster, eventually, type KubeObject } from "./cluster.ts";
-import type { Environment } from "./environment.ts";
+import type { Cluster, KubeObject } from "./cluster.ts";
+import { type Disk, diskAt, mountDisks, unmountDisks } from "./disks.ts";
 
-/** Volumes that tests bring along, where the cluster makes none by itself. */
+/** What claims of the release get. */
 export type Volumes = {
   /** Name of their class; empty: the cluster's default makes volumes. */
   storageClass: string;
+  /** The disk behind a claim; null when the cluster made its volume. */
+  diskOf: ((namespace: string, claim: string) => Promise<Disk>) | null;
+  /** Has empty volumes again, after the claims have gone. */
+  renew: () => Promise<void>;
   remove: () => Promise<void>;
 };
 
-/** Sees to it that claims get volumes: `perNode` folders on each node, unless the cluster's default class makes them. */
-export const prepareVolumes = async (cluster: Cluster, { images }: Environment, perNode: number): Promise<Volumes> => {
-  if (await hasProvisioner(cluster)) return { storageClass: "", remove: async () => undefined };
-  const image = `${images.repository}:${images.tags[0]}`;
-  const nodes = (await cluster.nodes()).map(({ metadata }) => metadata.name);
-  await onEach(
-    cluster,
-    nodes,
-    image,
-    `rmSync(at, recursive); for (let n = 0; n < ${perNode}; n++) mkdirSync(at + "/" + n, recursive);`,
-  );
-  const items = [classObject, ...nodes.flatMap((node) => Array.from({ length: perNode }, (_, n) => volume(node, n)))];
-  await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
-  return {
-    storageClass: className,
-    remove: async () => {
-      await cluster.kubectl(["delete", "persistentvolumes,storageclasses", "--selector", `${label}=true`]);
-      await onEach(cluster, nodes, image, "rmSync(at, recursive);");
-    },
-  };
+/**
+ * Sees to it that claims get volumes: `perNode` disks of the tests' own on each node, or what the cluster's default class
+ * makes. Null when neither can be had.
+ */
+export const prepareVolumes = async (cluster: Cluster, perNode: number): Promise<Volumes | null> => {
+  if (cluster.can("exec")) return ownVolumes(cluster, perNode);
+  const done = async (): Promise<void> => undefined;
+  return (await hasProvisioner(cluster)) ? { storageClass: "", diskOf: null, renew: done, remove: done } : null;
 };
 
 const className = "herald-e2e";
 const label = "herald-e2e";
 const folder = "/var/tmp/herald-e2e";
+
+const ownVolumes = async (cluster: Cluster, perNode: number): Promise<Volumes> => {
+  const nodes = (await cluster.nodes()).map(({ metadata }) => metadata.name);
+  const volumes = nodes.flatMap((node, number) =>
+    Array.from({ length: perNode }, (_, n) => ({
+      name: `${className}-${node}-${n}`,
+      node,
+      number,
+      path: `${folder}/${node}/${n}`,
+    })),
+  );
+  const make = async (): Promise<void> => {
+    for (const number of nodes.keys()) {
+      const own = volumes.filter((volume) => volume.number === number);
+      await mountDisks(
+        cluster,
+        number,
+        own.map(({ path }) => path),
+      );
+    }
+    const items = [classObject, ...volumes.map(volumeObject)];
+    await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+  };
+  const remove = async (): Promise<void> => {
+    await cluster.kubectl(["delete", "persistentvolumes,storageclasses", "--selector", `${label}=true`]);
+    for (const [number, node] of nodes.entries()) await unmountDisks(cluster, number, `${folder}/${node}`);
+  };
+  await remove(); // of a run that was killed
+  await make();
+  return {
+    storageClass: className,
+    diskOf: async (namespace, claim) => {
+      const { spec } = await cluster.get(["persistentvolumeclaim", claim, "--namespace", namespace]);
+      const volume = volumes.find(({ name }) => name === spec.volumeName);
+      if (volume === undefined) throw new Error(`${claim} is not on a volume of the tests, but ${spec.volumeName}`);
+      return diskAt(cluster, volume);
+    },
+    renew: async () => {
+      await remove();
+      await make();
+    },
+    remove,
+  };
+};
 
 const hasProvisioner = async (cluster: Cluster): Promise<boolean> => {
   const classes = (await cluster.list(["storageclasses"])) as StorageClass[];
@@ -54,63 +90,20 @@ const classObject = {
 };
 
 /** Unlike `hostPath`, `local` heeds fsGroup. */
-const volume = (node: string, n: number): object => ({
+const volumeObject = ({ name, node, path }: { name: string; node: string; path: string }): object => ({
   apiVersion: "v1",
   kind: "PersistentVolume",
-  metadata: { name: `${className}-${node}-${n}`, labels: { [label]: "true" } },
+  metadata: { name, labels: { [label]: "true" } },
   spec: {
     capacity: { storage: "10Gi" },
     accessModes: ["ReadWriteOnce"],
     storageClassName: className,
     persistentVolumeReclaimPolicy: "Retain",
-    local: { path: `${folder}/${node}/${n}` },
+    local: { path },
     nodeAffinity: {
       required: {
         nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [node] }] }],
       },
     },
-  },
-});
-
-/** Runs JavaScript as root on each node, over the folder `at` of the node's own. */
-const onEach = async (cluster: Cluster, nodes: readonly string[], image: string, script: string): Promise<void> => {
-  const pods = nodes.map((node) => podOn(node, image, script));
-  const named = ["--namespace", "kube-system", "--selector", `${label}=true`];
-  await cluster.kubectl(["delete", "pods", ...named]); // of a run that was killed
-  await cluster.kubectl(["apply", "-f", "-"], {
-    input: JSON.stringify({ apiVersion: "v1", kind: "List", items: pods }),
-  });
-  await eventually("folders for volumes on each node", 120_000, async () => {
-    const phases = (await cluster.list(["pods", ...named])).map(({ status }) => status.phase);
-    if (phases.includes("Failed")) throw new Error("the folders for volumes could not be made");
-    return phases.every((phase) => phase === "Succeeded") ? true : null;
-  });
-  await cluster.kubectl(["delete", "pods", ...named]);
-};
-
-const podOn = (node: string, image: string, script: string): object => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: `${className}-${node}`, namespace: "kube-system", labels: { [label]: "true" } },
-  spec: {
-    nodeName: node,
-    restartPolicy: "Never",
-    automountServiceAccountToken: false,
-    tolerations: [{ operator: "Exists" }],
-    securityContext: { runAsUser: 0 },
-    containers: [
-      {
-        name: "folders",
-        image,
-        imagePullPolicy: "IfNotPresent",
-        args: [
-          "--eval",
-          `const { mkdirSync, rmSync } = require("node:fs");
-           const at = "/volumes/${node}", recursive = { recursive: true, force: true }; ${script}`,
-        ],
-        volumeMounts: [{ name: "volumes", mountPath: "/volumes" }],
-      },
-    ],
-    volumes: [{ name: "volumes", hostPath: { path: folder, type: "DirectoryOrCreate" } }],
   },
 });

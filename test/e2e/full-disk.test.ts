@@ -1,0 +1,107 @@
+import { expect } from "chai";
+import { eventually } from "./support/cluster/cluster.ts";
+import type { Disk } from "./support/cluster/disks.ts";
+import { commandsOf, run } from "./support/pages.ts";
+import { releaseName } from "./support/release.ts";
+import { type System, system } from "./support/system.ts";
+import { trial } from "./support/trial.ts";
+
+const withinMs = 120_000;
+const [restartNats = "", restartMongodb = ""] = commandsOf("full-disk.md", "The chart's own stores");
+
+/** What a caller was answered; null when there was no answer. */
+type Answer = { status: number; headers: Headers; id: string } | null;
+
+describe("a store of the chart whose volume is full", function () {
+  this.timeout(600_000); // every wait inside has a bound of its own
+  let at: System;
+  let disks: Record<"mongodb" | "nats" | "redis", Disk>;
+  let token: string;
+  const accepted: string[] = [];
+
+  before(async function () {
+    at = await system();
+    const installation = (await trial(at)) ?? this.skip();
+    const { diskOf } = installation.volumes;
+    if (diskOf === null) {
+      console.log("      pending: volumes are not the tests' own, as E2E_NODE_EXEC is not given");
+      return this.skip();
+    }
+    await installation.ready();
+    await at.people();
+    ({ token } = await at.client());
+    const of = (store: string) => diskOf(releaseName, `data-${releaseName}-${store}-0`);
+    disks = { mongodb: await of("mongodb"), nats: await of("nats"), redis: await of("redis") };
+  });
+  after(async () => {
+    for (const disk of Object.values(disks ?? {})) await disk.free();
+  });
+
+  const call = async (): Promise<Answer> => {
+    const target = { include_external_ids: ["ada"], channels: ["ios_push"] };
+    const response = await fetch(`${at.at.rest}/v1/notifications`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ target, contents: { en: "x".repeat(2_000) } }),
+      signal: AbortSignal.timeout(20_000),
+    }).catch(() => null);
+    if (response === null) return null;
+    const { status, headers } = response;
+    const { id = "" } = (await response.json()) as { id?: string };
+    if (status === 202) accepted.push(id);
+    return { status, headers, id };
+  };
+  /** Calls until an answer is as it has to be; the statuses of all answers. */
+  const callUntil = async (what: string, holds: (answer: Answer) => boolean): Promise<(number | undefined)[]> => {
+    const statuses: (number | undefined)[] = [];
+    await eventually(what, withinMs, async () => {
+      const answer = await call();
+      statuses.push(answer?.status);
+      return holds(answer) ? true : null;
+    });
+    return [...new Set(statuses)];
+  };
+  /** Whether everything that was accepted so far has been sent. */
+  const expectSent = async (): Promise<void> => {
+    const { rest } = await at.client();
+    const open = new Set(accepted);
+    await eventually("everything is sent that was accepted", withinMs, async () => {
+      for (const id of open) {
+        const found = await rest.get<{ status: string }>(`/v1/notifications/${id}`).catch(() => null); // not back yet
+        if (found?.status !== "completed") return null;
+        open.delete(id);
+      }
+      return true;
+    });
+  };
+
+  it("Redis: requests are answered, each replica counts by itself, and nothing has to be done when there is room", async () => {
+    await disks.redis.fill();
+    const degraded = (answer: Answer) => answer?.headers.get("x-ratelimit-degraded") === "1";
+    expect(await callUntil("an answer without Redis", degraded)).to.deep.equal([202]);
+    await disks.redis.free();
+    expect(await callUntil("an answer with Redis", (answer) => !degraded(answer))).to.deep.equal([202]);
+    await expectSent();
+  });
+
+  it("JetStream: what is accepted waits in MongoDB, and is sent once it has room and is started again", async () => {
+    await disks.nats.fill();
+    const answers = await Promise.all(Array.from({ length: 50 }, call));
+    expect([...new Set(answers.map((answer) => answer?.status))]).to.deep.equal([202]);
+    await disks.nats.free();
+    await run(at, restartNats);
+    await expectSent();
+  });
+
+  it("MongoDB: requests are refused, what was accepted is sent once it has room", async () => {
+    await disks.mongodb.fill();
+    const statuses = await callUntil("a refusal", (answer) => answer?.status !== 202);
+    expect(statuses.filter((status) => status !== 202)).to.deep.equal([503]);
+    await disks.mongodb.free();
+    await run(at, restartMongodb);
+    await callUntil("an answer after the restart", (answer) => answer?.status === 202);
+    await expectSent();
+  });
+
+  it("has lost no event of them either", () => at.inbox.delivered(accepted, withinMs));
+});
