@@ -64,7 +64,7 @@ describe("Herald and the stores of its chart, moved to another cluster by the co
     at.apns.script({});
     await run(at, withValues(at, start) + awaitStart);
     await run(at, bringResources);
-    await at.applyCredentials();
+    await at.applyReferenced();
     expect(await idsIn(at)).to.equal(stood.ids);
   });
 

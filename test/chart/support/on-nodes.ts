@@ -27,6 +27,5 @@ export const onNodes: Record<string, string> = {
     "test/e2e/moving.test.ts",
   "kubectl --namespace herald rollout status deployment --timeout 5m": "test/e2e/moving.test.ts",
   "kubectl --namespace herald delete pod herald-nats-0": "test/e2e/full-disk.test.ts",
-  "kubectl --namespace herald delete pod herald-mongodb-0": "test/e2e/full-disk.test.ts",
   "kubectl uncordon worker-1": "test/e2e/nodes/drain.test.ts",
 };

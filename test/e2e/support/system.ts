@@ -16,7 +16,7 @@ import { type Addresses, addresses, keptSecrets } from "../../../dev/demo/settin
 import { portOffsets } from "../../../dev/files/paths.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { type Simulators, simulatorOffsets, startSimulators } from "../../../dev/simulators/start.ts";
-import { type Cluster, clusterOf, eventually } from "./cluster/cluster.ts";
+import { type Cluster, clusterOf, eventually, type KubeObject } from "./cluster/cluster.ts";
 import { type Environment, readEnvironment } from "./cluster/environment.ts";
 import { forward } from "./cluster/forward.ts";
 import { inventory } from "./cluster/inventory.ts";
@@ -40,8 +40,8 @@ export type System = {
   prepare: () => Promise<void>;
   /** Applies config/samples with addresses of this machine, and waits until they are true. */
   applySamples: () => Promise<string>;
-  /** Applies the Secrets that the samples name, and waits until the samples, which somebody else has applied, are true. */
-  applyCredentials: () => Promise<void>;
+  /** Applies what the samples read, Secrets and ConfigMaps, and waits until they, whom somebody else has applied, are true. */
+  applyReferenced: () => Promise<void>;
   client: () => Promise<{ rest: Rest; token: string; appId: string }>;
   people: () => Promise<Person[]>;
   /** Does work while one user's notifications come at a steady pace; answers what came of them. */
@@ -141,9 +141,14 @@ const usesOf = ({ env, cluster, simulators, apns, inbox, at }: Parts) => {
   return {
     client,
     people,
-    applyCredentials: async () => {
-      await applySecrets(kubectl, secrets());
-      await awaitReady(kubectl, localSamples(env), () => undefined);
+    applyReferenced: async () => {
+      const samples = localSamples(env);
+      const { items } = JSON.parse(await kubectl(["apply", "-f", samples, "--dry-run=client", "--output", "json"])) as {
+        items: KubeObject[];
+      };
+      const configMaps = items.filter(({ kind }) => kind === "ConfigMap");
+      await applySecrets(kubectl, [...secrets(), ...configMaps]);
+      await awaitReady(kubectl, samples, () => undefined);
     },
     applySamples: async () => {
       const samples = localSamples(env);
