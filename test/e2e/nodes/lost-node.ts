@@ -38,6 +38,7 @@ export const loseNode = async (at: System, [away, back]: readonly [NodeVerb, Nod
       `${failures.length} failed before the cluster knew, ${late.length} after`,
   );
   expect(late).to.deep.equal([]);
+  expect(accepted).to.not.be.empty;
   await at.inbox.delivered(accepted, deliveredWithinMs);
   expect(times.ledMs).to.be.at.most(20_000 * slowness());
 };

@@ -14,7 +14,7 @@ export type LoadOptions = { url: string; token: string; body: (n: number) => obj
 const leastClients = 8;
 const perClient = 8; // requests a second: one that waits for 125 ms keeps its pace
 /** After so long a client gives a request up: later on a machine that computes slowly. */
-export const clientTimeoutMs = 10_000 * slowness();
+export const clientTimeoutMs = Math.ceil(10_000 * slowness());
 
 /**
  * Sends notifications at a steady pace from several clients, each with one connection that it keeps, and gives up when
