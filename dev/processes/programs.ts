@@ -27,12 +27,6 @@ export type AwaitedAnswer = "/healthz" | "/readyz";
  */
 export const nodeFlags = ["--max-semi-space-size=16", "--heap-growing-percent=75", "--expose-gc"];
 
-/** Set where programs live for seconds only, as in tests: they do not give memory back. */
-export const briefVariable = "HERALD_BRIEF_PROGRAMS";
-
-/** Collecting what a start has left, five seconds after it, costs a tenth of the processor time that a program takes by then. */
-const briefFlags = nodeFlags.filter((flag) => flag !== "--expose-gc");
-
 /**
  * What the image sets: threads share two areas of memory, which takes 4 MB less than one for each, and compiled code is
  * found by places as they lie to one another.
@@ -42,7 +36,7 @@ export const nodeEnvironment = { MALLOC_ARENA_MAX: "2", NODE_COMPILE_CACHE_PORTA
 /** Names a folder with the programs' bundles, which are started in place of their sources; the sources where it is empty. */
 export const bundleVariable = "HERALD_BUNDLE";
 
-/** Starts a program as its image does, but for {@link briefVariable}, and waits until it is ready, or lives. */
+/** Starts a program as its image does, and waits until it is ready, or lives. */
 export const startProgram = ({
   program,
   name = program,
@@ -56,7 +50,7 @@ export const startProgram = ({
   return launch({
     name,
     dir,
-    command: [join(rootDir, "node_modules/.bin/node"), ...(process.env[briefVariable] ? briefFlags : nodeFlags), file],
+    command: [join(rootDir, "node_modules/.bin/node"), ...nodeFlags, file],
     marker: file,
     ports: [healthPort, ...(env["HERALD_HTTP_PORT"] ? [Number(env["HERALD_HTTP_PORT"])] : [])],
     detached,

@@ -7,7 +7,6 @@ import type { Tally } from "../../test/support/suite/reporter.ts";
 import { bundledPrograms } from "../bundle/bundled-programs.ts";
 import { devDir, testDir, testPortBase } from "../files/paths.ts";
 import { withLock } from "../processes/lock.ts";
-import { briefVariable } from "../processes/programs.ts";
 import { isStackRunning, serverKinds, stackCpuUs, startStack } from "../servers/stack.ts";
 import { runMocha } from "./mocha.ts";
 import { type Ended, runAll } from "./run-all.ts";
@@ -63,7 +62,7 @@ const withServers = async <T>(work: (env: NodeJS.ProcessEnv) => Promise<T>): Pro
   const [stack, programs] = await Promise.all([starting, bundledPrograms()]);
   try {
     const addresses = serverKinds.map((kind) => [testVariables[kind], stack.found[kind]?.address]);
-    return await work({ ...programs, [briefVariable]: "1", ...Object.fromEntries(addresses) });
+    return await work({ ...programs, ...Object.fromEntries(addresses) });
   } finally {
     await stack.stop();
   }
