@@ -14,10 +14,18 @@ export type DefineDeps = { definitions: Pick<EventDefinitions, "define">; clock:
 export type Define = (app: AppRow, names: readonly string[]) => Promise<ReadonlySet<string>>;
 
 const mostKnown = 50_000; // some 10 MB; a definition goes only with its app
-const batched = { most: 200, inFlight: 2, isOfTurn: true, isOfOne }; // requests
 const appsAtOnce = 4;
 
 type Wanted = { app: AppRow; names: readonly string[] };
+
+/** Requests, and their names: one app's many must not keep the names of others waiting for long. */
+const batched = {
+  most: 200,
+  weigh: { of: ({ names }: Wanted): number => names.length, most: 1_000 },
+  inFlight: 2,
+  isOfTurn: true,
+  isOfOne,
+};
 
 /**
  * What was found once is not looked up again. Requests that come at the same time with new names of an app share its

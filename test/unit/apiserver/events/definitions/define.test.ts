@@ -37,6 +37,17 @@ describe("names of events that are new", () => {
     expect(asked).to.have.length(2);
   });
 
+  it("are no more than a thousand in one write, or those of one request", async () => {
+    const defining = newDefiner();
+    const names = (of: string) => Array.from({ length: 600 }, (_, n) => `${of}_${n}`);
+    await Promise.all([defining(one, names("a")), defining(one, names("b")), defining(other, ["c"])]);
+    expect(asked.map(([appId, ...all]) => [appId, all.length])).to.deep.equal([
+      ["app_1", 600],
+      ["app_1", 600],
+      ["app_2", 1],
+    ]);
+  });
+
   it("fail for no other request when one of them is at fault", async () => {
     const defining = newDefiner();
     const ends = await Promise.allSettled([defining(one, ["a"]), defining(one, ["wrong"]), defining(other, ["b"])]);
