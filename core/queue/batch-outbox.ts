@@ -172,7 +172,7 @@ const nothing: Offered<StoredEvent> = { left: [], away: null };
 export const eventBatchTimer = (
   batches: Collection<EventBatchRow>,
   { resume }: Pick<BatchOutbox, "resume">,
-  clock: Clock,
+  { clock, everyMs }: { clock: Clock; everyMs: () => number },
 ): AnyTimerSource =>
   timerSource({
     name: "event batches",
@@ -182,5 +182,5 @@ export const eventBatchTimer = (
     handle: async ({ _id, due_at: dueAt }) => {
       if (dueAt !== null) await resume({ id: _id, dueAt, until: sweepAfter(clock.now()) });
     },
-    everyMs: 1_000,
+    everyMs,
   });

@@ -1,15 +1,12 @@
 import type { Clock } from "../domain/clock.ts";
+import { gather } from "../runtime/batching/gather.ts";
 import { elapsedFrom, type MonotonicMs } from "../runtime/process/elapsed.ts";
-import type { NamedLease } from "../storage/work/leases.ts";
+import type { HeldLeases } from "../storage/work/held-leases.ts";
 
 export type KeptLeasesDeps = {
   leaseMs: number;
   clock: Clock;
-  leaseOf: (name: string) => NamedLease;
-  /** When each of these is free, if its holder does nothing; those that are free now are left out. */
-  freeAtOf: (names: readonly string[]) => Promise<ReadonlyMap<string, Date>>;
-  /** True when this process still has all that it names. */
-  extendAll: (names: readonly string[]) => Promise<boolean>;
+  leases: HeldLeases;
   /** `performance.now()` when left out. */
   monotonicMs?: MonotonicMs;
 };
@@ -22,85 +19,90 @@ export type OwnedLease = {
   release: () => Promise<void>;
 };
 
+const mostReleased = 1_000;
+
 /**
- * Named leases of one process. When half of the time of one is gone, all that it has are extended by one command: by both
- * clocks, as the wall clock may be put back, and the monotonic one stands still while a machine is suspended. When the time
- * of one that another has is over, all that others have are looked at by one command.
+ * Leases that one process keeps, as many as it can have. When half of the time of one is gone, all that it has are extended by
+ * one command: by both clocks, as the wall clock may be put back, and the monotonic one stands still while a machine is
+ * suspended. When the time of one that another has is over, all that others have are looked at together, and those that are
+ * free are taken together.
  */
-export const keptLeases = (deps: KeptLeasesDeps) => {
-  const { leaseMs, clock, leaseOf, extendAll, monotonicMs } = deps;
-  const ours = new Map<NamedLease, { name: string; sinceMs: () => number }>();
-  const others = leasesOfOthers(deps, (name) => [...ours.values()].some((one) => one.name === name));
-  let extending: Promise<void> | null = null;
-  const ageOf = (lease: NamedLease): number => ours.get(lease)?.sinceMs() ?? Number.POSITIVE_INFINITY;
+export const keptLeases = ({ leaseMs, clock, leases, monotonicMs }: KeptLeasesDeps) => {
+  const kept = new Set<string>();
+  /** How long ago each was taken or extended. */
+  const ours = new Map<string, () => number>();
+  /** For how long others have them at least, as this process saw it last. */
+  const others = new Map<string, { sinceMs: () => number; forMs: number }>();
+  let looking: Promise<void> | null = null;
+
+  const elapsed = (): (() => number) => elapsedFrom(clock, monotonicMs);
+  const isOurs = (name: string, withinMs = leaseMs): boolean => (ours.get(name)?.() ?? withinMs) < withinMs;
+  const areOthers = (name: string): boolean => {
+    const one = others.get(name);
+    return one !== undefined && one.sinceMs() < one.forMs;
+  };
+  const have = (names: readonly string[], sinceMs: () => number): void => {
+    for (const name of names) if (kept.has(name)) ours.set(name, sinceMs);
+  };
 
   const extendOurs = async (): Promise<void> => {
-    const alive = [...ours].filter(([lease]) => ageOf(lease) < leaseMs);
-    const sinceMs = elapsedFrom(clock, monotonicMs);
-    const hasAll = await extendAll(alive.map(([, { name }]) => name));
-    for (const [lease, { name }] of alive) {
-      if (!ours.has(lease)) continue; // given back meanwhile
-      if (hasAll || (await lease.extend())) ours.set(lease, { name, sinceMs });
-      else ours.delete(lease);
+    const alive = [...ours.keys()].filter((name) => isOurs(name));
+    if (alive.length === 0) return;
+    const sinceMs = elapsed();
+    if (await leases.extend(alive)) return have(alive, sinceMs);
+    const seen = await leases.look(alive);
+    for (const name of alive) ours.delete(name);
+    const left = alive.filter((name) => seen.get(name)?.isOwn === true);
+    have(left, sinceMs);
+  };
+  const takeFree = async (): Promise<void> => {
+    const wanted = [...kept].filter((name) => !isOurs(name));
+    if (wanted.every(areOthers)) return;
+    const [sinceMs, now] = [elapsed(), clock.now().getTime()];
+    const seen = await leases.look(wanted); // it costs less than to take
+    for (const name of wanted) {
+      const { isOwn = true, until } = seen.get(name) ?? {};
+      if (isOwn || until === undefined) others.delete(name);
+      else others.set(name, { sinceMs, forMs: Math.min(until.getTime() - now, leaseMs) });
     }
+    const free = wanted.filter((name) => !areOthers(name));
+    const sinceTakenMs = elapsed();
+    if (free.length > 0) have(await leases.take(free), sinceTakenMs);
   };
-  const isExtended = async (lease: NamedLease): Promise<boolean> => {
-    extending ??= extendOurs().finally(() => (extending = null));
-    await extending;
-    return ageOf(lease) < leaseMs;
-  };
-
-  /** The lease of this name, which nobody has yet. */
-  const keep = (name: string): OwnedLease => {
-    const lease = leaseOf(name);
-    others.watch(name);
-    return {
-      isOurs: async () => {
-        if (ageOf(lease) < leaseMs / 2) return true;
-        if (others.have(name)) return false;
-        if (ageOf(lease) < leaseMs && (await isExtended(lease))) return true;
-        const sinceMs = elapsedFrom(clock, monotonicMs);
-        ours.delete(lease);
-        await others.look(); // to look costs less than to take
-        if (others.have(name) || (await lease.take()) === null) return false;
-        ours.set(lease, { name, sinceMs });
-        others.watch(name); // it may have been looked at between the taking and its reply
-        return true;
-      },
-      release: async () => {
-        ours.delete(lease);
-        await lease.release();
-      },
-    };
-  };
-  return { keep };
-};
-
-/** How long others have leases at least, as this process saw it last. */
-const leasesOfOthers = (
-  { leaseMs, clock, freeAtOf, monotonicMs }: KeptLeasesDeps,
-  isOurs: (name: string) => boolean,
-) => {
-  const seen = new Map<string, { sinceMs: () => number; forMs: number } | null>();
-  let looking: Promise<void> | null = null;
   const lookAtAll = async (): Promise<void> => {
-    const sinceMs = elapsedFrom(clock, monotonicMs);
-    const freeAt = await freeAtOf([...seen.keys()].filter((name) => !isOurs(name)));
-    for (const name of seen.keys()) {
-      const forMs = Math.min((freeAt.get(name)?.getTime() ?? 0) - clock.now().getTime(), leaseMs);
-      seen.set(name, forMs > 0 && !isOurs(name) ? { sinceMs, forMs } : null);
-    }
+    await null; // others that are kept from the same moment on are looked at, too
+    await extendOurs();
+    await takeFree();
   };
-  return {
-    /** Looks at it from now on; nobody is known to have it. */
-    watch: (name: string): void => void seen.set(name, null),
-    have: (name: string): boolean => {
-      const one = seen.get(name) ?? null;
-      return one !== null && one.sinceMs() < one.forMs;
+  const released = gather<string, undefined>({
+    write: async (names) => {
+      await leases.release(names);
+      return names.map(() => undefined);
     },
-    look: async (): Promise<void> => {
-      looking ??= lookAtAll().finally(() => (looking = null));
-      await looking;
+    most: mostReleased,
+    inFlight: 1,
+    isOfTurn: true,
+  });
+
+  return {
+    /** Keeps the lease of a name from now on. */
+    keep: (name: string): OwnedLease => {
+      kept.add(name);
+      return {
+        isOurs: async () => {
+          if (isOurs(name, leaseMs / 2)) return true;
+          if (!isOurs(name) && areOthers(name)) return false;
+          looking ??= lookAtAll().finally(() => (looking = null));
+          await looking;
+          return isOurs(name);
+        },
+        release: async () => {
+          kept.delete(name);
+          const mayBeTaken = looking !== null;
+          await looking?.catch(() => undefined);
+          if (ours.delete(name) || mayBeTaken) await released(name);
+        },
+      };
     },
   };
 };

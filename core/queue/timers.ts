@@ -6,7 +6,8 @@ import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
 import { readWithin, type Within } from "../storage/mongo/read-within.ts";
-import { extendNamed, type Leasable, namedFreeAt, namedLease } from "../storage/work/leases.ts";
+import { heldLeases } from "../storage/work/held-leases.ts";
+import type { Leasable } from "../storage/work/leases.ts";
 import { handleInTurn, type OfTenant } from "./due-in-turn.ts";
 import { type DueSource, type HandleDeps, handlePage } from "./due-page.ts";
 import { type KeptLeases, keptLeases, type OwnedLease } from "./kept-leases.ts";
@@ -32,7 +33,7 @@ export type TimerSource<Row extends Leasable, Member extends keyof Row & string>
    */
   inTurn?: true;
   /** How often it is looked at, in ms; 500 when left out. For what is due only because a hint was lost, or is in no hurry. */
-  everyMs?: number;
+  everyMs?: number | (() => number);
 };
 
 /**
@@ -84,13 +85,7 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
     name: "timers",
     start: async () => {
       const { db, holder, clock } = deps;
-      const leases = keptLeases({
-        leaseMs,
-        clock,
-        leaseOf: (name) => namedLease(db, { name, holder, leaseMs, clock }),
-        freeAtOf: (names) => namedFreeAt(db, names),
-        extendAll: (names) => extendNamed(db, names, { holder, now: clock.now(), leaseMs }),
-      });
+      const leases = keptLeases({ leaseMs, clock, leases: heldLeases(db, { holder, leaseMs, clock }) });
       loops = Promise.all(sources.map((source) => source.run({ ...deps, leases }, stopping.signal)));
     },
     stop: async () => {
@@ -110,7 +105,6 @@ const failureMs = { first: 500, most: 5_000 };
 
 const watch = async <Row extends Leasable>(source: Watched<Row>, deps: WatchDeps, stop: AbortSignal): Promise<void> => {
   const { leases, clock, log, metrics } = deps;
-  const { everyMs = stepMs } = source;
   const setAside = countAside(metrics, source.name);
   metrics.timersHandled.inc({ source: source.name }, 0); // as counterFromZero has it
   metrics.timerLagSeconds.zero({ source: source.name });
@@ -130,6 +124,7 @@ const watch = async <Row extends Leasable>(source: Watched<Row>, deps: WatchDeps
       if (failures++ === 0) log.warn({ source: source.name, err }, "timers.failed");
     }
     const failedMs = failures === 0 ? 0 : Math.min(failureMs.first * 2 ** (failures - 1), failureMs.most);
+    const everyMs = everyMsOf(source);
     const restMs = everyMs * spread() - (clock.now().getTime() - beganMs);
     await sleep(Math.max(failedMs, Math.min(restMs, 2 * everyMs), 1), undefined, { signal: stop }).catch(
       () => undefined,
@@ -137,6 +132,9 @@ const watch = async <Row extends Leasable>(source: Watched<Row>, deps: WatchDeps
   }
   await lease.release().catch(() => undefined); // it expires by itself
 };
+
+const everyMsOf = <Row extends Leasable>({ everyMs = stepMs }: Watched<Row>): number =>
+  typeof everyMs === "number" ? everyMs : everyMs();
 
 /** A source that says `inTurn` says by that what its rows have. */
 const ofTenants = <Row extends Leasable>(source: Watched<Row>) => source as unknown as DueSource<OfTenant>;

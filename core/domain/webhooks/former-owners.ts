@@ -11,13 +11,16 @@ export const hasFormerMember = ({ members }: OwnerTable, gone: ReadonlySet<strin
 export const isKept = ({ members, owners }: OwnerTable): boolean =>
   members.some(({ holder }) => holder === keeper) && owners.every(({ holder }) => holder === keeper);
 
+/** How often this release has beaten in the table; 0 when it has no part in it. */
+export const keeperBeat = ({ members }: Pick<OwnerTable, "members">): number =>
+  members.find(({ holder }) => holder === keeper)?.beat ?? 0;
+
 /** The highest fence in a table. */
 export const highestFence = ({ owners }: OwnerTable): number => Math.max(...owners.map(({ fence }) => fence));
 
 /** The table in which this release owns all shares: its next beat. What its dispatchers use has fences of `fence` at most. */
 export const keptTable = (table: OwnerTable, fence: number): OwnerTable => {
-  const beat = (table.members.find(({ holder }) => holder === keeper)?.beat ?? 0) + 1;
-  const members: Member[] = [{ holder: keeper, beat, isLeaving: false }];
+  const members: Member[] = [{ holder: keeper, beat: keeperBeat(table) + 1, isLeaving: false }];
   return { members, owners: table.owners.map(() => ({ holder: keeper, fence: Math.max(fence, highestFence(table)) })) };
 };
 

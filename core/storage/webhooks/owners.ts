@@ -59,6 +59,8 @@ export const checkPartitions = async (db: Db, { count }: Pick<Partitioning, "cou
 export type OwnerTables<Row extends OwnerTable & Versioned> = {
   /** The table as it is; it is made when there is none. */
   read: (now: Date) => Promise<Row>;
+  /** Has a member beat, which makes the next version, and reads that; null when `holder` is no member. */
+  beat: (holder: string) => Promise<Row | null>;
   /** Writes the next version; false, and nothing written, when another process has written since `before` was read. */
   replace: (before: Row, after: Omit<Row, "_id" | "version">) => Promise<boolean>;
 };
@@ -77,6 +79,11 @@ const table = <Row extends OwnerTable & Versioned & { _id: string }>(
       if (found !== null) return found;
       const made = make(now);
       return (await insertNew(rows, made)) ? made : ((await read()) ?? made);
+    },
+    beat: async (holder) => {
+      const isMember = { _id: id, "members.holder": holder };
+      const nextBeat = { $inc: { "members.$.beat": 1, version: 1 } };
+      return (await rows.findOneAndUpdate(isMember, nextBeat, { returnDocument: "after" })) as Row | null; // as `read`
     },
     replace: async ({ version }, after) =>
       (await rows.replaceOne({ _id: id, version }, { ...after, version: version + 1 })).matchedCount === 1,

@@ -148,28 +148,6 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
   };
 };
 
-/** Extends named leases of one holder by one command. True when it still has all of them; else some may be extended. */
-export const extendNamed = async (
-  db: Db,
-  names: readonly string[],
-  { holder, now, leaseMs }: LeaseTerm,
-): Promise<boolean> => {
-  const until = new Date(now.getTime() + leaseMs);
-  const { matchedCount } = await collectionOf<Leasable>(db, leaseCollection).updateMany(
-    { _id: { $in: [...names] }, "lease.holder": holder },
-    { $set: { "lease.until": until, due_at: until } },
-  );
-  return matchedCount === names.length;
-};
-
-/** When each of these named leases is free, if its holder does nothing; those that nobody has are left out. */
-export const namedFreeAt = async (db: Db, names: readonly string[]): Promise<Map<string, Date>> => {
-  const found = await collectionOf<Leasable>(db, leaseCollection)
-    .find({ _id: { $in: [...names] } }, { projection: { lease: 1 }, batchSize: names.length + 1 })
-    .toArray();
-  return new Map(found.flatMap(({ _id, lease }) => (lease === null ? [] : [[_id, lease.until] as const])));
-};
-
 export type NamedLeaseOptions = { name: string; holder: string; leaseMs: number; clock: Clock };
 
 /** Makes the lock's document when it is not there. */

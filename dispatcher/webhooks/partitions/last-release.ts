@@ -1,5 +1,12 @@
 import type { OwnerTiming } from "#core/domain/timing.ts";
-import { freedTable, hasFormerMember, highestFence, isKept, keptTable } from "#core/domain/webhooks/former-owners.ts";
+import {
+  freedTable,
+  hasFormerMember,
+  highestFence,
+  isKept,
+  keeperBeat,
+  keptTable,
+} from "#core/domain/webhooks/former-owners.ts";
 import type { OwnerTable } from "#core/domain/webhooks/owners.ts";
 import type { FormerTableRow, OwnerTables, PartitionTableRow } from "#core/storage/webhooks/owners.ts";
 import { beats } from "./beats.ts";
@@ -27,9 +34,12 @@ export type FormerLook = {
  */
 export const lastRelease = (table: OwnerTables<FormerTableRow>, timing: OwnerTiming) => {
   const beatsOf = beats(timing);
+  let seenBeat = 0;
   return async (now: Date, nowMs: number): Promise<FormerLook> => {
     const row = await table.read(now);
     const isThere = hasFormerMember(row, beatsOf(row.members, nowMs).gone);
+    const hasBeaten = keeperBeat(row) !== seenBeat; // another dispatcher of this release has, which is enough
+    seenBeat = keeperBeat(row);
     return {
       isThere,
       next: async ({ serves, base }, owners) => {
@@ -40,7 +50,8 @@ export const lastRelease = (table: OwnerTables<FormerTableRow>, timing: OwnerTim
       },
       follow: async ({ serves, base, owners, members }) => {
         const highest = base + highestFence({ owners, members });
-        if (serves && !isThere) await table.replace(row, keptTable(row, highest)); // else another has
+        const isFollowed = hasBeaten && highest <= highestFence(row);
+        if (serves && !isThere && !isFollowed && (await table.replace(row, keptTable(row, highest)))) seenBeat++;
         if (!serves && isThere && isKept(row)) await table.replace(row, freedTable(row, highest));
       },
     };

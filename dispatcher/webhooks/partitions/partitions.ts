@@ -141,7 +141,9 @@ export class Partitions implements Part {
   async #isDone(): Promise<boolean> {
     const { tables, holder: me, clock, changed, onSilent } = this.#deps;
     const [beganMs, sinceBegun] = [this.#nowMs(), elapsedFrom(clock, this.#deps.monotonicMs)];
-    const before = await tables.partitions.read(clock.now());
+    const isDue = beganMs - this.#wroteMs >= this.#timing.beatMs / 2;
+    const beaten = isDue ? await tables.partitions.beat(me) : null;
+    const before = beaten ?? (await tables.partitions.read(clock.now()));
     const former = await this.#lastRelease(clock.now(), beganMs);
     const { gone, silent } = this.#beats(before.members, beganMs);
     for (const holder of silent) onSilent(holder);
@@ -154,12 +156,12 @@ export class Partitions implements Part {
     if (serving === null) return false;
     const after = { ...table, ...serving };
     const isChange = !isDeepStrictEqual(stateOf(before), stateOf(after));
-    const isDue = isChange || beganMs - this.#wroteMs >= this.#timing.beatMs / 2;
-    if (isDue && !(await tables.partitions.replace(before, after))) return false;
-    if (isDue) await former.follow(after);
+    if (isChange && !(await tables.partitions.replace(before, after))) return false;
+    const isWritten = isChange || beaten !== null;
+    if (isWritten) await former.follow(after);
     const hadLapsed = this.#sinceWritten() >= this.#timing.trustMs; // what came meanwhile was left to the store
-    if (isDue) [this.#wroteMs, this.#sinceWritten] = [beganMs, sinceBegun];
-    this.#use(isDue ? after : before, excess, hadLapsed);
+    if (isWritten) [this.#wroteMs, this.#sinceWritten] = [beganMs, sinceBegun];
+    this.#use(isChange ? after : before, excess, hadLapsed);
     if (isChange) changed.publish();
     return true;
   }

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { timings } from "#core/domain/timing.ts";
+import { keeperBeat } from "#core/domain/webhooks/former-owners.ts";
 import { balance } from "#core/domain/webhooks/owners.ts";
 import { shareCount } from "#core/domain/webhooks/shares.ts";
 import { createLog } from "#core/runtime/process/log.ts";
@@ -117,6 +118,19 @@ describe("dispatchers of this release and of the last", () => {
     expect(one.served()).to.equal(0);
     expect((await former.look()).fence).to.be.above(fence);
     expect(await one.read(), "it reads again").to.equal(partitionCount);
+  });
+
+  it("beat in the last release's table one for all, and another once that one was killed", async () => {
+    const [one, other] = [aDispatcher("a"), aDispatcher("b")];
+    const beatOf = async () => keeperBeat(await webhookOwners(db(), testPartitioning).former.read(clock.now()));
+    const beatsOf = async (looking: readonly (typeof one)[], rounds = 6): Promise<number> => {
+      const before = await beatOf();
+      for (let round = 0; round < rounds; round++, shiftMs += 2_000) for (const { look } of looking) await look();
+      return (await beatOf()) - before;
+    };
+    await beatsOf([one, other]);
+    expect(await beatsOf([one, other])).to.equal(6);
+    for (const left of [one, other]) expect(await beatsOf([left]), "sees it with its second look").to.be.within(5, 6);
   });
 
   it("agree on one of the two, whoever comes, stops and is killed in whatever order", async () => {

@@ -5,123 +5,125 @@ import { handClock } from "../../../support/rows/work.ts";
 const leaseMs = 3_000;
 
 /**
- * Leases, free unless another has them, and what was asked of the first one and of all; the monotonic clock goes on as far as
- * it is told.
+ * Leases `a` and `b` of one process, free unless another has some of them, and what the store was asked; the monotonic clock
+ * goes on as far as it is told.
  */
-const given = ({ othersForMs = 0, hasAll = true, takes = Promise.resolve() } = {}) => {
+const given = ({ ofOthers = "", forMs = 0, lost = "" } = {}) => {
   const asked: string[] = [];
   const clock = handClock();
-  const freeAt = othersForMs > 0 ? new Date(clock.now().getTime() + othersForMs) : null;
+  const until = new Date(clock.now().getTime() + forMs);
   let monotonicMs = 0;
-  let isTaken = false; // and nobody has been told
+  const ask = async (what: string, names: readonly string[]): Promise<readonly string[]> => {
+    asked.push(`${what} ${names.toSorted().join(" ")}`);
+    return names;
+  };
+  const isOther = (name: string): boolean => ofOthers.includes(name) && until > clock.now();
   const leases = keptLeases({
     leaseMs,
     clock,
-    leaseOf: (name) => {
-      const ask = (what: string) => void (name === "a" && asked.push(what));
-      return {
-        take: async () => {
-          ask("take");
-          if (name !== "a") return { fence: 1 };
-          isTaken = true;
-          await takes;
-          isTaken = false;
-          return { fence: 1 };
-        },
-        extend: async () => (ask("extend"), name === "a"),
-        release: async () => undefined,
-      };
+    leases: {
+      take: async (names) => (await ask("take", names)).filter((name) => !isOther(name)),
+      extend: async (names) => !(await ask("extend", names)).some((name) => lost.includes(name)),
+      look: async (names) => {
+        const left = (await ask("look", names)).filter((name) => !lost.includes(name));
+        return new Map(left.map((name) => [name, { isOwn: !isOther(name), until }]));
+      },
+      release: async (names) => void (await ask("release", names)),
     },
-    freeAtOf: async (names) => {
-      asked.push(`look ${names.join(" ")}`);
-      const end = freeAt ?? (isTaken ? new Date(clock.now().getTime() + leaseMs) : null);
-      return new Map(end === null ? [] : names.filter((name) => name === "a" || freeAt).map((name) => [name, end]));
-    },
-    extendAll: async (names) => (asked.push(`extend ${names.join(" ")}`), hasAll),
     monotonicMs: () => monotonicMs,
   });
   const goOn = (ms: { wall: number; monotonic: number }): void => {
     clock.tick(ms.wall);
     monotonicMs += ms.monotonic;
   };
-  return { lease: leases.keep("a"), other: leases.keep("b"), asked, goOn };
+  const goOnBoth = (ms: number): void => goOn({ wall: ms, monotonic: ms });
+  const [lease, other] = [leases.keep("a"), leases.keep("b")];
+  const areOurs = () => Promise.all([lease.isOurs(), other.isOurs()]);
+  return { lease, other, areOurs, asked, goOn, goOnBoth };
 };
 
-describe("the lease of a timer source", () => {
-  it("is taken anew after a standstill in which the monotonic clock stood, too", async () => {
-    const { lease, asked, goOn } = given();
-    await lease.isOurs();
-    goOn({ wall: leaseMs, monotonic: 0 });
-    expect(await lease.isOurs()).to.equal(true);
-    expect(asked).to.deep.equal(["look a b", "take", "look a b", "take"]);
-  });
+const taken = ["look a b", "take a b"];
 
-  it("is extended in time by a wall clock that was put back", async () => {
-    const { lease, asked, goOn } = given();
-    await lease.isOurs();
-    goOn({ wall: -3_600_000, monotonic: leaseMs / 2 });
-    await lease.isOurs();
-    goOn({ wall: 0, monotonic: leaseMs });
-    await lease.isOurs();
-    expect(asked).to.deep.equal(["look a b", "take", "extend a", "look a b", "take"]);
-  });
-
-  it("is asked for once in a half of its time", async () => {
-    const { lease, asked, goOn } = given();
+describe("the leases of timer sources", () => {
+  it("are taken together, and asked for once in a half of their time", async () => {
+    const { areOurs, asked, goOnBoth } = given();
     for (let n = 0; n < 10; n++) {
-      await lease.isOurs();
-      goOn({ wall: 100, monotonic: 100 });
+      expect(await areOurs()).to.deep.equal([true, true]);
+      goOnBoth(100);
     }
-    expect(asked).to.deep.equal(["look a b", "take"]);
+    expect(asked).to.deep.equal(taken);
   });
 
-  it("is left alone while another has it, and taken when that one's time is over", async () => {
-    const { lease, asked, goOn } = given({ othersForMs: 2_000 });
+  it("are taken anew after a standstill in which the monotonic clock stood, too", async () => {
+    const { areOurs, asked, goOn } = given();
+    await areOurs();
+    goOn({ wall: leaseMs, monotonic: 0 });
+    expect(await areOurs()).to.deep.equal([true, true]);
+    expect(asked).to.deep.equal([...taken, ...taken]);
+  });
+
+  it("are extended in time by a wall clock that was put back", async () => {
+    const { areOurs, asked, goOn } = given();
+    await areOurs();
+    goOn({ wall: -3_600_000, monotonic: leaseMs / 2 });
+    await areOurs();
+    goOn({ wall: 0, monotonic: leaseMs });
+    await areOurs();
+    expect(asked).to.deep.equal([...taken, "extend a b", ...taken]);
+  });
+
+  it("are left alone while another has them, and taken when that one's time is over", async () => {
+    const { areOurs, asked, goOnBoth } = given({ ofOthers: "a b", forMs: 2_000 });
     for (let n = 0; n < 4; n++) {
-      expect(await lease.isOurs()).to.equal(false);
-      goOn({ wall: 500, monotonic: 500 });
+      expect(await areOurs()).to.deep.equal([false, false]);
+      goOnBoth(500);
     }
-    expect(await lease.isOurs()).to.equal(true);
-    expect(asked).to.deep.equal(["look a b", "look a b", "take"]);
+    expect(await areOurs()).to.deep.equal([true, true]);
+    expect(asked).to.deep.equal(["look a b", ...taken]);
   });
 
-  it("is extended with all others of the process by one command, whoever asks first", async () => {
-    const { lease, other, asked, goOn } = given();
-    await Promise.all([lease.isOurs(), other.isOurs()]);
-    goOn({ wall: leaseMs / 2, monotonic: leaseMs / 2 });
-    expect(await Promise.all([other.isOurs(), lease.isOurs()])).to.deep.equal([true, true]);
-    expect(asked).to.deep.equal(["look a b", "take", "extend b a"]);
+  it("are taken one without the other where another process has that", async () => {
+    const { areOurs, asked } = given({ ofOthers: "b", forMs: 2_000 });
+    expect(await areOurs()).to.deep.equal([true, false]);
+    expect(await areOurs()).to.deep.equal([true, false]);
+    expect(asked).to.deep.equal(["look a b", "take a"]);
   });
 
-  it("is extended by itself once the process has lost another, which is taken again where it is free", async () => {
-    const { lease, other, asked, goOn } = given({ hasAll: false });
-    await Promise.all([lease.isOurs(), other.isOurs()]);
-    goOn({ wall: leaseMs / 2, monotonic: leaseMs / 2 });
-    expect(await Promise.all([other.isOurs(), lease.isOurs()])).to.deep.equal([true, true]);
-    expect(asked).to.deep.equal(["look a b", "take", "extend b a", "extend", "look b"]);
+  it("are extended by one command, whoever asks first", async () => {
+    const { areOurs, asked, goOnBoth } = given();
+    await areOurs();
+    goOnBoth(leaseMs / 2);
+    expect(await areOurs()).to.deep.equal([true, true]);
+    expect(asked).to.deep.equal([...taken, "extend a b"]);
   });
 
-  it("is not extended any more once it was given back", async () => {
-    const { lease, other, asked, goOn } = given();
-    await Promise.all([lease.isOurs(), other.isOurs()]);
+  it("stay once the process has lost another, which is taken again where it is free", async () => {
+    const { areOurs, asked, goOnBoth } = given({ lost: "b" });
+    await areOurs();
+    goOnBoth(leaseMs / 2);
+    expect(await areOurs()).to.deep.equal([true, true]);
+    expect(asked).to.deep.equal([...taken, "extend a b", "look a b", "look b", "take b"]);
+  });
+
+  it("are given back together, and not taken or extended any more", async () => {
+    const { lease, other, areOurs, asked, goOnBoth } = given();
+    await areOurs();
     await lease.release();
-    goOn({ wall: leaseMs / 2, monotonic: leaseMs / 2 });
-    await other.isOurs();
-    expect(asked).to.deep.equal(["look a b", "take", "extend b"]);
+    goOnBoth(leaseMs / 2);
+    expect(await other.isOurs()).to.equal(true);
+    expect(asked).to.deep.equal([...taken, "release a", "extend b"]);
+    const again = given();
+    await again.areOurs();
+    await Promise.all([again.lease.release(), again.other.release()]);
+    expect(again.asked).to.deep.equal([...taken, "release a b"]);
   });
 
-  it("is ours also when it was looked at between its taking and the reply", async () => {
-    const { promise: takes, resolve } = Promise.withResolvers<void>();
-    const { lease, other, asked, goOn } = given({ takes });
-    const taking = lease.isOurs();
-    await other.isOurs();
-    await other.release();
-    await other.isOurs();
-    expect(asked).to.deep.equal(["look a b", "take", "look a b"]);
-    resolve();
-    expect(await taking).to.equal(true);
-    goOn({ wall: leaseMs / 2, monotonic: leaseMs / 2 });
-    expect(await lease.isOurs()).to.equal(true);
-    expect(asked.at(-1)).to.equal("extend b a");
+  it("are given back also while they are being taken", async () => {
+    const { lease, areOurs, asked } = given();
+    const taking = areOurs();
+    while (asked.length < taken.length) await null;
+    await lease.release();
+    expect(await taking).to.deep.equal([false, true]);
+    expect(asked).to.deep.equal([...taken, "release a"]);
   });
 });

@@ -1,15 +1,7 @@
 import { expect } from "chai";
 import type { Collection } from "mongodb";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import {
-  extendLease,
-  extendNamed,
-  type Leasable,
-  namedFreeAt,
-  namedLease,
-  settle,
-  takeLease,
-} from "#core/storage/work/leases.ts";
+import { extendLease, type Leasable, namedLease, settle, takeLease } from "#core/storage/work/leases.ts";
 import { testDatabase } from "../../../../support/servers/database.ts";
 
 type Row = Leasable & { status: string; note?: string; outbox: string[] };
@@ -106,19 +98,6 @@ describe("leases", () => {
       nowMs += 1_000;
       expect(await one.take()).to.deep.equal({ fence: 3 });
       expect(await two.extend()).to.equal(false);
-    });
-
-    it("is extended with others of its holder, and says when one of them is another's", async () => {
-      const named = (name: string, holder: string) => namedLease(db(), { name, holder, leaseMs: 1_000, clock });
-      const all = ["timers/a", "timers/b", "timers/c"];
-      for (const name of all.slice(0, 2)) await named(name, "p5").take();
-      await named("timers/c", "p6").take();
-      const term = { holder: "p5", now: new Date(nowMs + 500), leaseMs: 1_000 };
-      expect(await extendNamed(db(), all.slice(0, 2), term)).to.equal(true);
-      expect(await extendNamed(db(), all, term)).to.equal(false);
-      const ends = await namedFreeAt(db(), [...all, "timers/nobody's"]);
-      const inMs = [...ends].map(([name, end]) => `${name} ${end.getTime() - nowMs}`).sort();
-      expect(inMs).to.deep.equal(["timers/a 1500", "timers/b 1500", "timers/c 1000"]);
     });
   });
 });
