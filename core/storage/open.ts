@@ -2,9 +2,9 @@ import type { Partitioning } from "../domain/webhooks/partitions.ts";
 import { untilReached } from "../runtime/process/awaited.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
-import { ensureIndexes } from "./collections.ts";
 import { checkKeys } from "./keys/check.ts";
 import type { Kids } from "./keys/uses.ts";
+import { ensureKnownIndexes } from "./known-indexes.ts";
 import { migrations } from "./migrations/all.ts";
 import { migrate } from "./migrations/migrate.ts";
 import { isUnreachable, type Mongo } from "./mongo/connect.ts";
@@ -21,7 +21,7 @@ export const openDatabase = ({ mongo, log, kids, partitioning }: StoresDeps, sig
   const open = async (): Promise<void> => {
     await mongo.connect();
     await migrate(mongo.db, migrations, { log, signal });
-    await ensureIndexes(mongo.db);
+    await ensureKnownIndexes(mongo.db, new Date());
     await checkKeys(mongo.db, kids);
     await checkPartitions(mongo.db, partitioning);
   };

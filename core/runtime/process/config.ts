@@ -28,16 +28,17 @@ export type ConfigProblem = { key: string; message: string };
 export const loadConfig = <S extends ConfigSchema>(schema: S, env: NodeJS.ProcessEnv): Readonly<Static<S>> => {
   const problems: ConfigProblem[] = [];
   const values: Record<string, unknown> = {};
+  const defaults: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties)) {
     const given = readKey(keyOf(name, property), env);
     if (given.problem !== undefined) problems.push({ key: keyOf(name, property), message: given.problem });
-    const value = given.text === undefined ? defaultOf(property) : coerce(given.text, property);
-    if (value !== undefined) values[name] = value;
+    if (given.text !== undefined) values[name] = coerce(given.text, property);
+    else if (defaultOf(property) !== undefined) defaults[name] = defaultOf(property);
   }
   const unread = new Set(problems.map(({ key }) => key));
   problems.push(...check(schema, values).filter(({ key }) => !unread.has(key)));
   if (problems.length > 0) throw new ConfigError(problems);
-  return Object.freeze(values) as Readonly<Static<S>>; // sound: check() found nothing
+  return Object.freeze({ ...defaults, ...values }) as Readonly<Static<S>>; // sound: check() found nothing
 };
 
 /** Settings as they may be logged: secrets as `set` or `unset`, passwords in addresses masked. */
@@ -99,9 +100,16 @@ const coerce = (text: string, property: TSchema): unknown => {
 
 const itemsOf = (list: TSchema): TSchema => ("items" in list ? (list.items as TSchema) : {}); // an array's, as Ajv checks
 
-const check = (schema: ConfigSchema, values: unknown): ConfigProblem[] => {
+/** A test checks the defaults: to compile their checks as well would be a twentieth of what a start costs. */
+const withoutDefaults = (schema: ConfigSchema, values: Readonly<Record<string, unknown>>): TSchema => {
+  const isChecked = (name: string): boolean => name in values || defaultOf(schema.properties[name] ?? {}) === undefined;
+  const properties = Object.entries(schema.properties).filter(([name]) => isChecked(name));
+  return { ...schema, properties: Object.fromEntries(properties), required: schema.required?.filter(isChecked) };
+};
+
+const check = (schema: ConfigSchema, values: Readonly<Record<string, unknown>>): ConfigProblem[] => {
   try {
-    parser(schema)(values);
+    parser(withoutDefaults(schema, values))(values);
     return [];
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;

@@ -18,6 +18,7 @@ export const parser = <S extends TSchema>(schema: S, { prefix = "" }: { prefix?:
     if (isValid(input)) return input as Static<S>; // sound: the schema has just been checked
     let failed: ValidateFunction = isValid;
     if (isSmall(input)) {
+      allErrorsAjv ??= makeAjv(true);
       findAll ??= allErrorsAjv.compile(schema);
       findAll(input);
       failed = findAll;
@@ -42,13 +43,13 @@ const formats = { ...fullFormats, ...ourFormats };
 
 /** That schemas are valid ones is for a test to say: the check against the meta-schema is a tenth of what a start costs. */
 const makeAjv = (allErrors: boolean): Ajv2020 => {
-  const ajv = new Ajv2020({ strict: true, validateSchema: false, allErrors, formats });
+  const ajv = new Ajv2020({ strict: true, validateSchema: false, meta: false, allErrors, formats });
   ajv.addVocabulary(vocabulary);
   return ajv;
 };
 
 const firstErrorAjv = makeAjv(false);
-const allErrorsAjv = makeAjv(true);
+let allErrorsAjv: Ajv2020 | undefined; // made when something fails for the first time
 
 const smallNodes = 4_000; // collecting every error costs memory for each bad item: of larger inputs only the first is named
 

@@ -11,6 +11,7 @@ import {
 } from "../../domain/analytics/day-table.ts";
 import type { DaysOf, ReadDay } from "../../domain/analytics/spread.ts";
 import { type CounterTable, counterTables, type QuarterCounts, tablesOf } from "../../domain/analytics/tables.ts";
+import { atMostEntries } from "../../domain/at-most-entries.ts";
 import { dayMs, quarterMs } from "../../domain/durations.ts";
 import { dateText, dayOf } from "../../domain/events/days.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
@@ -59,7 +60,7 @@ export type DeliveryCounters = ReturnType<typeof deliveryCounters>;
 export const deliveryCounters = (db: Db) => {
   const rows = collectionOf<DeliveryCounterRow>(db, deliveryCounterCollection);
   const since = factsSince(db, deliveryCounterCollection);
-  const known = new LRUCache<string, Date>({ max: mostApps });
+  const known = new LRUCache<string, Date>(atMostEntries(mostApps));
   return {
     /**
      * Keeps the counters of a quarter of an hour that was read at `at`, in the place of what was read before. After a day

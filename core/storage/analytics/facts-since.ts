@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Db } from "mongodb";
+import { atMostEntries } from "../../domain/at-most-entries.ts";
 import { quarterMs } from "../../domain/durations.ts";
 import { type CollectionSpec, collectionOf, longAgo, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
@@ -20,7 +21,7 @@ export const factsSince = (db: Db, counters: CollectionSpec) => {
   const rows = collectionOf<FactsSinceRow>(db, counters);
   const find = async (of: OfApp): Promise<Date | null> =>
     (await rows.findOne({ _id: idOf(of), tenant_id: of.tenantId }))?.since ?? null;
-  const known = new LRUCache<string, Date>({ max: mostApps }); // it never changes
+  const known = new LRUCache<string, Date>(atMostEntries(mostApps)); // it never changes
   return {
     find: async (of: OfApp): Promise<Date | null> => {
       const since = known.get(of.appId) ?? (await find(of));

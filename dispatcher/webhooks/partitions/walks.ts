@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMostEntries } from "#core/domain/at-most-entries.ts";
 import { shareCount } from "#core/domain/webhooks/shares.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -34,7 +35,7 @@ const mostKeys = 100_000;
  */
 export const walks = ({ deliveries, endpoints, partitions, found, log }: WalksDeps): Walks => {
   const waiting = new Set<number>();
-  const keys = new LRUCache<string, EndpointKey>({ max: mostKeys });
+  const keys = new LRUCache<string, EndpointKey>(atMostEntries(mostKeys));
   let addedMs = performance.now();
   let areRecoveriesWaiting = false;
 
@@ -42,7 +43,10 @@ export const walks = ({ deliveries, endpoints, partitions, found, log }: WalksDe
     areRecoveriesWaiting = true;
     for (let share = 0; share < shareCount; share++) if (isChosen(share)) waiting.add(share);
   };
-  const addAll = (): void => add(() => partitions.owned().length > 0);
+  const addAll = (): void => {
+    const ownsSome = partitions.owned().length > 0;
+    add(() => ownsSome);
+  };
   const addEachMinute = (): void => {
     if (performance.now() - addedMs < everyMs) return;
     addedMs = performance.now();

@@ -1,6 +1,7 @@
 import { type Db, MongoClient } from "mongodb";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { allCollections, ensureIndexes } from "#core/storage/collections.ts";
+import { noteIndexes } from "#core/storage/known-indexes.ts";
 import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
 import { testServers } from "./servers.ts";
 
@@ -28,6 +29,7 @@ export const lendDatabase = async (url: string): Promise<LentDatabase> => {
   const client = await MongoClient.connect(url);
   const db = client.db(name);
   if (!(await empty(db))) await ensureIndexes(db);
+  await noteIndexes(db, new Date()); // programs need not look
   const giveBack = async (): Promise<void> => {
     await client.close();
     ofServer.push(name);

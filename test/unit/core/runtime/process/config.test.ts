@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import type { TSchema } from "typebox";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
 import { ConfigError, describeConfig, loadConfig } from "#core/runtime/process/config.ts";
+import { parser } from "#core/schema/json/parser.ts";
 
 const ring = `k1:${Buffer.alloc(32, 1).toString("base64")}`;
 const least = {
@@ -27,6 +29,12 @@ describe("loadConfig", () => {
     expect(config).to.include({ mongodbDatabase: "herald", natsPrefix: "herald", httpPort: 8080, graceSeconds: 25 });
     expect(config).to.be.frozen;
     expect(config).not.to.have.property("natsCredentials");
+  });
+
+  it("has defaults that its own checks admit, which a start does not check", () => {
+    for (const schema of [ApiserverConfig, DispatcherConfig, OperatorConfig])
+      for (const [name, property] of Object.entries<TSchema & { default?: unknown }>(schema.properties))
+        if (property.default !== undefined) expect(() => parser(property)(property.default), name).not.to.throw();
   });
 
   it("reads numbers, lists and addresses of the dispatcher", () => {
