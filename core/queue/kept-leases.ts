@@ -28,52 +28,29 @@ const mostReleased = 1_000;
  * free are taken together.
  */
 export const keptLeases = ({ leaseMs, clock, leases, monotonicMs }: KeptLeasesDeps) => {
-  const kept = new Set<string>();
-  /** How long ago each was taken or extended. */
-  const ours = new Map<string, () => number>();
-  /** For how long others have them at least, as this process saw it last. */
-  const others = new Map<string, { sinceMs: () => number; forMs: number }>();
+  const known = knownLeases(leaseMs);
   let looking: Promise<void> | null = null;
 
-  const elapsed = (): (() => number) => elapsedFrom(clock, monotonicMs);
-  const isOurs = (name: string, withinMs = leaseMs): boolean => (ours.get(name)?.() ?? withinMs) < withinMs;
-  const areOthers = (name: string): boolean => {
-    const one = others.get(name);
-    return one !== undefined && one.sinceMs() < one.forMs;
-  };
-  const have = (names: readonly string[], sinceMs: () => number): void => {
-    for (const name of names) if (kept.has(name)) ours.set(name, sinceMs);
-  };
-
   const extendOurs = async (): Promise<void> => {
-    const alive = [...ours.keys()].filter((name) => isOurs(name));
+    const alive = known.ours();
     if (alive.length === 0) return;
-    const sinceMs = elapsed();
-    if (await leases.extend(alive)) return have(alive, sinceMs);
+    const sinceMs = elapsedFrom(clock, monotonicMs);
+    if (await leases.extend(alive)) return known.have(alive, sinceMs);
     const seen = await leases.look(alive);
-    for (const name of alive) ours.delete(name);
-    const left = alive.filter((name) => seen.get(name)?.isOwn === true);
-    have(left, sinceMs);
+    known.lost(alive.filter((name) => seen.get(name)?.isOwn !== true));
+    known.have(known.ours(), sinceMs);
   };
   const takeFree = async (): Promise<void> => {
-    const wanted = [...kept].filter((name) => !isOurs(name));
-    if (wanted.every(areOthers)) return;
-    const [sinceMs, now] = [elapsed(), clock.now().getTime()];
-    const seen = await leases.look(wanted); // it costs less than to take
-    for (const name of wanted) {
-      const { isOwn = true, until } = seen.get(name) ?? {};
-      if (isOwn || until === undefined) others.delete(name);
-      else others.set(name, { sinceMs, forMs: Math.min(until.getTime() - now, leaseMs) });
-    }
-    const free = wanted.filter((name) => !areOthers(name));
-    const sinceTakenMs = elapsed();
-    if (free.length > 0) have(await leases.take(free), sinceTakenMs);
+    if (known.mayBeFree().length === 0) return;
+    const sinceMs = elapsedFrom(clock, monotonicMs);
+    const now = clock.now();
+    known.see(await leases.look(known.notOurs()), { sinceMs, now }); // it costs less than to take
+    const free = known.mayBeFree();
+    const sinceTakenMs = elapsedFrom(clock, monotonicMs);
+    if (free.length > 0) known.have(await leases.take(free), sinceTakenMs);
   };
-  const lookAtAll = async (): Promise<void> => {
-    await null; // others that are kept from the same moment on are looked at, too
-    await extendOurs();
-    await takeFree();
-  };
+  /** In the next turn: leases that are kept from the same moment on are looked at, too. */
+  const lookAtAll = (): Promise<void> => Promise.resolve().then(extendOurs).then(takeFree);
   const released = gather<string, undefined>({
     write: async (names) => {
       await leases.release(names);
@@ -87,22 +64,65 @@ export const keptLeases = ({ leaseMs, clock, leases, monotonicMs }: KeptLeasesDe
   return {
     /** Keeps the lease of a name from now on. */
     keep: (name: string): OwnedLease => {
-      kept.add(name);
+      known.keep(name);
       return {
         isOurs: async () => {
-          if (isOurs(name, leaseMs / 2)) return true;
-          if (!isOurs(name) && areOthers(name)) return false;
+          if (known.isOurs(name, leaseMs / 2)) return true;
+          if (!known.isOurs(name) && known.areOthers(name)) return false;
           looking ??= lookAtAll().finally(() => (looking = null));
           await looking;
-          return isOurs(name);
+          return known.isOurs(name);
         },
         release: async () => {
-          kept.delete(name);
-          const mayBeTaken = looking !== null;
+          const mayBeTaken = looking !== null || known.isOurs(name);
+          known.leave(name);
           await looking?.catch(() => undefined);
-          if (ours.delete(name) || mayBeTaken) await released(name);
+          if (mayBeTaken) await released(name);
         },
       };
+    },
+  };
+};
+
+/** What a process knows of the leases that it keeps: which are its own, and which others have. */
+const knownLeases = (leaseMs: number) => {
+  const kept = new Set<string>();
+  /** How long ago each was taken or extended. */
+  const own = new Map<string, () => number>();
+  /** For how long others have them at least, as this process saw it last. */
+  const others = new Map<string, { sinceMs: () => number; forMs: number }>();
+  const isOurs = (name: string, withinMs = leaseMs): boolean => (own.get(name)?.() ?? withinMs) < withinMs;
+  const areOthers = (name: string): boolean => {
+    const one = others.get(name);
+    return one !== undefined && one.sinceMs() < one.forMs;
+  };
+  const notOurs = (): string[] => [...kept].filter((name) => !isOurs(name));
+  return {
+    keep: (name: string): void => void kept.add(name),
+    leave: (name: string): void => {
+      kept.delete(name);
+      own.delete(name);
+    },
+    isOurs,
+    areOthers,
+    ours: (): string[] => [...own.keys()].filter((name) => isOurs(name)),
+    notOurs,
+    /** Those of which it is not known that another has them now. */
+    mayBeFree: (): string[] => notOurs().filter((name) => !areOthers(name)),
+    have: (names: readonly string[], sinceMs: () => number): void => {
+      for (const name of names) if (kept.has(name)) own.set(name, sinceMs);
+    },
+    lost: (names: readonly string[]): void => {
+      for (const name of names) own.delete(name);
+    },
+    /** Takes note of what the store said of all that are not ours. */
+    see: (
+      seen: ReadonlyMap<string, { isOwn: boolean; until: Date }>,
+      { sinceMs, now }: { sinceMs: () => number; now: Date },
+    ): void => {
+      others.clear();
+      for (const [name, { isOwn, until }] of seen)
+        if (!isOwn) others.set(name, { sinceMs, forMs: Math.min(until.getTime() - now.getTime(), leaseMs) });
     },
   };
 };

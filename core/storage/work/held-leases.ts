@@ -16,7 +16,6 @@ export const heldLeases = (db: Db, { holder, leaseMs, clock }: HeldLeasesOptions
     const until = new Date(clock.now().getTime() + leaseMs);
     return { lease: { holder, until }, due_at: until };
   };
-  const these = (names: readonly string[]) => ({ _id: { $in: [...names] } });
   const find = (names: readonly string[]) =>
     rows.find(these(names), { projection: { lease: 1 }, batchSize: names.length + 1 }).toArray();
   /** Those that were not there are its own. */
@@ -58,3 +57,5 @@ export const heldLeases = (db: Db, { holder, leaseMs, clock }: HeldLeasesOptions
     },
   };
 };
+
+const these = (names: readonly string[]) => ({ _id: { $in: [...names] } });

@@ -121,7 +121,7 @@ describe("the leases of timer sources", () => {
   it("are given back also while they are being taken", async () => {
     const { lease, areOurs, asked } = given();
     const taking = areOurs();
-    while (asked.length < taken.length) await null;
+    while (asked.length < taken.length) await Promise.resolve();
     await lease.release();
     expect(await taking).to.deep.equal([false, true]);
     expect(asked).to.deep.equal([...taken, "release a"]);
