@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { type Db, MongoClient } from "mongodb";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { allCollections, ensureIndexes } from "#core/storage/collections.ts";
@@ -9,13 +10,12 @@ import { testServers } from "./servers.ts";
 export type LentDatabase = {
   db: Db;
   client: MongoClient;
-  /** To be called once nothing uses it any more: the next who asks in this process gets it. */
+  /** To be called once nothing uses it any more: the next who asks the same server, in whatever process, gets it. */
   giveBack: () => Promise<void>;
 };
 
-/** Names of databases that were given back, by the address of their server. */
-const free = new Map<string, string[]>();
-let made = 0;
+/** The databases of a server that were given back. */
+const freeOf = (client: MongoClient) => client.db("test_lent").collection<{ _id: string }>("free");
 
 /**
  * Lends a database of a server. To make one costs most of a second of processor time (each collection with its indexes),
@@ -23,16 +23,15 @@ let made = 0;
  * puts it back; a collection may be dropped.
  */
 export const lendDatabase = async (url: string): Promise<LentDatabase> => {
-  const ofServer = free.get(url) ?? [];
-  free.set(url, ofServer);
-  const name = ofServer.pop() ?? `test_${process.pid}_${++made}`;
   const client = await MongoClient.connect(url);
-  const db = client.db(name);
+  const free = freeOf(client);
+  const taken = await free.findOneAndDelete({});
+  const db = client.db(taken?._id ?? `test_${randomBytes(6).toString("hex")}`);
   if (!(await empty(db))) await ensureIndexes(db);
   await noteIndexes(db, new Date()); // programs need not look
   const giveBack = async (): Promise<void> => {
+    await free.insertOne({ _id: db.databaseName });
     await client.close();
-    ofServer.push(name);
   };
   return { db, client, giveBack };
 };
