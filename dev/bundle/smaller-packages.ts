@@ -7,6 +7,13 @@ export const smallerPackages: Plugin = {
   setup: (building) => {
     building.onResolve({ filter: /^whatwg-url$/ }, () => ({ path: "whatwg-url", namespace: "of Node" }));
     building.onLoad({ filter: /./, namespace: "of Node" }, () => ({ contents: nodesUrl }));
+    building.onResolve({ filter: /^@mongodb-js\/saslprep$/ }, ({ path, namespace, resolveDir }) =>
+      namespace === whenNeeded ? null : { path, namespace: whenNeeded, pluginData: resolveDir },
+    );
+    building.onLoad({ filter: /./, namespace: whenNeeded }, ({ pluginData }) => ({
+      contents: preparedWhenNeeded,
+      resolveDir: pluginData as string, // as given above
+    }));
     building.onLoad({ filter: /\/mime-db\/db\.json$/ }, async ({ path }) => ({
       contents: JSON.stringify(usedTypes(JSON.parse(await readFile(path, "utf8")) as TypeTable)), // its documented shape
       loader: "json",
@@ -14,8 +21,19 @@ export const smallerPackages: Plugin = {
   },
 };
 
+const whenNeeded = "when needed"; // the namespace of what loads a package with its first call
+
 /** MongoDB's driver reads its address by a URL of the same standard, which has tables of 3 MB that are Node's own too. */
 const nodesUrl = "exports.URL = globalThis.URL; exports.URLSearchParams = globalThis.URLSearchParams;";
+
+/**
+ * Only a password beyond printable ASCII needs to be prepared (RFC 4013, 2), and the tables for that are 8 MB and 20 ms of
+ * each start.
+ */
+const preparedWhenNeeded = `
+  const isPrepared = (text) => typeof text === "string" && /^[\\x20-\\x7e]*$/.test(text);
+  exports.saslprep = (text, options) => isPrepared(text) ? text : require("@mongodb-js/saslprep").saslprep(text, options);
+`;
 
 type TypeTable = Record<string, { source?: string; charset?: string; extensions?: string[] }>;
 

@@ -25,11 +25,13 @@ type Packages = {
     lookup: (name: string) => string | false;
     contentType: (name: string) => string | false;
   };
+  saslprep: (password: string) => string;
 };
 
 const source = `
   export { ConnectionString } from "mongodb-connection-string-url";
   export * as mimeTypes from "mime-types";
+  export { saslprep } from "@mongodb-js/saslprep";
 `;
 
 const addresses = [
@@ -77,6 +79,34 @@ describe("packages that are smaller in the bundles", () => {
     };
     for (const address of addresses) expect(read(smaller, address), address).to.deep.equal(read(whole, address));
     expect(addresses.filter((address) => typeof read(whole, address) === "string")).to.have.length.within(2, 5);
+  });
+
+  it("prepare passwords for SCRAM as before, and refuse the same", () => {
+    const prepared = ({ saslprep }: Packages, password: string): string => {
+      try {
+        return `prepared: ${saslprep(password)}`;
+      } catch (error) {
+        return String(error);
+      }
+    };
+    const printable = Array.from({ length: 0x5f }, (_, at) => String.fromCharCode(0x20 + at)).join("");
+    const passwords = [
+      printable,
+      "",
+      "a b",
+      "I\u00adX",
+      "\u00aa",
+      "\u2168",
+      "p\u00a0q",
+      "\u0007",
+      "a\nb",
+      "\u0627\u0031",
+      "\u{1f511}",
+    ];
+    for (const password of passwords)
+      expect(prepared(smaller, password), JSON.stringify(password)).to.equal(prepared(whole, password));
+    expect(passwords.filter((password) => !prepared(whole, password).startsWith("prepared"))).to.have.length(4);
+    expect(prepared(smaller, undefined as unknown as string)).to.equal(prepared(whole, undefined as unknown as string));
   });
 
   it("know the types of the same file names", () => {
