@@ -1,5 +1,6 @@
 import { flushCompileCache } from "node:module";
 import { leaveSignals } from "./early-signals.ts";
+import { giveBackMemoryWhenIdle } from "./idle-memory.ts";
 import type { Log } from "./log.ts";
 
 /** A part of a program that has a beginning and an end. */
@@ -24,7 +25,7 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
     const isUp = await startAll(parts, started, ending.signal);
     if (isUp) log.info({ parts: started.length }, "program.started");
     flushCompileCache(); // while what the start ran is still compiled, for the next start; nothing without a cache
-    if (isUp) setTimeout(giveBackMemory, settledMs).unref();
+    if (isUp) giveBackMemoryWhenIdle();
     if (isUp && work !== undefined) ending.end(await Promise.race([ending.code, work(ending.signal)]));
     await ending.code;
   } catch (err) {
@@ -37,13 +38,6 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
   ending.forget();
   return code;
 };
-
-/** A start fills the young generation, 33 MB, which V8 keeps: an idle program would have it for good. */
-const giveBackMemory = (): void => {
-  globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
-};
-
-const settledMs = 5_000; // parts still read for the first time after their start; the collection takes 50 ms
 
 export type ProgramOptions = {
   log: Log;
