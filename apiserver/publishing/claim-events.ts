@@ -24,6 +24,12 @@ export type Claimed = {
 };
 
 /**
+ * Requests whose ids are claimed by one write. It begins 8 ms after the one before, so that many share it, and the messages of
+ * the stream that follow; an id that comes alone is claimed at once.
+ */
+const gathered = { most: 200, inFlight: 1, everyMs: 8, isOfTurn: true };
+
+/**
  * Finds out which events of a request came for the first time, by claiming the ids of their senders before they are
  * published. Whoever claimed one may have been killed before they published it: so an event that came before and is not
  * stored is to be published again, as it was then. Source: docs/decisions/0043.
@@ -35,9 +41,7 @@ export const claiming = ({ claims, events }: ClaimDeps) => {
       const before = await claims.claim([...first.values()]);
       return all.map((of) => new Map(of.flatMap((event) => beforeOf(event, before, first))));
     },
-    most: 200, // requests
-    inFlight: 1,
-    isOfTurn: true,
+    ...gathered,
   });
   return async (given: readonly GivenEvent[]): Promise<Claimed> => {
     const once = firstOfEach(given.filter(isOnce));
