@@ -40,7 +40,10 @@ import { type SendDeps, sendWebhook } from "./send/send-webhook.ts";
 import { testRequests } from "./test-requests.ts";
 
 /** What webhooks use of the program; `natsPrefix` names its streams. */
-export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "templates" | "endpoints" | "isOurs"> & {
+export type WebhookPartsDeps = Omit<
+  EndpointsDeps & SendDeps & HealthPartDeps,
+  "templates" | "endpoints" | "isOurs" | "isElsewhere"
+> & {
   holder: string;
 } & {
   nats: Nats;
@@ -88,7 +91,7 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
       find: endpoints.find,
       deliveries: webhookDeliveries(db),
     }),
-    healthPart({ ...deps, endpoints, isOurs }),
+    healthPart({ ...deps, endpoints, isOurs, isElsewhere: () => partitions.isElsewhere(0) }),
     backlogCount({ ...deps, backlogs: webhookBacklogs(db), isOurs }),
   ];
 };

@@ -17,6 +17,8 @@ export type HealthCheckDeps = {
   endpoints: { announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void };
   /** Whether this process is the one that checks now. */
   isOurs: () => boolean;
+  /** Whether another one is, as far as this process has seen. False where it only may have lost its turn, as after a standstill. */
+  isElsewhere: () => boolean;
   metrics: Pick<DispatcherMetrics, "webhookEndpoints">;
   /** Counts an endpoint that could not be checked. */
   setAside: () => void;
@@ -44,7 +46,8 @@ export const healthCheck = (deps: HealthCheckDeps): Part =>
 /** One pass over every endpoint that fails; stops between endpoints when the program does. */
 export const pass = async (deps: HealthCheckDeps, stop: AbortSignal): Promise<void> => {
   const { failures, metrics, clock } = deps;
-  if (!deps.isOurs()) return metrics.webhookEndpoints.reset(); // another process shows them
+  if (deps.isElsewhere()) return metrics.webhookEndpoints.reset(); // another process shows them
+  if (!deps.isOurs()) return;
   const server = { isAway: false };
   await eachRow(deps, "failing", stop, (row) =>
     isToDisable(row, clock.now()) ? disable(deps, row) : notify(deps, row, server),

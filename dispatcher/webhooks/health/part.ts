@@ -10,7 +10,7 @@ import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type HealthCheckDeps, healthCheck } from "./check.ts";
 import { type OwnerMailsDeps, ownerMails } from "./owner-mails.ts";
 
-export type HealthPartDeps = Pick<HealthCheckDeps, "endpoints" | "isOurs" | "clock" | "log"> & {
+export type HealthPartDeps = Pick<HealthCheckDeps, "endpoints" | "isOurs" | "isElsewhere" | "clock" | "log"> & {
   db: Mongo["db"];
   /** The server that takes mails to owners; null: nobody is mailed. */
   mail: OwnerMailsDeps["server"];

@@ -111,6 +111,11 @@ export class Partitions implements Part {
     return serves && owners[partition]?.holder === this.#deps.holder && this.#sinceWritten() < this.#timing.trustMs;
   }
 
+  /** Whether a partition was not this process's when the table was last read: that it may have lost it meanwhile says nothing. */
+  isElsewhere(partition: number): boolean {
+    return this.#table.owners[partition]?.holder !== this.#deps.holder;
+  }
+
   owned(): number[] {
     return this.#table.owners.flatMap((_, partition) => (this.isOwned(partition) ? [partition] : []));
   }

@@ -55,6 +55,7 @@ describe("the check of endpoints' health", () => {
       mail: owner.mail,
       endpoints: { announce: ({ _id }) => void announced.push(_id) },
       isOurs: () => true,
+      isElsewhere: () => false,
       metrics: webhookMetrics(new Registry()),
       setAside: () => void asides.push(clock.now()),
       clock,
@@ -247,7 +248,10 @@ describe("the check of endpoints' health", () => {
     await pass(deps, never);
     const values = async () => (await deps.metrics.webhookEndpoints.get()).values.map(({ value }) => value);
     expect(await values()).to.deep.equal([2, 1, 0]);
+    await insert(aFailing({ _id: "whk_4" }));
     await pass({ ...deps, isOurs: () => false }, never);
+    expect(await values(), "it stood still, and may have lost its turn").to.deep.equal([2, 1, 0]);
+    await pass({ ...deps, isOurs: () => false, isElsewhere: () => true }, never);
     expect(await values()).to.deep.equal([]);
   });
 

@@ -154,8 +154,10 @@ describe("the partitions that a dispatcher owns", () => {
     expect(other.partitions.owned()).to.have.length(partitionCount);
     expect(other.partitions.fenceOf(one)).to.equal(fence + 1);
     expect(dead.partitions.fenceOf(one)).to.equal(null);
+    expect(dead.partitions.isElsewhere(one), "it has not looked yet").to.equal(false);
     await dead.partitions.look();
     expect(dead.seen.lost).to.have.length(partitionCount);
+    expect([dead, other].map(({ partitions }) => partitions.isElsewhere(one))).to.deep.equal([true, false]);
   });
 
   it("are lost also while they are free, and taken anew under a newer fence", async () => {
