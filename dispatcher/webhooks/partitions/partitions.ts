@@ -111,9 +111,10 @@ export class Partitions implements Part {
     return serves && owners[partition]?.holder === this.#deps.holder && this.#sinceWritten() < this.#timing.trustMs;
   }
 
-  /** Whether a partition was not this process's when the table was last read: that it may have lost it meanwhile says nothing. */
+  /** Whether others served a partition when the table was last read: that it may have lost one of its own meanwhile says nothing. */
   isElsewhere(partition: number): boolean {
-    return this.#table.owners[partition]?.holder !== this.#deps.holder;
+    const { owners, serves } = this.#table;
+    return !serves || owners[partition]?.holder !== this.#deps.holder;
   }
 
   owned(): number[] {

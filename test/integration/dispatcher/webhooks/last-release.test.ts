@@ -48,6 +48,7 @@ describe("dispatchers of this release and of the last", () => {
       look: () => partitions.look(),
       read,
       served: () => partitions.owned().length,
+      elsewhere: () => partitions.isElsewhere(1),
       fence: () => partitions.fenceOf(1),
     };
   };
@@ -84,11 +85,13 @@ describe("dispatchers of this release and of the last", () => {
     for (let round = 0; round < 3; round++)
       for (const dispatcher of [one, other]) expect([await dispatcher.read(), dispatcher.served()][1]).to.equal(0);
     expect([await one.read(), await other.read()], "they read").to.deep.equal([partitionCount / 2, partitionCount / 2]);
+    expect([one.elsewhere(), other.elsewhere()], "the last release serves").to.deep.equal([true, true]);
     const { fence } = await former.look();
     former.state.isLeaving = true;
     for (let round = 0; round < 2; round++) await former.look();
     for (const dispatcher of [one, other]) await dispatcher.look();
     expect([one.served(), other.served()]).to.deep.equal([partitionCount / 2, partitionCount / 2]);
+    expect([one.elsewhere(), other.elsewhere()], "one of them serves it").to.have.members([false, true]);
     expect(one.fence() ?? other.fence(), "above all that the last release had").to.be.above(fence);
   });
 
