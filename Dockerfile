@@ -1,5 +1,5 @@
 # One image, three programs: `docker run … herald apiserver.js`. It runs as nobody, on a read-only root file system. The
-# programs are compiled already: mount a writable folder at /var/cache/herald and name it in NODE_COMPILE_CACHE.
+# programs are compiled already. A writable folder that is named in NODE_COMPILE_CACHE keeps what threads compile.
 FROM node:24-slim AS all-packages
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -31,7 +31,6 @@ LABEL org.opencontainers.image.title="herald" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production
 ENV MALLOC_ARENA_MAX=2
-ENV NODE_COMPILE_CACHE_PORTABLE=1
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY LICENSE ./

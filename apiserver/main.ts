@@ -1,4 +1,4 @@
 import { begin } from "#core/runtime/process/begin.ts";
 
 begin(import.meta.url); // before anything else is loaded
-await import("./program.ts");
+void import("./program.ts"); // not awaited: a bundle is CommonJS, where nothing is awaited at this level

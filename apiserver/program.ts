@@ -11,7 +11,7 @@ import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { healthServer } from "#core/runtime/process/health-server.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { startedCheck } from "#core/runtime/process/late-checks.ts";
-import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
+import { endWith, type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { certificatesOf } from "#core/runtime/tls/certificates.ts";
 import { openTracer } from "#core/runtime/tracing/open.ts";
@@ -35,7 +35,7 @@ import { findApp } from "./access/find-app.ts";
 import { verifyIdentity } from "./access/identity.ts";
 import { keyLookup } from "./access/key-lookup.ts";
 import { keyUses } from "./access/key-uses.ts";
-import { openSmtp } from "./callbacks/smtp/open.ts";
+import { smtpParts } from "./callbacks/smtp/open.ts";
 import { features, outsides } from "./features.ts";
 import { serviceVersion } from "./http/middleware/request-id.ts";
 import { bodyMsOf } from "./http/middleware/routing.ts";
@@ -58,7 +58,7 @@ const log = createLog({ program: "apiserver", level: config.logLevel });
 const metrics = createMetrics("apiserver");
 log.info({ config: describeConfig(ApiserverConfig, config) }, "config.loaded");
 
-const tracing = await openTracer({
+const tracing = openTracer({
   settings: config,
   resource: {
     "service.name": "herald-apiserver",
@@ -220,8 +220,8 @@ const beating = heartbeat({
   onError: (err) => log.warn({ err }, "heartbeat.failed"),
 });
 
-process.exit(
-  await runProgram({
+endWith(
+  runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
     parts: [
@@ -233,7 +233,7 @@ process.exit(
       beating,
       ...shared.parts,
       rest,
-      ...(await openSmtp(shared, config)),
+      ...smtpParts(shared, config),
       shared.inboxStreams.part,
       started.part,
     ],

@@ -8,7 +8,7 @@ import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
-import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
+import { endWith, type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { certificatesOf } from "#core/runtime/tls/certificates.ts";
 import { openTracer } from "#core/runtime/tracing/open.ts";
@@ -37,7 +37,7 @@ const files = openFiles(config, {
   onCall: metrics.stores.timer("files"),
 });
 const started = startedCheck();
-const tracing = await openTracer({
+const tracing = openTracer({
   settings: config,
   resource: { "service.name": "herald-dispatcher", "service.instance.id": hostname() },
   metrics: metrics.traces,
@@ -74,4 +74,4 @@ async function* all(): AsyncGenerator<Part> {
   yield started.part;
 }
 
-process.exit(await runProgram({ log, graceMs: config.graceSeconds * 1000, parts: all() }));
+endWith(runProgram({ log, graceMs: config.graceSeconds * 1000, parts: all() }));

@@ -6,7 +6,7 @@ import { dns } from "#core/runtime/http/resolve.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
-import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
+import { endWith, type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { certificatesOf } from "#core/runtime/tls/certificates.ts";
 import { kidsOf } from "#core/storage/keys/check.ts";
@@ -89,4 +89,4 @@ const run = (): Promise<number> => {
   return isOnce ? runOnce() : runProgram({ ...program, parts: all() });
 };
 
-process.exit(await run());
+endWith(run());

@@ -1,15 +1,24 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { type BuildOptions, build, type OutputFile, type Plugin } from "esbuild";
 import manifest from "../../package.json" with { type: "json" };
 import { rootDir } from "../files/paths.ts";
 import { type Replaced, replacing } from "./replaced.ts";
 import { smallerPackages } from "./smaller-packages.ts";
+import { wrapped } from "./wrapped.ts";
 
 /** What is started by its file: the programs and the chart's Job, and the threads by the folders of their `worker.ts`. */
 export const programs = ["apiserver", "dispatcher", "operator"];
 const jobs = { "apply-plans": "operator/plans/apply.ts" };
 const threads = ["core/runtime/mjml", "core/runtime/templates", "core/runtime/templates/content", "dispatcher/mail"];
+
+const threadName = (place: string): string => place.replaceAll("/", "-");
+
+const entries: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(programs.map((program) => [program, `${program}/main.ts`])),
+  ...jobs,
+  ...Object.fromEntries(threads.map((place) => [threadName(place), `${place}/worker.ts`])),
+};
 
 /** Packages that node_modules still has to hold: what they load is for features that few installations use. */
 const leftOutside = [
@@ -21,40 +30,75 @@ const leftOutside = [
 ] as const;
 
 /**
- * Bundles the programs into `folder`: `apiserver.js`, `dispatcher.js`, `operator.js`, `apply-plans.js`, their threads and
- * the chunks that they share. A start then finds and reads a few files instead of some 700, which is most of what it costs.
- * Maps of sources are beside them (core/runtime/process/source-lines.ts), and the `package.json` there names the few packages that
- * have to be installed. `replaced`: of a measurement alone.
+ * Bundles the programs into `folder`: `apiserver.js`, `dispatcher.js`, `operator.js`, `apply-plans.js` and their threads,
+ * each with a folder of what it loads (core/runtime/process/load-bundle.ts). A start then finds and reads a few files
+ * instead of some 700. Maps of sources are beside them (core/runtime/process/source-lines.ts), and the `package.json`
+ * there names the few packages that have to be installed. `replaced`: of a measurement alone. Gives the files that the
+ * bundles were made of, as paths from the root; what was in the folder before is removed.
  */
-export const bundle = async (folder: string, replaced: Replaced = {}): Promise<void> => {
-  const { outputFiles } = await build({
-    absWorkingDir: rootDir,
-    entryPoints: {
-      ...Object.fromEntries(programs.map((program) => [program, `${program}/main.ts`])),
-      ...jobs,
-      ...Object.fromEntries(threads.map((place) => [threadName(place), `${place}/worker.ts`])),
-    },
-    outdir: folder,
-    bundle: true,
+export const bundle = async (folder: string, replaced: Replaced = {}): Promise<string[]> => {
+  const loading = build({ ...common, entryPoints: [loaderEntry], write: false });
+  const made = await Promise.all(
+    Object.entries(entries).map(([name, entry]) => bundled(name, entry, { folder, replaced })),
+  );
+  const loader = onlyAscii(textOf((await loading).outputFiles));
+  const files = new Map([
+    ...made.flatMap((one) => one.files),
+    ...Object.keys(entries).map((name): [string, string] => [join(folder, `${name}.js`), loader]),
+    [join(folder, "package.json"), `${JSON.stringify(ownManifest(), null, 2)}\n`],
+  ]);
+  await rm(folder, { recursive: true, force: true });
+  for (const path of files.keys()) await mkdir(dirname(path), { recursive: true });
+  await Promise.all([...files].map(([path, text]) => writeFile(path, text)));
+  return [...new Set(["package.json", loaderEntry, ...made.flatMap((one) => one.inputs)])];
+};
+
+type Into = { folder: string; replaced: Replaced };
+/** The files of one entry, by their paths, and what they were made of. */
+type Bundled = { files: [string, string][]; inputs: string[] };
+
+const bundled = async (name: string, entry: string, { folder, replaced }: Into): Promise<Bundled> => {
+  const { outputFiles, metafile } = await build({
+    ...common,
+    plugins: [replacing(replaced), threadAddresses, withoutHttp2, smallerPackages],
+    entryPoints: { main: entry },
+    outdir: join(folder, name),
     splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node24",
-    external: [...leftOutside],
-    legalComments: "none",
-    banner: { js: requireOfCommonJs },
-    plugins: [replacing(replaced), threadAddresses, nodeModules, smallerPackages],
-    minifyWhitespace: true,
-    lineLimit: 120, // a stack trace of what has no map leads to a place that can be read
-    sourcemap: "linked",
+    sourcemap: "inline",
     sourcesContent: false,
-    logLevel: "warning",
+    metafile: true,
     write: false,
   });
-  await mkdir(folder, { recursive: true });
-  const kept = (path: string, text: string) => (path.endsWith(".map") ? namedFromRoot(text, folder) : onlyAscii(text));
-  await Promise.all(outputFiles.map(({ path, text }) => writeFile(path, kept(path, text))));
-  await writeFile(join(folder, "package.json"), `${JSON.stringify(ownManifest(), null, 2)}\n`);
+  const inputs = Object.keys(metafile.inputs).filter((path) => !path.includes(":")); // a plugin's own has a ":"
+  return { files: (await Promise.all(outputFiles.map(cjsOf))).flat(), inputs };
+};
+
+const common = {
+  absWorkingDir: rootDir,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node24",
+  external: [...leftOutside],
+  legalComments: "none",
+  minifyWhitespace: true,
+  lineLimit: 120, // a stack trace of what has no map leads to a place that can be read
+  logLevel: "warning",
+} satisfies BuildOptions;
+
+const loaderEntry = "core/runtime/process/bundle-entry.ts";
+
+const textOf = ([file]: readonly OutputFile[]): string => file?.text ?? "";
+
+const cjsOf = async ({ path, text }: OutputFile): Promise<[string, string][]> => {
+  if (text.includes('new URL("worker.ts"'))
+    throw new Error(`${path} has a thread that is missing in the bundle's threads`);
+  const place = join(dirname(path), `${basename(path, ".js")}.cjs`);
+  const { code, map } = await wrapped(text, basename(place));
+  return [
+    [place, onlyAscii(code)],
+    [`${place}.map`, namedFromRoot(map, dirname(place))],
+  ];
 };
 
 /** A source map with the sources' names in the repository, wherever the bundles are made. */
@@ -77,22 +121,14 @@ const ownManifest = () => {
 const onlyAscii = (text: string): string =>
   text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** CommonJS packages call `require` for Node's own modules, which a module does not have. */
-const requireOfCommonJs =
-  'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
-
-const threadName = (place: string): string => place.replaceAll("/", "-");
-
 /** Leads the addresses of threads to their bundles. */
 const threadAddresses: Plugin = {
   name: "thread addresses",
   setup: (building) => {
-    building.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+    building.onLoad({ filter: new RegExp(`/(${threads.join("|")})/[^/]+\\.ts$`) }, async ({ path }) => {
       const source = await readFile(path, "utf8");
-      if (!source.includes(address)) return null;
-      const place = relative(rootDir, dirname(path));
-      if (!threads.includes(place)) throw new Error(`${join(place, "worker.ts")} is missing in the bundle's threads`);
-      return { contents: source.replace(address, `new URL("${threadName(place)}.js", import.meta.url)`), loader: "ts" };
+      const name = threadName(relative(rootDir, dirname(path)));
+      return { contents: source.replace(address, `new URL("${name}.js", import.meta.url)`), loader: "ts" };
     });
   },
 };
@@ -100,25 +136,18 @@ const threadAddresses: Plugin = {
 const address = 'new URL("worker.ts", import.meta.url)';
 
 /**
- * Node's own modules are asked for by `require`: an `import` reads each of their members, and reading node:http's takes 70 ms,
- * as two of them load an HTTP client. HTTP/2 is left out, which packages would load and never use: the programs have a client
- * of their own for it (dispatcher/net/http2).
+ * Leaves HTTP/2 out, which packages would load and never use: the programs have a client of their own for it
+ * (dispatcher/net/http2).
  */
-const nodeModules: Plugin = {
-  name: "Node's modules",
+const withoutHttp2: Plugin = {
+  name: "without HTTP/2",
   setup: (building) => {
     building.onResolve({ filter: /^(node:)?http2$/ }, () => ({ path: "http2", namespace: "left out" }));
-    building.onLoad({ filter: /./, namespace: "left out" }, () => ({ contents: withoutHttp2 }));
-    building.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
-      kind === "import-statement" ? { path, namespace: "required" } : null,
-    );
-    building.onLoad({ filter: /./, namespace: "required" }, ({ path }) => ({
-      contents: `module.exports = require(${JSON.stringify(path)});`,
-    }));
+    building.onLoad({ filter: /./, namespace: "left out" }, () => ({ contents: noHttp2 }));
   },
 };
 
-const withoutHttp2 = `
+const noHttp2 = `
   exports.constants = {};
   exports.connect = () => { throw new Error("node:http2 is not in the bundle: see dev/bundle"); };
 `;

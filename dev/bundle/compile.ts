@@ -1,39 +1,35 @@
-import { chmod, cp, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { compiledFolder } from "#core/runtime/process/compiled-code.ts";
+import { compiledFolder } from "#core/runtime/process/load-bundle.ts";
 import { nodeEnvironment, nodeFlags } from "../processes/programs.ts";
 import { attempt } from "../processes/run-command.ts";
 import { programs } from "./bundle.ts";
 
-/** Where the chart has the programs and their compile cache: compiled code is found by how the two lie to one another. */
-const places = { programs: "app", cache: "var/cache/herald" };
+/**
+ * Flags with which the same bundles give the same bytes: a heap that is never collected, as V8 neither counts how old code is nor
+ * writes over what it has not used before, no second compiler, and one order of random numbers.
+ */
+const steady = ["--max-semi-space-size=256", "--min-semi-space-size=256", "--initial-heap-size=1500", "--no-sparkplug"];
+/** What they would be in a program. Code is taken with the flags alone that it was kept with; V8 leaves the seed out. */
+const usual = [...nodeFlags, "--min-semi-space-size=0", "--initial-heap-size=0", "--sparkplug"];
 
 /**
- * Puts what Node compiles of the bundles in `folder` beside them, for processors of this machine's kind. A program without
- * settings loads everything, says which are missing and ends. The same bundles give the same bytes.
+ * Puts what V8 compiles of the bundles in `folder` beside them, for processors of this machine's kind. A program without
+ * settings loads everything, says which are missing and ends. What is there already is kept: `bundle` has removed it when it
+ * was of other bundles.
  */
 export const compile = async (folder: string): Promise<void> => {
-  const root = await mkdtemp(join(tmpdir(), "herald-compile-"));
-  const [app, cache] = [join(root, places.programs), join(root, places.cache)];
-  try {
-    await cp(folder, app, { recursive: true });
-    for (const program of programs) {
-      const env = { ...withoutSettings(), ...nodeEnvironment, NODE_COMPILE_CACHE: cache };
-      const words = [process.execPath, ...nodeFlags, "--random-seed=1", join(app, `${program}.js`)];
-      const { stderr } = await attempt(words, { env, cwd: app });
-      if (!stderr.includes("HERALD_MONGODB_URL is required")) throw new Error(`${program} was not loaded:\n${stderr}`);
-    }
-    const [version = ""] = await readdir(cache); // named after Node, its flags, the processor and who runs it
-    const kept = join(folder, compiledFolder, process.arch);
-    await rm(kept, { recursive: true, force: true });
-    await mkdir(join(folder, compiledFolder), { recursive: true });
-    await cp(join(cache, version), kept, { recursive: true });
-    for (const name of await readdir(kept)) await chmod(join(kept, name), 0o644); // Node lets its user alone read them
-  } finally {
-    await rm(root, { recursive: true, force: true });
-  }
+  const env = { ...withoutSettings(), ...nodeEnvironment };
+  const keep = async (program: string): Promise<void> => {
+    const script = join(import.meta.dirname, "keep-code.ts");
+    const words = [process.execPath, ...nodeFlags, ...steady, "--random-seed=1", script, folder, program, ...usual];
+    const { stderr } = await attempt(words, { env });
+    if (!stderr.includes("HERALD_MONGODB_URL is required")) throw new Error(`${program} was not loaded:\n${stderr}`);
+  };
+  await Promise.all(programs.filter((program) => !existsSync(keptFolder(folder, program))).map(keep));
 };
+
+const keptFolder = (folder: string, program: string): string => join(folder, compiledFolder, process.arch, program);
 
 /** Settings of whoever runs this would start the programs. */
 const withoutSettings = (): NodeJS.ProcessEnv =>

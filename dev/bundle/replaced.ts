@@ -9,6 +9,7 @@ export type Replaced = Readonly<Record<string, string>>;
 export const replacing = (replaced: Replaced): Plugin => ({
   name: "replaced modules",
   setup: (building) => {
+    if (Object.keys(replaced).length === 0) return;
     building.onResolve({ filter: /^(\.|#core\/).*\.ts$/ }, ({ path, resolveDir, importer }) => {
       const wanted = path.startsWith("#") ? join(rootDir, path.slice(1)) : resolve(resolveDir, path);
       const other = Object.entries(replaced).find(([one]) => join(rootDir, one) === wanted)?.[1];

@@ -27,11 +27,8 @@ export type AwaitedAnswer = "/healthz" | "/readyz";
  */
 export const nodeFlags = ["--max-semi-space-size=16", "--heap-growing-percent=75", "--expose-gc"];
 
-/**
- * What the image sets: threads share two areas of memory, which takes 4 MB less than one for each, and compiled code is
- * found by places as they lie to one another.
- */
-export const nodeEnvironment = { MALLOC_ARENA_MAX: "2", NODE_COMPILE_CACHE_PORTABLE: "1" };
+/** What the image sets: threads share two areas of memory, which takes 4 MB less than one for each. */
+export const nodeEnvironment = { MALLOC_ARENA_MAX: "2" };
 
 /** Names a folder with the programs' bundles, which are started in place of their sources; the sources where it is empty. */
 export const bundleVariable = "HERALD_BUNDLE";

@@ -17,10 +17,14 @@ const readPlans = (folder: string): PlanManifest[] =>
 const log = createLog({ program: "apply-plans", level: "info" });
 const client = kubeClient({ connection: connection(process.env) });
 const [, , folder = ""] = process.argv;
-try {
-  await applyPlans({ client, log }, readPlans(folder), AbortSignal.timeout(waitMs));
-} catch (err) {
-  log.error({ err }, "plans.failed");
-  process.exitCode = 1;
-}
-client.close();
+const apply = async (): Promise<void> => {
+  try {
+    await applyPlans({ client, log }, readPlans(folder), AbortSignal.timeout(waitMs));
+  } catch (err) {
+    log.error({ err }, "plans.failed");
+    process.exitCode = 1;
+  }
+  client.close();
+};
+
+void apply();

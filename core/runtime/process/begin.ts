@@ -1,4 +1,3 @@
-import { bringCompiledCode } from "./compiled-code.ts";
 import { heedSignals } from "./early-signals.ts";
 import { nameSourceLines } from "./source-lines.ts";
 
@@ -6,5 +5,4 @@ import { nameSourceLines } from "./source-lines.ts";
 export const begin = (moduleUrl: string): void => {
   heedSignals();
   nameSourceLines(moduleUrl);
-  bringCompiledCode(moduleUrl);
 };

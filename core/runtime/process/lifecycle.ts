@@ -16,7 +16,7 @@ export type Part = {
  * Runs a program: starts its parts in order, waits for SIGTERM or SIGINT, stops them in reverse within `graceMs`.
  * A part that fails to start, an unhandled rejection or an uncaught exception stops what runs and gives code 1; so does
  * a grace that runs out. A second signal ends the process at once. Call it last in program.ts:
- * `process.exit(await runProgram(…))`.
+ * `endWith(runProgram(…))`.
  */
 export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions): Promise<number> => {
   const ending = watchForEnd(log);
@@ -24,7 +24,7 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
   try {
     const isUp = await startAll(parts, started, ending.signal);
     if (isUp) log.info({ parts: started.length }, "program.started");
-    flushCompileCache(); // while what the start ran is still compiled, for the next start; nothing without a cache
+    flushCompileCache(); // of sources that run as they are, also for a program that is killed; nothing without a cache
     if (isUp) giveBackMemoryWhenIdle();
     if (isUp && work !== undefined) ending.end(await Promise.race([ending.code, work(ending.signal)]));
     await ending.code;
@@ -37,6 +37,22 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
   log.info({ code }, "program.stopped");
   ending.forget();
   return code;
+};
+
+/** Ends the process with a program's code. */
+export const endWith = (code: Promise<number>): void => void code.then((known) => process.exit(known));
+
+/** A part that is made when it starts, so that what only it needs is loaded by then. */
+export const madeAtStart = (name: string, make: () => Promise<Part>): Part => {
+  let made: Part | undefined;
+  return {
+    name,
+    start: async (signal) => {
+      made = await make();
+      await made.start(signal);
+    },
+    stop: async (signal) => made?.stop(signal),
+  };
 };
 
 export type ProgramOptions = {

@@ -18,6 +18,12 @@ const open = (env: Record<string, string>) =>
     log: pino({ level: "silent" }),
   });
 
+const started = async (env: Record<string, string>) => {
+  const opened = open(env);
+  for (const part of opened.parts) await part.start(new AbortController().signal);
+  return opened;
+};
+
 describe("a program's tracer", () => {
   let receiver: OtlpReceiver;
   beforeEach(async () => {
@@ -25,12 +31,12 @@ describe("a program's tracer", () => {
   });
   afterEach(() => receiver.stop());
 
-  it("records nothing unless a receiver is named", async () => {
-    expect(await open({})).to.deep.equal({ tracer: noTracer, isOn: false, parts: [] });
+  it("records nothing unless a receiver is named", () => {
+    expect(open({})).to.deep.equal({ tracer: noTracer, isOn: false, parts: [] });
   });
 
   it("exports at the program's end what it still has", async () => {
-    const { tracer, parts } = await open({ HERALD_OTLP_ENDPOINT: `${receiver.url}/otlp/` });
+    const { tracer, parts } = await started({ HERALD_OTLP_ENDPOINT: `${receiver.url}/otlp/` });
     const span = tracer.begin("work", "internal", { parent: null });
     tracer.child("part", "client", span?.traceparent)?.end();
     span?.end();
@@ -46,7 +52,7 @@ describe("a program's tracer", () => {
 
   it("does not keep a program from ending when the receiver hangs", async () => {
     receiver.answer(null);
-    const { tracer, parts } = await open({ HERALD_OTLP_ENDPOINT: receiver.url, HERALD_OTLP_TIMEOUT_SECONDS: "3" });
+    const { tracer, parts } = await started({ HERALD_OTLP_ENDPOINT: receiver.url, HERALD_OTLP_TIMEOUT_SECONDS: "3" });
     tracer.begin("work", "internal", { parent: null })?.end();
     const graceIsOver = new AbortController();
     const stopped = parts[0]?.stop(graceIsOver.signal);

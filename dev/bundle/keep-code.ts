@@ -1,0 +1,19 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { compiledFolder, loadBundle } from "#core/runtime/process/load-bundle.ts";
+
+// `node dev/bundle/keep-code.ts FOLDER PROGRAM FLAG…`: runs a bundled program, and when it ends keeps the code of all that has
+// run as if V8 had been started with the flags.
+const [, , folder = "", program = "", ...flags] = process.argv;
+process.argv.splice(2);
+const loaded = loadBundle(pathToFileURL(join(folder, `${program}.js`)).href);
+process.on("exit", () => {
+  for (const flag of flags) setFlagsFromString(flag);
+  for (const { file, script } of loaded) {
+    const path = join(folder, compiledFolder, process.arch, `${file}.code`);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, script.createCachedData());
+  }
+});
