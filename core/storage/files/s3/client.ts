@@ -21,8 +21,9 @@ type CallOptions = { abortSignal: AbortSignal };
 /** Loads the SDK and makes its clients; no connection is opened yet. */
 export const openS3 = async (settings: S3Settings) => {
   const { S3, GetObjectCommand, getSignedUrl } = await import("./sdk.ts");
-  const s3 = new S3(configOf(settings, settings.endpoint));
-  const signer = new S3(configOf(settings, settings.publicEndpoint ?? settings.endpoint));
+  const { endpoint, publicEndpoint = endpoint } = settings;
+  const s3 = new S3(configOf(settings, endpoint));
+  const signer = publicEndpoint === endpoint ? s3 : new S3(configOf(settings, publicEndpoint));
   return {
     s3,
     bucket: settings.bucket,

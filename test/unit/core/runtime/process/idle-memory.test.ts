@@ -3,7 +3,7 @@ import { giveBackMemoryWhenIdle } from "#core/runtime/process/idle-memory.ts";
 
 describe("the memory that only a start needed", () => {
   it("is given back once, as soon as the program has hardly worked between two looks", async () => {
-    const parts = [0.9, 0.21, 0.2, 0, 0];
+    const parts = [0.9, 0.08, 0.07, 0, 0];
     const looks: number[] = [];
     const given = await new Promise<number[]>((resolve) => {
       const given: number[] = [];
@@ -18,6 +18,6 @@ describe("the memory that only a start needed", () => {
       giveBackMemoryWhenIdle({ giveBack, worked, everyMs: 1 });
     });
     expect(given).to.deep.equal([3]);
-    expect(looks).to.deep.equal([0.9, 0.21, 0.2]);
+    expect(looks).to.deep.equal([0.9, 0.08, 0.07]);
   });
 });

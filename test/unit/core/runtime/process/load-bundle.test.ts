@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
-import { compiledFolder, type Loaded, loadBundle } from "#core/runtime/process/load-bundle.ts";
+import { type Bundle, compiledFolder, loadBundle } from "#core/runtime/process/load-bundle.ts";
 
 const seen: unknown[] = [];
 (globalThis as { bundleTestSeen?: unknown[] }).bundleTestSeen = seen;
@@ -27,16 +27,16 @@ describe("a bundle", () => {
     await writeFile(path, content);
   };
   const entry = (): string => pathToFileURL(join(folder, "app.js")).href;
-  const keep = async (loaded: readonly Loaded[]): Promise<void> => {
-    for (const { file, script } of loaded)
+  const keep = async ({ loaded }: Bundle): Promise<void> => {
+    for (const [file, script] of loaded)
       await put(join(compiledFolder, process.arch, `${file}.code`), script.createCachedData());
   };
-  const rejections = (loaded: readonly Loaded[]) => loaded.map(({ script }) => script.cachedDataRejected);
+  const rejections = ({ loaded }: Bundle) => [...loaded.values()].map((script) => script.cachedDataRejected);
 
   it("gives its files what a module of CommonJS has, and the address of its entry", () => {
-    const loaded = loadBundle(entry());
+    const { loaded } = loadBundle(entry());
     expect(seen).to.deep.equal(["part", entry()]);
-    expect(loaded.map(({ file }) => file)).to.deep.equal(["app/main.cjs", "app/part.cjs"]);
+    expect([...loaded.keys()]).to.deep.equal(["app/main.cjs", "app/part.cjs"]);
   });
 
   it("runs each file once, also where two need each other", async () => {
