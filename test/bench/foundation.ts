@@ -163,7 +163,7 @@ const measureIdle: Measurement = (round, tell) =>
     round.withCluster(async ({ kubeconfig }) => {
       const { settleMs } = sizeOf(round);
       for (const { program, startUs, rssMiB } of await idle(startOwn, kubeconfig, settleMs)) {
-        const cpu = "until it is ready, with a compile cache";
+        const cpu = "until it is ready, with its compiled code";
         tell({ name: `${program}, CPU of a start`, reach: atMost(400_000), value: startUs, unit: "µs", how: cpu });
         const how = `${settleMs / 1_000} s after its start`;
         tell({ name: `${program}, idle RSS`, reach: atMost(110), value: rssMiB, unit: "MiB", how });
