@@ -23,7 +23,7 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
   const started: Part[] = [];
   try {
     const isUp = await startAll(parts, started, ending.signal);
-    if (isUp) log.info({ parts: started.length }, "program.started");
+    if (isUp) log.info({ parts: started.length, ...spent() }, "program.started");
     flushCompileCache(); // of sources that run as they are, also for a program that is killed; nothing without a cache
     if (isUp) giveBackMemoryWhenIdle();
     if (isUp && work !== undefined) ending.end(await Promise.race([ending.code, work(ending.signal)]));
@@ -37,6 +37,12 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
   log.info({ code }, "program.stopped");
   ending.forget();
   return code;
+};
+
+/** What the process has taken since it began: time, and CPU of all its threads. */
+const spent = (): { tookMs: number; cpuMs: number } => {
+  const { user, system } = process.cpuUsage();
+  return { tookMs: Math.round(performance.now()), cpuMs: Math.round((user + system) / 1_000) };
 };
 
 /** Ends the process with a program's code. */
