@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, build, type OutputFile, type Plugin } from "esbuild";
 import manifest from "../../package.json" with { type: "json" };
@@ -34,9 +34,11 @@ const leftOutside = [
  * each with a folder of what it loads (core/runtime/process/load-bundle.ts). A start then finds and reads a few files
  * instead of some 700. Maps of sources are beside them (core/runtime/process/source-lines.ts), and the `package.json`
  * there names the few packages that have to be installed. `replaced`: of a measurement alone. Gives the files that the
- * bundles were made of, as paths from the root; what was in the folder before is removed.
+ * bundles were made of, as paths from the root. Bundles that the folder held are removed.
+ * @throws when it holds anything else
  */
 export const bundle = async (folder: string, replaced: Replaced = {}): Promise<string[]> => {
+  if (!(await isForBundles(folder))) throw new Error(`${folder} holds something else than bundles: name a new folder`);
   const loading = build({ ...common, entryPoints: [loaderEntry], write: false });
   const made = await Promise.all(
     Object.entries(entries).map(([name, entry]) => bundled(name, entry, { folder, replaced })),
@@ -51,6 +53,11 @@ export const bundle = async (folder: string, replaced: Replaced = {}): Promise<s
   for (const path of files.keys()) await mkdir(dirname(path), { recursive: true });
   await Promise.all([...files].map(([path, text]) => writeFile(path, text)));
   return [...new Set(["package.json", loaderEntry, ...made.flatMap((one) => one.inputs)])];
+};
+
+const isForBundles = async (folder: string): Promise<boolean> => {
+  const names = await readdir(folder).catch((): string[] => []);
+  return names.length === 0 || names.includes("apply-plans.js");
 };
 
 type Into = { folder: string; replaced: Replaced };

@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { devDir, rootDir } from "../files/paths.ts";
 import { bundleVariable } from "../processes/programs.ts";
@@ -12,35 +13,34 @@ import { compile } from "./compile.ts";
 export const bundledPrograms = async (): Promise<Record<string, string>> => {
   if (process.env["NODE_V8_COVERAGE"]) return {};
   const folder = join(devDir, "bundle");
-  if (!(await isCurrent())) {
-    await mkdir(devDir, { recursive: true });
-    await writeFile(inputsFile, "{}"); // whoever ends meanwhile leaves no bundles that look current
-    const inputs = await bundle(folder);
-    await writeFile(inputsFile, JSON.stringify(await versionsOf([...inputs, ...(await ownFiles())])));
-  }
+  if (!(await isCurrent(folder))) await bundleAnew(folder);
   await compile(folder);
   return { [bundleVariable]: folder };
 };
 
-/** What the bundles were made of: each file's time and size, by its path from the root. */
+/** What the bundles were made of: when each file was written, ms since 1970, by its path from the root. */
 const inputsFile = join(devDir, "bundle-inputs.json");
 
-type Versions = Record<string, string>;
-
-const isCurrent = async (): Promise<boolean> => {
-  const known = JSON.parse(await readFile(inputsFile, "utf8").catch(() => "{}")) as Versions; // as written above
-  const paths = Object.keys(known);
-  if (paths.length === 0) return false;
-  const found = await versionsOf(paths);
-  return paths.every((path) => found[path] === known[path]);
+const bundleAnew = async (folder: string): Promise<void> => {
+  await rm(inputsFile, { force: true }); // whoever ends meanwhile leaves no bundles that look current
+  await rm(folder, { recursive: true, force: true });
+  const beganMs = Date.now();
+  const inputs = await writtenMs([...(await bundle(folder)), ...(await ownFiles())]);
+  const isOfOneMoment = Object.values(inputs).every((ms) => ms < beganMs);
+  if (isOfOneMoment) await writeFile(inputsFile, JSON.stringify(inputs)); // else one may have been read before it changed
 };
 
-const versionsOf = async (paths: readonly string[]): Promise<Versions> =>
-  Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await versionOf(path)])));
+const isCurrent = async (folder: string): Promise<boolean> => {
+  if (!existsSync(inputsFile) || !existsSync(folder)) return false;
+  const known = JSON.parse(await readFile(inputsFile, "utf8")) as Record<string, number>; // as written above
+  const found = await writtenMs(Object.keys(known));
+  return Object.keys(known).every((path) => found[path] === known[path]);
+};
 
-const versionOf = async (path: string): Promise<string> => {
-  const { mtimeMs, size } = await stat(join(rootDir, path)).catch(() => ({ mtimeMs: 0, size: 0 }));
-  return `${mtimeMs} ${size}`;
+const writtenMs = async (paths: readonly string[]): Promise<Record<string, number>> => {
+  const timeOf = async (path: string): Promise<number> =>
+    (await stat(join(rootDir, path)).catch(() => ({ mtimeMs: 0 }))).mtimeMs; // 0: it is gone
+  return Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await timeOf(path)] as const)));
 };
 
 /** How bundles are made counts as well. */
