@@ -101,7 +101,7 @@ const cjsOf = async ({ path, text }: OutputFile): Promise<[string, string][]> =>
   if (text.includes('new URL("worker.ts"'))
     throw new Error(`${path} has a thread that is missing in the bundle's threads`);
   const place = join(dirname(path), `${basename(path, ".js")}.cjs`);
-  const { code, map } = await wrapped(text, basename(place));
+  const { code, map } = await wrapped(text);
   return [
     [place, onlyAscii(code)],
     [`${place}.map`, namedFromRoot(map, dirname(place))],

@@ -37,11 +37,11 @@ const isCurrent = async (folder: string): Promise<boolean> => {
   return Object.keys(known).every((path) => found[path] === known[path]);
 };
 
-const writtenMs = async (paths: readonly string[]): Promise<Record<string, number>> => {
-  const timeOf = async (path: string): Promise<number> =>
-    (await stat(join(rootDir, path)).catch(() => ({ mtimeMs: 0 }))).mtimeMs; // 0: it is gone
-  return Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await timeOf(path)] as const)));
-};
+const writtenMs = async (paths: readonly string[]): Promise<Record<string, number>> =>
+  Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await timeOf(path)])));
+
+const timeOf = async (path: string): Promise<number> =>
+  (await stat(join(rootDir, path)).catch(() => ({ mtimeMs: 0 }))).mtimeMs; // 0: it is gone
 
 /** How bundles are made counts as well. */
 const ownFiles = async (): Promise<string[]> =>

@@ -6,7 +6,7 @@ type Wrapped = { code: string; map: string };
  * Makes a module that esbuild has bundled, its map in it, one of CommonJS and a function of what such a module is given: its
  * code can then be kept after it has run (core/runtime/process/load-bundle.ts).
  */
-export const wrapped = async (text: string, fileName: string): Promise<Wrapped> => {
+export const wrapped = async (text: string): Promise<Wrapped> => {
   const { code, map } = await transform(text, {
     format: "cjs",
     platform: "node",
@@ -15,7 +15,6 @@ export const wrapped = async (text: string, fileName: string): Promise<Wrapped> 
     supported: { "dynamic-import": false }, // the loader has all that is loaded later, too
     minifyWhitespace: true,
     lineLimit: 120,
-    sourcefile: `${fileName}.mjs`, // so that what is imported of CommonJS is what Node would give a module
     sourcemap: "external",
     sourcesContent: false,
     logLevel: "warning",
