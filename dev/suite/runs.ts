@@ -44,7 +44,7 @@ export const keepTimes = (times: Readonly<Record<string, number>>): void => {
 const nameOf = (file: string): string => {
   const [first = file] = sharingOneProcess.find(({ files }) => files.includes(file))?.files ?? [];
   if (first !== file) return nameOf(first);
-  const [, unit] = /^test\/(unit\/[^/]+)\//.exec(file) ?? [];
+  const [, unit] = /^test\/(unit\/(?:dispatcher\/net\/http2|[^/]+))\//.exec(file) ?? []; // those of HTTP/2 wait: beside others
   return unit ?? file.replace(/^test\//, "").replace(/\.test\.ts$/, "");
 };
 

@@ -3,10 +3,10 @@ const lookMs = 3_000;
 const mostWorked = 0.07;
 
 /**
- * Has memory given back once, when the program has been idle for three seconds. A start fills the young generation, 33 MB, which V8
- * keeps: an idle program would have it for good. A program with work would fill it again, and what comes during the collection
- * waits for 50 to 170 ms. Source: docs/decisions/0233. `worked`: CPU of the process since its last call, as a part of the time; to wait for a
- * processor is no work.
+ * Has memory given back once, when the program has been idle for three seconds. A start fills the young generation, 33 MB,
+ * which V8 keeps: an idle program would have it for good. A program with work would fill it again, and what comes during the
+ * collection waits for 50 to 170 ms. Source: docs/decisions/0233. `worked`: CPU of the process since its last call, as a
+ * part of the time; to wait for a processor is no work.
  */
 export const giveBackMemoryWhenIdle = ({ giveBack = collect, worked = workedSince(), everyMs = lookMs } = {}): void => {
   const timer = setInterval(() => {

@@ -37,7 +37,12 @@ export const loadBundle = (entryUrl: string): Bundle => {
     const script = compiled(entryUrl, `${name}/${file}`);
     loaded.set(`${name}/${file}`, script);
     const run = script.runInThisContext() as BundledModule; // as dev/bundle/wrapped.ts writes it
-    run(module.exports, required, module, entryUrl);
+    try {
+      run(module.exports, required, module, entryUrl);
+    } catch (error) {
+      modules.delete(file); // whoever asks again is told so, too, and gets no half of it
+      throw error;
+    }
     return module.exports;
   };
   const required = Object.assign(

@@ -62,6 +62,13 @@ describe("a bundle", () => {
     expect(seen).to.deep.equal(["not compiled before", entry()]);
   });
 
+  it("runs a file that failed anew when it is asked for again", async () => {
+    await put("app/main.cjs", wrapped(`exports.later = () => require("./part.cjs");`));
+    await put("app/part.cjs", wrapped(`exports.half = 1; throw new Error("not now");`));
+    const { load } = loadBundle(entry());
+    for (let tries = 0; tries < 2; tries++) expect(() => load("part.cjs")).to.throw("not now");
+  });
+
   it("says which file is missing", async () => {
     await rm(join(folder, "app/part.cjs"));
     expect(() => loadBundle(entry())).to.throw("app/part.cjs");
