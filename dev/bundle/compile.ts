@@ -7,11 +7,24 @@ import { programs } from "./bundle.ts";
 
 /**
  * Flags with which the same bundles give the same bytes: a heap that is never collected, as V8 neither counts how old code is nor
- * writes over what it has not used before, no second compiler, and one order of random numbers.
+ * writes over what it has not used before, no Sparkplug and nothing compiled in the background, which mark functions while
+ * they are at work, and one order of random numbers.
  */
-const steady = ["--max-semi-space-size=256", "--min-semi-space-size=256", "--initial-heap-size=1500", "--no-sparkplug"];
+const steady = [
+  "--max-semi-space-size=256",
+  "--min-semi-space-size=256",
+  "--initial-heap-size=1500",
+  "--no-sparkplug",
+  "--no-concurrent-recompilation",
+];
 /** What they would be in a program. Code is taken with the flags alone that it was kept with; V8 leaves the seed out. */
-const usual = [...nodeFlags, "--min-semi-space-size=0", "--initial-heap-size=0", "--sparkplug"];
+const usual = [
+  ...nodeFlags,
+  "--min-semi-space-size=0",
+  "--initial-heap-size=0",
+  "--sparkplug",
+  "--concurrent-recompilation",
+];
 
 /**
  * Puts what V8 compiles of the bundles in `folder` beside them, for processors of this machine's kind. A program without
@@ -24,7 +37,8 @@ export const compile = async (folder: string): Promise<void> => {
     const script = join(import.meta.dirname, "keep-code.ts");
     const words = [process.execPath, ...nodeFlags, ...steady, "--random-seed=1", script, folder, program, ...usual];
     const { stderr } = await attempt(words, { env });
-    if (!stderr.includes("HERALD_MONGODB_URL is required")) throw new Error(`${program} was not loaded:\n${stderr}`);
+    const isKept = stderr.includes("HERALD_MONGODB_URL is required") && existsSync(keptFolder(folder, program));
+    if (!isKept) throw new Error(`no code of ${program} was kept:\n${stderr}`);
   };
   await Promise.all(programs.filter((program) => !existsSync(keptFolder(folder, program))).map(keep));
 };

@@ -9,8 +9,16 @@ import { compiledFolder, loadBundle } from "#core/runtime/process/load-bundle.ts
 const [, , folder = "", program = "", ...flags] = process.argv;
 process.argv.splice(2);
 const { loaded, load } = loadBundle(pathToFileURL(join(folder, `${program}.js`)).href);
+const loadLater = (file: string): void => {
+  try {
+    load(file);
+  } catch {
+    // A package that is left outside of the bundles is not installed here: the file has what code it came to.
+  }
+};
 process.on("exit", () => {
-  for (const file of readdirSync(join(folder, program)).toSorted()) if (file.endsWith(".cjs")) load(file);
+  for (const file of readdirSync(join(folder, program)).toSorted())
+    if (file.endsWith(".cjs") && !loaded.has(`${program}/${file}`)) loadLater(file);
   for (const flag of flags) setFlagsFromString(flag);
   for (const [file, script] of loaded) {
     const path = join(folder, compiledFolder, process.arch, `${file}.code`);
