@@ -6,7 +6,7 @@ import { partitioning as partitioningOf } from "#core/domain/webhooks/partitions
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { createProcessMetrics } from "#core/runtime/metrics/registry.ts";
 import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { healthServer } from "#core/runtime/process/health-server.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
@@ -55,7 +55,7 @@ const handOverMs = 5_000; // a request that is answered in the last moment keeps
 const config = loadConfig(ApiserverConfig, process.env);
 const clock = systemClock;
 const log = createLog({ program: "apiserver", level: config.logLevel });
-const metrics = createMetrics("apiserver");
+const metrics = createProcessMetrics("apiserver");
 log.info({ config: describeConfig(ApiserverConfig, config) }, "config.loaded");
 
 const tracing = openTracer({

@@ -4,7 +4,7 @@ import { DispatcherConfig } from "#config/dispatcher.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { createProcessMetrics } from "#core/runtime/metrics/registry.ts";
 import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
@@ -22,7 +22,7 @@ const config = loadConfig(DispatcherConfig, process.env);
 const log = createLog({ program: "dispatcher", level: config.logLevel });
 log.info({ config: describeConfig(DispatcherConfig, config) }, "config.loaded");
 
-const metrics = createMetrics("dispatcher");
+const metrics = createProcessMetrics("dispatcher");
 const mongo = connectMongo({
   url: config.mongodbUrl,
   database: config.mongodbDatabase,

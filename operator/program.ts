@@ -3,7 +3,7 @@ import { systemClock } from "#core/domain/clock.ts";
 import { timings } from "#core/domain/timing.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { dns } from "#core/runtime/http/resolve.ts";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { createProcessMetrics } from "#core/runtime/metrics/registry.ts";
 import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { endWith, type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
@@ -27,7 +27,7 @@ const log = createLog({
 log.info({ config: describeConfig(OperatorConfig, config) }, "config.loaded");
 
 const timing = timings[config.timing];
-const metrics = createMetrics("operator");
+const metrics = createProcessMetrics("operator");
 const mongo = connectMongo({
   url: config.mongodbUrl,
   database: config.mongodbDatabase,

@@ -16,13 +16,19 @@ export type Metrics<P extends ProgramName> = {
   traces: TraceMetrics;
 } & ProgramMetrics[P];
 
-/** Declares the metrics of one program, those of its queues and stores and those of the process, in a registry of their own. */
+/** Declares the metrics of one program and those of its queues and stores, in a registry of their own. */
 export const createMetrics = <P extends ProgramName>(program: P): Metrics<P> => {
   const registry = new Registry();
   registry.setDefaultLabels({ program });
-  collectDefaultMetrics({ register: registry });
   const shared = { queue: queueMetrics(registry), stores: storeMetrics(registry), traces: traceMetrics(registry) };
   return { registry, ...shared, ...ofProgram[program](registry) };
+};
+
+/** The same with those of the process: once in a process, as what watches it is there until it ends. */
+export const createProcessMetrics = <P extends ProgramName>(program: P): Metrics<P> => {
+  const metrics = createMetrics(program);
+  collectDefaultMetrics({ register: metrics.registry });
+  return metrics;
 };
 
 type ProgramMetrics = { apiserver: ApiserverMetrics; dispatcher: DispatcherMetrics; operator: OperatorMetrics };

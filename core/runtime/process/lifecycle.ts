@@ -22,8 +22,9 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
   const ending = watchForEnd(log);
   const started: Part[] = [];
   try {
-    const isUp = await startAll(parts, started, ending.signal);
-    if (isUp) log.info({ parts: started.length, ...spent() }, "program.started");
+    const tookMs = await startAll(parts, started, ending.signal);
+    const isUp = tookMs !== null;
+    if (isUp) log.info({ parts: started.length, ...spent(), slowestMs: slowestOf(tookMs) }, "program.started");
     flushCompileCache(); // of sources that run as they are, also for a program that is killed; nothing without a cache
     if (isUp) giveBackMemoryWhenIdle();
     if (isUp && work !== undefined) ending.end(await Promise.race([ending.code, work(ending.signal)]));
@@ -44,6 +45,12 @@ const spent = (): { tookMs: number; cpuMs: number } => {
   const { user, system } = process.cpuUsage();
   return { tookMs: Math.round(performance.now()), cpuMs: Math.round((user + system) / 1_000) };
 };
+
+const shownParts = 3;
+
+/** The parts that took longest to start, and how long: what a start waited for. */
+const slowestOf = (tookMs: ReadonlyMap<string, number>): Record<string, number> =>
+  Object.fromEntries([...tookMs].toSorted(([, a], [, b]) => b - a).slice(0, shownParts));
 
 /** Ends the process with a program's code. */
 export const endWith = (code: Promise<number>): void => void code.then((known) => process.exit(known));
@@ -70,19 +77,27 @@ export type ProgramOptions = {
   work?: (signal: AbortSignal) => Promise<number>;
 };
 
-const startAll = async (parts: ProgramOptions["parts"], started: Part[], signal: AbortSignal): Promise<boolean> => {
+/** How long each part took to start, the making of it included; null when the program is to stop meanwhile. */
+const startAll = async (
+  parts: ProgramOptions["parts"],
+  started: Part[],
+  signal: AbortSignal,
+): Promise<Map<string, number> | null> => {
+  const tookMs = new Map<string, number>();
   const next = oneAfterAnother(parts, signal);
   for (;;) {
+    const beganMs = performance.now();
     const part = await next();
-    if (signal.aborted) return false;
-    if (part === null) return true;
+    if (signal.aborted) return null;
+    if (part === null) return tookMs;
     started.push(part); // before it starts: what it opened until it failed has to be closed too
     try {
       await part.start(signal);
     } catch (cause) {
-      if (signal.aborted) return false;
+      if (signal.aborted) return null;
       throw new Error(`${part.name} did not start`, { cause });
     }
+    tookMs.set(part.name, Math.round(performance.now() - beganMs));
   }
 };
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
 import { watchLevels, watchWaiting } from "#core/runtime/metrics/dispatcher.ts";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { createProcessMetrics } from "#core/runtime/metrics/registry.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import { rootDir } from "../../../dev/files/paths.ts";
 import { makeStores } from "../../../operator/engine/stores.ts";
@@ -17,9 +17,9 @@ const runbooks = readFileSync(join(rootDir, "docs/runbooks.md"), "utf8");
 /** Names of all that the three programs measure, as they are scraped. */
 const exported = (): Set<string> => {
   const { apiserver, dispatcher, operator } = {
-    apiserver: createMetrics("apiserver").registry,
-    dispatcher: createMetrics("dispatcher").registry,
-    operator: createMetrics("operator").registry,
+    apiserver: createProcessMetrics("apiserver").registry,
+    dispatcher: createProcessMetrics("dispatcher").registry,
+    operator: createProcessMetrics("operator").registry,
   };
   watchDependencies(apiserver, {});
   watchLevels(dispatcher, { unsaved: () => 0, unsavedLimit: 1, openBreakers: () => ({}) });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { createProcessMetrics } from "#core/runtime/metrics/registry.ts";
 import { controllerMetrics } from "../../../../operator/engine/metrics.ts";
 import { type WorkQueue, workQueue } from "../../../../operator/engine/work-queue.ts";
 
@@ -41,7 +41,7 @@ const expressions: Record<string, string> = {
 const added = ["job", "namespace", "instance", "pod", "le"];
 
 describe("the operator's metrics", () => {
-  const metrics = createMetrics("operator");
+  const metrics = createProcessMetrics("operator");
   let text: string;
 
   before(async () => {

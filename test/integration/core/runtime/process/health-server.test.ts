@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { createProcessMetrics } from "#core/runtime/metrics/registry.ts";
 import { type Check, healthServer } from "#core/runtime/process/health-server.ts";
 import { leastMs } from "../../../../support/until.ts";
 
 describe("healthServer", () => {
-  const { registry, requests } = createMetrics("apiserver");
+  const { registry, requests } = createProcessMetrics("apiserver");
   const never = new AbortController().signal;
   const checks: Record<string, Check> = {};
   const optional = { cache: () => Promise.reject(new Error("away")) };

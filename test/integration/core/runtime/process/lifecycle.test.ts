@@ -118,6 +118,18 @@ describe("runProgram", () => {
     expect(output.indexOf("makes the rest")).to.be.greaterThan(output.indexOf("start first"));
   });
 
+  it("says which parts took longest to start, the making of them included", async () => {
+    run("makes a part late");
+    await said("program.started");
+    child.kill("SIGTERM");
+    await exit();
+    const line = output.split("\n").find((one) => one.includes("program.started")) ?? "";
+    const { slowestMs, tookMs } = JSON.parse(line) as { slowestMs: Record<string, number>; tookMs: number };
+    expect(Object.keys(slowestMs)[0]).to.equal("middle");
+    expect(Object.keys(slowestMs)).to.have.members(["first", "middle", "last"]);
+    expect(slowestMs["middle"]).to.be.within(99, tookMs); // it is made after 100 ms
+  });
+
   it("can be stopped while a part is awaited, with code 0", async () => {
     run("never makes a part");
     await said("makes the rest");

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { createMetrics, createProcessMetrics } from "#core/runtime/metrics/registry.ts";
 import { scrape } from "#core/runtime/metrics/scrape.ts";
 import { metricsIn } from "#core/runtime/metrics/series.ts";
 
@@ -58,7 +58,10 @@ describe("a scrape", () => {
 
   it("names every counter as OpenMetrics wants it", () => {
     for (const program of ["apiserver", "dispatcher", "operator"] as const) {
-      const all = createMetrics(program).registry.getMetricsAsArray() as unknown as { name: string; type: string }[];
+      const all = createProcessMetrics(program).registry.getMetricsAsArray() as unknown as {
+        name: string;
+        type: string;
+      }[];
       const counters = all.filter(({ type }) => type === "counter").map(({ name }) => name);
       expect(counters).not.to.deep.equal([]);
       expect(counters.filter((name) => !name.endsWith("_total"))).to.deep.equal([]);
