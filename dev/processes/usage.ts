@@ -38,14 +38,20 @@ const stat = (pid: number): string[] | null => {
   }
 };
 
+/** A process and all that it started, directly or not. */
 const descendants = (root: number): number[] => {
-  const children = new Map<number, number[]>();
-  for (const name of readdirSync("/proc")) {
-    const pid = Number(name);
-    const parent = Number.isInteger(pid) ? Number(stat(pid)?.[1]) : Number.NaN;
-    if (!Number.isNaN(parent)) children.set(parent, [...(children.get(parent) ?? []), pid]);
-  }
   const found = [root];
-  for (const pid of found) found.push(...(children.get(pid) ?? []));
+  for (const pid of found) found.push(...childrenOf(pid));
   return found;
+};
+
+/** Each thread has children of its own: proc(5), /proc/PID/task/TID/children. */
+const childrenOf = (pid: number): number[] => {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const lists = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8"));
+    return lists.flatMap((list) => list.split(" ").filter(Boolean).map(Number));
+  } catch {
+    return []; // ended meanwhile
+  }
 };

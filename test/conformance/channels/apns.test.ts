@@ -11,9 +11,10 @@ import { apns } from "../../../dispatcher/channels/ios-push/apns.ts";
 import { apnsTokens } from "../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 import { everyPushMember } from "../../support/api/push-members.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { providerSuite } from "./suite.ts";
 
-const { tls, apns: keys } = makeCredentials();
+const { tls, apns: keys } = testCredentials();
 
 const provide = (simulator: Simulator, timeoutMs?: number, signer = keys) =>
   apns({

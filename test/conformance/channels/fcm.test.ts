@@ -7,10 +7,11 @@ import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { fcm } from "../../../dispatcher/channels/android-push/fcm.ts";
 import { type Http2Pool, http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 import { everyPushMember } from "../../support/api/push-members.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { until } from "../../support/until.ts";
 import { providerSuite } from "./suite.ts";
 
-const { tls, fcm: account } = makeCredentials();
+const { tls, fcm: account } = testCredentials();
 
 const recipient = (n: number) => ({
   deliveryId: derivedId("delivery", String(n)),

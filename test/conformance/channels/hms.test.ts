@@ -6,10 +6,11 @@ import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { hms } from "../../../dispatcher/channels/hms-push/hms.ts";
 import { type Http2Pool, http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 import { everyPushMember } from "../../support/api/push-members.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { until } from "../../support/until.ts";
 import { providerSuite } from "./suite.ts";
 
-const { tls, hms: account } = makeCredentials();
+const { tls, hms: account } = testCredentials();
 
 const recipient = (n: number) => ({
   deliveryId: derivedId("delivery", String(n)),

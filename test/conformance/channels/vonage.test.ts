@@ -5,11 +5,12 @@ import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startVonage, type VonageSimulator } from "../../../dev/simulators/vonage.ts";
 import { vonage } from "../../../dispatcher/channels/sms/vonage.ts";
 import { restTransports } from "../../../dispatcher/net/guarded/rest.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { providerSuite } from "./suite.ts";
 
 const clock = { now: () => new Date() };
 const tls = selfSigned();
-const credentials = makeCredentials().vonage;
+const credentials = testCredentials().vonage;
 const rest = restTransports({ ca: tls.cert });
 const account = {
   application_id: credentials.applicationId,

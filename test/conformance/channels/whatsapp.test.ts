@@ -3,13 +3,13 @@ import { renderWhatsapp, type WhatsappMessage } from "#core/channels/whatsapp/re
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import { type Content } from "#core/schema/messages/notification.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startWhatsapp, type WhatsappSimulator } from "../../../dev/simulators/whatsapp.ts";
 import { meta } from "../../../dispatcher/channels/whatsapp/meta.ts";
 import { restTransports } from "../../../dispatcher/net/guarded/rest.ts";
+import { testCredentials } from "../../support/system/credentials.ts";
 import { providerSuite } from "./suite.ts";
 
-const { tls, whatsapp: account } = makeCredentials();
+const { tls, whatsapp: account } = testCredentials();
 const rest = restTransports({ ca: tls.cert });
 after(() => rest.close());
 

@@ -7,9 +7,12 @@ type Json = Record<string, unknown>;
 const asTheyAre = new Set(["if", "then", "else", "allOf", "examples", "example"]);
 
 const document = closed(served()) as Json & { paths: Record<string, Record<string, Json>> };
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: fullFormats });
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: fullFormats, code: { optimize: false } }); // to optimize takes as long as the rest
 ajv.addSchema({ $id: "openapi", ...document });
 const compiled = new Map<string, ValidateFunction>();
+const templates = Object.keys(document.paths)
+  .sort((a, b) => a.split("{").length - b.split("{").length) // a literal name comes before a parameter
+  .map((template) => ({ template, pattern: new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`) }));
 
 /**
  * Throws unless a reply is what the OpenAPI document says: its status is documented for the operation, and the body
@@ -28,9 +31,7 @@ const errorPointer = "/components/schemas/Error";
 
 /** The path of the interface that an address means; undefined when it means none. */
 export const templateOf = (path: string): string | undefined =>
-  Object.keys(document.paths)
-    .filter((one) => patternOf(one).test(path))
-    .sort((a, b) => a.split("{").length - b.split("{").length)[0]; // a literal name comes before a parameter
+  templates.find(({ pattern }) => pattern.test(path))?.template;
 
 const schemaPointer = (method: string, path: string, status: number): string => {
   const template = templateOf(path);
@@ -43,8 +44,6 @@ const schemaPointer = (method: string, path: string, status: number): string => 
   const place = ["paths", template, method.toLowerCase(), "responses", String(status), "content", "application/json"];
   return `/${place.map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}/schema`;
 };
-
-const patternOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
 
 /**
  * The same with every object refusing members it does not name: stricter than what clients read. Conditions look at

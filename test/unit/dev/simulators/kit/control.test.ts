@@ -10,13 +10,14 @@ import type { Provider } from "#core/domain/messages/outcome.ts";
 import { startApns } from "../../../../../dev/simulators/apns.ts";
 import type { Simulator } from "../../../../../dev/simulators/kit/control.ts";
 import { type Control, startControl } from "../../../../../dev/simulators/kit/control.ts";
-import { keptCredentials, makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
+import { keptCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
 import type { ReceivedEntry } from "../../../../../dev/simulators/kit/received.ts";
 import { apns } from "../../../../../dispatcher/channels/ios-push/apns.ts";
 import { apnsTokens } from "../../../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { http2Pool } from "../../../../../dispatcher/net/http2/pool.ts";
+import { testCredentials } from "../../../../support/system/credentials.ts";
 
-const { tls, apns: keys } = makeCredentials();
+const { tls, apns: keys } = testCredentials();
 const push = renderApns({
   messageId: "msg_1",
   content: { contents: { en: "x" } },

@@ -3,11 +3,11 @@ import { renderFcm } from "#core/channels/android-push/render.ts";
 import type { Outcome } from "#core/domain/messages/outcome.ts";
 import { startFcm } from "../../../../../dev/simulators/fcm.ts";
 import type { Simulator } from "../../../../../dev/simulators/kit/control.ts";
-import { makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
 import { type FcmAccount, fcm } from "../../../../../dispatcher/channels/android-push/fcm.ts";
 import { http2Pool } from "../../../../../dispatcher/net/http2/pool.ts";
+import { testCredentials } from "../../../../support/system/credentials.ts";
 
-const { tls, fcm: account } = makeCredentials();
+const { tls, fcm: account } = testCredentials();
 const push = renderFcm({
   messageId: "msg_1",
   content: { contents: { en: "x" } },

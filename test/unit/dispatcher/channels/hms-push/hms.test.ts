@@ -4,11 +4,11 @@ import { NotBegun } from "#core/domain/messages/outcome.ts";
 import type { Content } from "#core/schema/messages/notification.ts";
 import { startHms } from "../../../../../dev/simulators/hms.ts";
 import type { Simulator } from "../../../../../dev/simulators/kit/control.ts";
-import { makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
 import { type HmsAccount, hms } from "../../../../../dispatcher/channels/hms-push/hms.ts";
 import { http2Pool } from "../../../../../dispatcher/net/http2/pool.ts";
+import { testCredentials } from "../../../../support/system/credentials.ts";
 
-const { tls, hms: account } = makeCredentials();
+const { tls, hms: account } = testCredentials();
 const text = { headings: { en: "t" }, contents: { en: "x" } };
 const aPush = (content: Content = text): HmsPush =>
   renderHms({ messageId: "msg_1", content, options: {}, language: null, ttlSeconds: 60 }, "com.example.Main");

@@ -2,8 +2,9 @@ import { verify } from "node:crypto";
 import { expect } from "chai";
 import { makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
 import { apnsTokens } from "../../../../../dispatcher/channels/ios-push/apns-tokens.ts";
+import { testCredentials } from "../../../../support/system/credentials.ts";
 
-const { apns: account } = makeCredentials();
+const { apns: account } = testCredentials();
 const minute = 60_000;
 
 const atMinute = () => {

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { renderApns } from "#core/channels/ios-push/render.ts";
-import { makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
 import { type ApnsDeps, apns, apnsIdOf } from "../../../../../dispatcher/channels/ios-push/apns.ts";
 import { apnsTokens } from "../../../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import type { TransportRequest, TransportResult } from "../../../../../dispatcher/net/transport.ts";
+import { testCredentials } from "../../../../support/system/credentials.ts";
 
-const { apns: keys } = makeCredentials();
+const { apns: keys } = testCredentials();
 const never = new AbortController().signal;
 const to = { deliveryId: "dlv_01JD6Q4Z0000000000000000A1", subscriptionId: "sub_1", address: "ab/c" };
 const push = renderApns({
