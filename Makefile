@@ -48,7 +48,7 @@ verify: bootstrap ## fail when a generated file is stale
 ##@ Judge it
 
 test: install-for-tests ## run the whole suite on real servers; FILTER=words or FILES=paths for a part
-	$(call say,the suite on real servers: some 12 min for all of it; FILES=path or FILTER=words runs a part)
+	$(call say,the suite on real servers: some 15 min for all of it; FILES=path or FILTER=words runs a part)
 	@$(NODE) dev/test.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
 	$(call say,next: commit; make soak after a change of leases or hand-overs; make chart after one of the chart)
 
@@ -73,7 +73,7 @@ e2e: install-for-tests ## install the chart on a cluster with real nodes, given 
 	$(call say,next: commit)
 
 coverage: install-for-tests ## run the whole suite and report what of the programs it ran
-	$(call say,the whole suite on the sources: more than 12 min)
+	$(call say,the whole suite on the sources: more than 15 min)
 	@node_modules/.bin/c8 $(NODE) dev/test.ts
 	$(call say,next: coverage/index.html shows each line)
 

@@ -42,7 +42,7 @@ const sayWhatComes = ({ tools, postgres, redis, http2Peers }: Missing): void => 
     ...(redis ? ["Redis"] : []),
     ...http2Peers.map(({ name }) => name),
   ];
-  const minutes = tools.includes(kubernetes) ? "some 5 minutes" : "a minute or two";
+  const minutes = tools.includes(kubernetes) ? "5 to 7 minutes" : "a minute or two";
   say(
     `getting ${names.join(", ")}, once, into ${relative(rootDir, binDir)}: ${minutes} on two cores, nearly all of it Go builds`,
   );
