@@ -23,8 +23,8 @@ export type GoTools = {
 const withoutDebugging = "-dwarf=false";
 
 /**
- * One setting for all, so that the builds share one cache. A compiler ends before its garbage is worth collecting: that is a
- * quarter of the CPU of a build. Four of them run at once.
+ * One setting for all, so that the builds share one cache. A compiler ends before its garbage is worth collecting: to collect
+ * it is a fifth of the CPU of a build. Four compilers run at once.
  */
 const compiling = { CGO_ENABLED: "0", GOGC: "off", GOMEMLIMIT: "1GiB" };
 

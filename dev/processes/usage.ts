@@ -30,12 +30,8 @@ const statusKb = (pid: number, key: string): number => {
 };
 
 const stat = (pid: number): string[] | null => {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return text.slice(text.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    return null; // ended meanwhile
-  }
+  const text = unlessEnded(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  return text?.slice(text.lastIndexOf(")") + 2).split(" ") ?? null;
 };
 
 /** A process and all that it started, directly or not. */
@@ -45,13 +41,19 @@ const descendants = (root: number): number[] => {
   return found;
 };
 
-/** Each thread has children of its own: proc(5), /proc/PID/task/TID/children. */
+/** Each thread has children of its own: proc(5), /proc/PID/task/TID/children. What has ended meanwhile has none. */
 const childrenOf = (pid: number): number[] => {
+  const threads = unlessEnded(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  const lists = threads.map((thread) =>
+    unlessEnded(() => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8")),
+  );
+  return lists.flatMap((list) => list?.split(" ").filter(Boolean).map(Number) ?? []);
+};
+
+const unlessEnded = <T>(read: () => T): T | null => {
   try {
-    const threads = readdirSync(`/proc/${pid}/task`);
-    const lists = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8"));
-    return lists.flatMap((list) => list.split(" ").filter(Boolean).map(Number));
+    return read();
   } catch {
-    return []; // ended meanwhile
+    return null;
   }
 };
