@@ -24,7 +24,7 @@ export const createMetrics = <P extends ProgramName>(program: P): Metrics<P> => 
   return { registry, ...shared, ...ofProgram[program](registry) };
 };
 
-/** The same with those of the process: once in a process, as what watches it is there until it ends. */
+/** The same with those of the process. A program calls it once: what watches the process for it is there until that ends. */
 export const createProcessMetrics = <P extends ProgramName>(program: P): Metrics<P> => {
   const metrics = createMetrics(program);
   collectDefaultMetrics({ register: metrics.registry });
