@@ -1,4 +1,5 @@
 import type { Collection, Filter } from "mongodb";
+import { retryConflicts } from "../mongo/duplicate.ts";
 import { findIds, type OnPage } from "../mongo/pages.ts";
 
 /** Documents removed by one command at most: it takes some 50 ms, and others' writes come between. */
@@ -24,7 +25,8 @@ export const removePages = async <Row extends { _id: string }>(
 ): Promise<boolean> => {
   for (let page = 0; page < pages; page++) {
     const ids = await findIds(rows, filter, { hint, limit: removedAtOnce });
-    if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids } } as unknown as Filter<Row>); // sound: every `_id` is a string
+    const these = { _id: { $in: ids } } as unknown as Filter<Row>; // sound: every `_id` is a string
+    if (ids.length > 0) await retryConflicts(() => rows.deleteMany(these)); // others may be writing some of them
     onPage?.(ids.length);
     if (ids.length < removedAtOnce) return true;
   }

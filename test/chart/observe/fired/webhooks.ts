@@ -1,4 +1,7 @@
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { removePages } from "#core/storage/work/removal-pages.ts";
 import type { System } from "../../../support/system/system.ts";
 import { addEndpoint, anEvent, postEvents } from "../../../support/webhooks/traffic.ts";
 import { eventNames, nowAndThen, type Planted } from "./planted.ts";
@@ -60,5 +63,6 @@ export const removeEndpoints = async ({ sending: { system }, inbox }: Planted): 
   const found = await webhooks.find({ event_names: { $in: [eventNames.hanging, eventNames.unreachable] } }).toArray();
   const ids = found.map(({ _id }) => _id);
   await webhooks.deleteMany({ _id: { $in: ids } });
-  await system.db.collection("webhook_deliveries").deleteMany({ endpoint_id: { $in: ids } });
+  const deliveries = collectionOf<WebhookDeliveryRow>(system.db, webhookDeliveryCollection);
+  await removePages(deliveries, { filter: { endpoint_id: { $in: ids } }, hint: "list_status", pages: Infinity });
 };
