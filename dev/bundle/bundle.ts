@@ -39,7 +39,7 @@ const leftOutside = [
  */
 export const bundle = async (folder: string, replaced: Replaced = {}): Promise<string[]> => {
   if (!(await isForBundles(folder))) throw new Error(`${folder} holds something else than bundles: name a new folder`);
-  const loading = build({ ...common, entryPoints: [loaderEntry], write: false });
+  const loading = build({ ...common, ...asCommonJs, entryPoints: [loaderEntry], write: false });
   const made = await Promise.all(
     Object.entries(entries).map(([name, entry]) => bundled(name, entry, { folder, replaced })),
   );
@@ -95,6 +95,13 @@ const common = {
 
 const loaderEntry = "core/runtime/process/bundle-entry.ts";
 
+/** Node begins a file of CommonJS without its loader of ES modules, for which no program has another use. */
+const asCommonJs = {
+  format: "cjs",
+  define: { "import.meta.url": "entryUrl" },
+  banner: { js: '"use strict";const entryUrl=require("node:url").pathToFileURL(__filename).href;' },
+} satisfies BuildOptions;
+
 const textOf = ([file]: readonly OutputFile[]): string => file?.text ?? "";
 
 const cjsOf = async ({ path, text }: OutputFile): Promise<[string, string][]> => {
@@ -116,9 +123,9 @@ const namedFromRoot = (map: string, folder: string): string => {
 };
 
 const ownManifest = () => {
-  const { name, version, type, license } = manifest;
+  const { name, version, license } = manifest;
   const dependencies = Object.fromEntries(leftOutside.map((one) => [one, manifest.dependencies[one]]));
-  return { name, version, private: true, type, license, dependencies };
+  return { name, version, private: true, type: "commonjs", license, dependencies };
 };
 
 /**
