@@ -19,7 +19,7 @@ export type JobType<Row extends JobRow> = {
   run: (row: Row, progress: Progress) => Promise<JobResult<Row>>;
   /** How long a run lasts before it gives way to other jobs, ms: for work that goes on where it was. Endless when left out. */
   turnMs?: (row: Row) => number;
-  /** How often it is looked at what is due, ms; 1,000 when left out. What is due at once is mostly hinted at. */
+  /** How often it is looked at what is due, ms; 1,000 when left out: a job that is due at once begins so much later at most. */
   everyMs?: number;
   /** Its runs take seconds and mostly wait: they have many places of their own, so that no long job delays them. */
   isShort?: true;

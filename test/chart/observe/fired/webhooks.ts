@@ -1,4 +1,5 @@
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { retryConflicts } from "#core/storage/mongo/duplicate.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { removePages } from "#core/storage/work/removal-pages.ts";
@@ -62,7 +63,7 @@ export const removeEndpoints = async ({ sending: { system }, inbox }: Planted): 
   const webhooks = system.db.collection<WebhookRow>("webhooks");
   const found = await webhooks.find({ event_names: { $in: [eventNames.hanging, eventNames.unreachable] } }).toArray();
   const ids = found.map(({ _id }) => _id);
-  await webhooks.deleteMany({ _id: { $in: ids } });
+  await retryConflicts(() => webhooks.deleteMany({ _id: { $in: ids } })); // a dispatcher may write some of them
   const deliveries = collectionOf<WebhookDeliveryRow>(system.db, webhookDeliveryCollection);
   await removePages(deliveries, { filter: { endpoint_id: { $in: ids } }, hint: "list_status", pages: Infinity });
 };
