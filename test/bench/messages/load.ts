@@ -5,6 +5,7 @@ import { keptConnection } from "./kept-connection.ts";
 export type Load = {
   /** The same for every request, or that of the n-th one. */
   url: string | ((n: number) => string);
+  /** At most; fewer at a pace that would let one wait for {@link mostUnaskedSeconds} for its first request. */
   connections: number;
   requests: number;
   /** Requests a second, evenly, while connections are free; else each is sent when the one before was answered. */
@@ -19,6 +20,9 @@ export type Load = {
 
 export type LoadResult = { perSecond: number; p50Ms: number; p99Ms: number; failures: Record<string, number> };
 
+/** The apiserver closes a connection that has asked nothing for 10 s. */
+const mostUnaskedSeconds = 5;
+
 /**
  * Sends the load over connections that are open by then, and measures each request to the last byte of its reply: from writing it, or with `perSecond` from when it was
  * due, so that one which had to wait for a connection counts with its wait.
@@ -28,7 +32,8 @@ export const runLoad = async (load: Load): Promise<LoadResult> => {
   const failures: Record<string, number> = {};
   let next = 0;
   const urlOf = (n: number): URL => new URL(typeof load.url === "string" ? load.url : load.url(n));
-  const connections = Array.from({ length: load.connections }, keptConnection);
+  const most = Math.ceil((load.perSecond ?? Infinity) * mostUnaskedSeconds);
+  const connections = Array.from({ length: Math.min(load.connections, most) }, keptConnection);
   await Promise.all(connections.map(({ open }) => open(urlOf(0))));
   const beganMs = performance.now();
   const dueMs = (n: number): number => beganMs + (n * 1000) / (load.perSecond ?? Infinity);
